@@ -1,0 +1,1 @@
+"""The contract: schemas, the validators made from them, the findings they lead to, and the OpenAPI document."""

@@ -1,0 +1,309 @@
+"""Problems that a schema finds, as findings: one line that begins with the value, then the rule, then what is legal.
+
+Each keyword has its sentence in `SENTENCES`. What a thing is called, what is legal and where the specification says so
+comes from the schema (`x-noun`, `x-legal`, `x-unit`, `x-spec`, `x-assumed`; see `schemas`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from sendbox.core.remarks import Finding
+
+#: Longest value that a message quotes, in characters.
+QUOTED: Final = 60
+#: So many unknown names of one object are looked at.
+NAMED: Final = 10
+#: The assumption by which null is no value for a field (A56).
+NULLS: Final = "A56"
+
+_TYPES: Final = {
+    "string": "a string",
+    "object": "an object",
+    "array": "an array",
+    "number": "a number",
+    "integer": "an integer",
+    "boolean": "true or false",
+    "null": "null",
+}
+
+
+@dataclass(slots=True)
+class Problem:
+    """What a validator found: the keyword that failed, the value, the node that holds the keyword, and both paths.
+
+    `keyword` is None where the schema is `false`. The last step of `schema_path` is the keyword.
+    """
+
+    keyword: str | None
+    value: Any
+    node: Any
+    path: list[str | int]
+    schema_path: list[str | int]
+    above: list[dict[str, Any]] = field(default_factory=list)
+
+
+def explain(problems: Iterable[Problem], value: object, schema: dict[str, Any]) -> list[Finding]:
+    """Findings in the order of the value's parts: the whole before its parts, and at one place the most telling first.
+
+    `schema` is the one that found the problems, inlined. Where the type is wrong, that is all there is to say.
+    """
+    placed = [(_position(problem.path, value), _rank(problem), problem) for problem in problems]
+    placed.sort(key=lambda entry: entry[:2])
+    findings: dict[tuple[str, str], Finding] = {}
+    mistyped: set[tuple[tuple[int, ...], str]] = set()
+    for position, _, problem in placed:
+        place = (position, json_path(problem.path))
+        if place in mistyped:
+            continue
+        if problem.keyword == "type":
+            mistyped.add(place)
+        problem.above = _nodes(schema, problem.schema_path)
+        for finding in _findings(problem):
+            findings.setdefault((finding.path, finding.message), finding)
+    return list(findings.values())
+
+
+def foreign(path: Iterable[str | int], rule: str, message: str) -> Finding:
+    """A finding in the words of the deciding validator, without a section: only where nothing else was found."""
+    return Finding(json_path(path), rule, " ".join(message.split()), "§2")
+
+
+def json_path(path: Iterable[str | int]) -> str:
+    """A path as JSONPath: `$.flow[1].sms.ttl`, `$['a b']`."""
+    text = "$"
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step.isidentifier() and len(step) <= QUOTED:
+            text += f".{step}"
+        else:
+            text += f"[{step[:QUOTED]!r}]"
+    return text
+
+
+def show(value: object) -> str:
+    """A value as JSON on one line, cut where it is long."""
+    if isinstance(value, str) and len(value) > QUOTED:
+        return f'{_json(value[:QUOTED])[:-1]}…" ({len(value)} characters)'
+    if isinstance(value, list | dict) and len(value) > QUOTED:
+        return f"{'[…]' if isinstance(value, list) else '{…}'} ({len(value)} entries)"
+    text = _json(value)
+    return text if isinstance(value, str) or len(text) <= QUOTED else f"{text[:QUOTED]}…"
+
+
+def _json(value: object) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # nested too deep, or no JSON at all
+        return ascii(value)[: 2 * QUOTED] if not isinstance(value, list | dict) else "{…}"
+
+
+# Order
+
+
+#: Keywords from the most telling to the least, for problems at one place.
+_ORDER: Final = ("type", "required", "additionalProperties", "enum", "const", "maxItems", "minItems", "maxProperties")
+
+
+def _rank(problem: Problem) -> int:
+    return _ORDER.index(problem.keyword) if problem.keyword in _ORDER else len(_ORDER)
+
+
+def _position(path: list[str | int], value: Any) -> tuple[int, ...]:
+    """Where a path leads in the document, as numbers: entries by index, fields by their order in the text."""
+    position = []
+    for step in path:
+        position.append(step if isinstance(step, int) else list(value).index(step))
+        value = value[step]
+    return tuple(position)
+
+
+# Words
+
+
+def _nodes(schema: dict[str, Any], path: list[str | int]) -> list[dict[str, Any]]:
+    """The nodes from the root of the schema down to the one that holds the keyword; lists are passed through."""
+    node: Any = schema
+    nodes = [schema]
+    for step in path[:-1]:
+        node = node[step]
+        if isinstance(node, dict):
+            nodes.append(node)
+    return nodes
+
+
+def _findings(problem: Problem) -> Iterator[Finding]:
+    keyword = problem.keyword or "false"
+    node = problem.node if isinstance(problem.node, dict) else {}
+    section = next((above["x-spec"] for above in reversed(problem.above) if "x-spec" in above), "§2").partition(",")[0]
+    assumed = node.get("x-assumed") if keyword in node.get("x-assumed-for", (keyword,)) else None
+    if keyword == "type" and problem.value is None:
+        assumed = NULLS
+    source = f"{section}, {assumed}" if assumed else section
+    for path, sentence in SENTENCES.get(keyword, _other)(problem, node):
+        yield Finding(json_path(path), keyword, f"{sentence} ({source})", section, assumed)
+
+
+Said = Iterator[tuple[list[str | int], str]]
+
+
+def _name(problem: Problem, node: dict[str, Any]) -> str:
+    """What the value is called: the schema's noun, its field, or an entry of it."""
+    if "x-noun" in node:
+        return str(node["x-noun"])
+    field_name = next((step for step in reversed(problem.path) if isinstance(step, str)), None)
+    if problem.path and isinstance(problem.path[-1], int):
+        return f"entry of {field_name}" if field_name else "entry of the array"
+    return field_name[:QUOTED] if field_name else "JSON body"
+
+
+def _legal(node: dict[str, Any]) -> str:
+    """What a node takes: its own words, its values, or its types."""
+    if "x-legal" in node:
+        return str(node["x-legal"])
+    if "enum" in node:
+        return ", ".join(map(str, node["enum"]))
+    if "const" in node:
+        return show(node["const"])
+    types = node.get("type", "any value")
+    return " or ".join(_TYPES.get(name, name) for name in ([types] if isinstance(types, str) else types))
+
+
+def _close(word: str, words: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The word most like `word`, case aside, None when none is like it."""
+    from difflib import get_close_matches
+
+    if len(word) > QUOTED:
+        return None
+    folded = {legal.lower(): legal for legal in words if len(legal) <= QUOTED}
+    found = get_close_matches(word.lower(), folded, 1, cutoff)
+    return folded[found[0]] if found else None
+
+
+def _hint(word: object, words: Iterable[str]) -> str:
+    close = _close(word, words) if isinstance(word, str) else None
+    return f'; did you mean "{close}"?' if close is not None else ""
+
+
+def _span(low: int | None, high: int | None) -> str:
+    if low is None:
+        return f"at most {high}"
+    if high is None:
+        return f"{low} or more"
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _unit(node: dict[str, Any]) -> str:
+    return f" {node['x-unit']}" if "x-unit" in node else ""
+
+
+# A sentence for each keyword
+
+
+def _type(problem: Problem, node: dict[str, Any]) -> Said:
+    leave = ""
+    if problem.value is None and _is_optional(problem):
+        leave = ", or leave it out"
+    yield problem.path, f"{show(problem.value)} is not a legal {_name(problem, node)}; legal: {_legal(node)}{leave}"
+
+
+def _is_optional(problem: Problem) -> bool:
+    """Whether the value is a field that may be left out."""
+    if len(problem.schema_path) < 3 or problem.schema_path[-3] != "properties":
+        return False
+    return problem.schema_path[-2] not in problem.above[-3].get("required", ())
+
+
+def _enum(problem: Problem, node: dict[str, Any]) -> Said:
+    words = [word for word in node["enum"] if isinstance(word, str)]
+    text = f"{show(problem.value)} is not a legal {_name(problem, node)}; legal: {', '.join(map(str, node['enum']))}"
+    yield problem.path, text + _hint(problem.value, words)
+
+
+def _value(problem: Problem, node: dict[str, Any]) -> Said:
+    legal = node.get("x-legal") or (show(node["const"]) if "const" in node else f"text in the form {node['pattern']}")
+    yield problem.path, f"{show(problem.value)} is not a legal {_name(problem, node)}; legal: {legal}"
+
+
+def _minimum(problem: Problem, node: dict[str, Any]) -> Said:
+    name, unit = _name(problem, node), _unit(node)
+    yield problem.path, f"{show(problem.value)} is below the minimum {name} of {node['minimum']}{unit}"
+
+
+def _maximum(problem: Problem, node: dict[str, Any]) -> Said:
+    name, unit = _name(problem, node), _unit(node)
+    yield problem.path, f"{show(problem.value)} is above the maximum {name} of {node['maximum']}{unit}"
+
+
+def _length(problem: Problem, node: dict[str, Any]) -> Said:
+    text, low, high = problem.value, node.get("minLength"), node.get("maxLength")
+    count = "" if len(text) > QUOTED else f" ({len(text)} characters)"
+    rule = "longer than the maximum" if problem.keyword == "maxLength" else "shorter than the minimum"
+    bound = high if problem.keyword == "maxLength" else low
+    name = _name(problem, node)
+    yield problem.path, f"{show(text)}{count} is {rule} {name} of {bound} characters; legal: {_span(low, high)}"
+
+
+def _items(problem: Problem, node: dict[str, Any]) -> Said:
+    low, high, name = node.get("minItems"), node.get("maxItems"), _name(problem, node)
+    if problem.keyword == "maxItems":
+        text = f"{len(problem.value)} entries are more than the maximum of {high} in {name}"
+    else:
+        text = f"{show(problem.value)} has fewer entries than the minimum of {low} in {name}"
+    yield problem.path, f"{text}; legal: {_span(low, high)}"
+
+
+def _keys(problem: Problem, node: dict[str, Any]) -> Said:
+    low, high, name = node.get("minProperties"), node.get("maxProperties"), _name(problem, node)
+    if low == high == 1:
+        legal = f"exactly one of {', '.join(node['properties'])}" if "properties" in node else "one name and its value"
+    else:
+        legal = f"{_span(low, high)} keys"
+    keys = list(problem.value)
+    some = ", ".join(key[:QUOTED] for key in keys[:5]) + (", …" if len(keys) > 5 else "")
+    given = f"{len(keys)} keys ({some}) are" if keys else "{} is"
+    yield problem.path, f"{given} not a legal {name}; legal: {legal}"
+
+
+def _required(problem: Problem, node: dict[str, Any]) -> Said:
+    fields = node.get("properties", {})
+    unknown = [name for name in problem.value if name not in fields][:NAMED]
+    for name in node["required"]:
+        if name not in problem.value:
+            close = _close(name, unknown, 0.5)
+            hint = f"; did you mean it by {show(close)}?" if close else ""
+            yield [*problem.path, name], f"{name} is missing; required: {_legal(fields.get(name, {}))}{hint}"
+
+
+def _additional(problem: Problem, node: dict[str, Any]) -> Said:
+    fields = node.get("properties", {})
+    name = node.get("x-noun") or f"field of {_name(problem, node)}"
+    for key in [key for key in problem.value if key not in fields][:NAMED]:
+        yield problem.path, f"{show(key)} is not a legal {name}; legal: {', '.join(fields)}{_hint(key, fields)}"
+
+
+def _other(problem: Problem, node: dict[str, Any]) -> Said:
+    yield problem.path, f"{show(problem.value)} is not legal here"
+
+
+SENTENCES: Final[dict[str, Callable[[Problem, dict[str, Any]], Said]]] = {
+    "type": _type,
+    "enum": _enum,
+    "const": _value,
+    "pattern": _value,
+    "minimum": _minimum,
+    "maximum": _maximum,
+    "minLength": _length,
+    "maxLength": _length,
+    "minItems": _items,
+    "maxItems": _items,
+    "minProperties": _keys,
+    "maxProperties": _keys,
+    "required": _required,
+    "additionalProperties": _additional,
+}

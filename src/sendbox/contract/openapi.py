@@ -1,0 +1,243 @@
+"""The OpenAPI 3.1 document: what is built, from the rows of the interfaces and the schemas, nothing written twice.
+
+The schemas move under `#/components/schemas` as they are, with `x-spec` and `x-assumed`, and each description says its
+section, so that a reader of generated documentation sees what is specified and what is assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+from sendbox.contract.schemas import Node, moved, name_of, reachable
+
+if TYPE_CHECKING:
+    from sendbox.contract.validators import Contract
+
+COMPONENTS: Final = "#/components/schemas/"
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+Kind = Literal["sentMessage", "incomingReplyMessage", "incomingMessage"]
+
+#: The event kinds of §6: the schema of a delivery that carries such events, and when they are sent.
+WEBHOOKS: Final[dict[Kind, tuple[str, str]]] = {
+    "sentMessage": ("webhooks.json#/$defs/SentMessageBatch", "The state of an outgoing message changed"),
+    "incomingReplyMessage": ("webhooks.json#/$defs/IncomingReplyMessageBatch", "A recipient replied to a message"),
+    "incomingMessage": ("webhooks.json#/$defs/IncomingMessageBatch", "A message came in that is no reply"),
+}
+
+#: What a status means, for every interface (§7.1).
+STATUSES: Final = {
+    200: "The request was taken; what becomes of it is told by events.",
+    302: "The address that was asked for stands for another one.",
+    400: "The request is illegal, or the key is missing or denied.",
+    401: "The key is missing or not valid.",
+    402: "The credit is used up.",
+    403: "The key may not do this.",
+    404: "There is no such thing.",
+    405: "The method is not legal here.",
+    410: "What was there has expired.",
+    415: "The body has a content type that is not taken here.",
+    429: "Too many requests.",
+    500: "An error inside the service.",
+}
+
+_SECURITY: Final[dict[str, list[dict[str, list[str]]]]] = {
+    "header": [{"x-api-key": []}],
+    "header-or-query": [{"x-api-key": []}, {"apikey": []}],
+    "form": [],
+    "none": [],
+}
+_SCHEMES: Final = {
+    "x-api-key": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-api-key",
+        "description": "The API key, which every call carries (§5).",
+    },
+    "apikey": {
+        "type": "apiKey",
+        "in": "query",
+        "name": "apikey",
+        "description": "The API key as a query parameter, only where it is listed (§5).",
+    },
+}
+
+
+class Row(Protocol):
+    """What the document needs of a route; `sendbox.interfaces.exchange.Route` has it."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def section(self) -> str: ...
+    @property
+    def auth(self) -> str: ...
+    @property
+    def request(self) -> str | None: ...
+    @property
+    def request_type(self) -> str: ...
+    @property
+    def query(self) -> str | None: ...
+    @property
+    def responses(self) -> Mapping[int, str | None]: ...
+    @property
+    def interface(self) -> str: ...
+    @property
+    def assumed(self) -> tuple[str, ...]: ...
+
+
+def document(routes: Sequence[Row], contract: Contract, *, origin: str, version: str) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of `routes` and of the webhooks, served at `origin` by this `version`.
+
+    Only the schemas that are referred to are in it. Raises `ValueError` for a route whose schema is not defined.
+    """
+    used: dict[str, None] = {}
+    paths: dict[str, dict[str, Any]] = {}
+    taken: set[str] = set()
+    for route in routes:
+        operation = _operation(route, contract.definitions, used)
+        operation["operationId"] = _unique(route, taken)
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
+    webhooks = {kind: {"post": _webhook(kind, used)} for kind in WEBHOOKS}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Sendbox",
+            "version": version,
+            "summary": "A deterministic sandbox of a messaging service",
+            "description": "What is built of the service. `x-spec` names the section of its specification that a part "
+            "rests on, `x-assumed` the assumption where the specification does not say.",
+        },
+        "jsonSchemaDialect": DIALECT,
+        "servers": [{"url": origin}],
+        "tags": [{"name": name} for name in dict.fromkeys(route.interface for route in routes)],
+        "paths": paths,
+        "webhooks": webhooks,
+        "components": {
+            "schemas": {name: _component(contract.definitions[name]) for name in reachable(contract.definitions, used)},
+            "securitySchemes": _SCHEMES,
+        },
+    }
+
+
+def webhook_schema(kind: Kind) -> str:
+    """The schema reference of a delivery whose events are all of one kind; `webhooks.json#/$defs/Batch` takes any mix."""
+    return WEBHOOKS[kind][0]
+
+
+def _operation(route: Row, definitions: dict[str, Node], used: dict[str, None]) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": route.operation,
+        "summary": route.summary,
+        "description": f"{route.summary} ({', '.join([route.section, *route.assumed])}).",
+        "tags": [route.interface],
+        "x-spec": route.section,
+    }
+    if route.assumed:
+        operation["x-assumed"] = list(route.assumed)
+    if route.query is not None:
+        operation["parameters"] = _parameters(definitions[name_of(route.query)], route.auth, used)
+    if route.request is not None:
+        operation["requestBody"] = {
+            "required": True,
+            "content": {route.request_type: {"schema": _reference(route.request, used)}},
+        }
+    used_schemas = [ref for ref in (route.request, route.query) if ref is not None]
+    if any(definitions[name_of(ref)].get("deprecated") for ref in used_schemas):
+        operation["deprecated"] = True
+    operation["responses"] = {
+        str(status): _response(status, ref, definitions, used)
+        for status, ref in (route.responses or {200: None}).items()
+    }
+    operation["security"] = _SECURITY[route.auth]
+    return operation
+
+
+def _parameters(query: Node, auth: str, used: dict[str, None]) -> list[dict[str, Any]]:
+    """The properties of a query schema as parameters; a key that is a security scheme is not one of them."""
+    parameters = []
+    for name, node in query["properties"].items():
+        if name == "apikey" and auth == "header-or-query":
+            continue
+        if "$ref" in node:
+            used[name_of(node["$ref"])] = None
+        parameter: dict[str, Any] = {
+            "name": name,
+            "in": "query",
+            "description": _described({"x-spec": query["x-spec"], **node})["description"],
+            "required": name in query.get("required", ()),
+            "schema": _component(node),
+        }
+        if node.get("deprecated"):
+            parameter["deprecated"] = True
+        parameters.append(parameter)
+    return parameters
+
+
+def _response(status: int, ref: str | None, definitions: dict[str, Node], used: dict[str, None]) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": STATUSES.get(status, "See the section.")}
+    if ref is not None:
+        plain = definitions[name_of(ref)].get("type") == "string"
+        response["content"] = {"text/plain" if plain else "application/json": {"schema": _reference(ref, used)}}
+    return response
+
+
+def _webhook(kind: Kind, used: dict[str, None]) -> dict[str, Any]:
+    ref, summary = WEBHOOKS[kind]
+    return {
+        "operationId": kind,
+        "summary": summary,
+        "description": f"{summary}; posted to the callback, always as an array, and one array may mix the kinds (§6).",
+        "x-spec": "§6",
+        "requestBody": {"required": True, "content": {"application/json": {"schema": _reference(ref, used)}}},
+        "responses": {
+            "200": {"description": "The receiver took the events; with any other answer they may come again."}
+        },
+        "security": [],
+    }
+
+
+def _reference(ref: str, used: dict[str, None]) -> dict[str, str]:
+    name = name_of(ref)
+    used[name] = None
+    return {"$ref": COMPONENTS + name}
+
+
+def _component(node: Node) -> Node:
+    component: Node = _describe_all(moved(node, COMPONENTS))
+    return component
+
+
+def _describe_all(node: Any) -> Any:
+    if isinstance(node, dict):
+        return _described({key: _describe_all(value) for key, value in node.items()})
+    if isinstance(node, list):
+        return [_describe_all(item) for item in node]
+    return node
+
+
+def _described(node: Node) -> Node:
+    """The node with its section and assumption behind its description, where it has them itself."""
+    description = node.get("description")
+    sources = [node[key] for key in ("x-spec", "x-assumed") if isinstance(node.get(key), str)]
+    if isinstance(description, str) and sources:
+        return {**node, "description": f"{description.removesuffix('.')} ({', '.join(sources)})."}
+    return node
+
+
+def _unique(route: Row, taken: set[str]) -> str:
+    """An operation id that nobody has yet: the route's own, else with its method, else with the end of its path too."""
+    name = route.operation
+    for suffix in ("", route.method.title(), route.path.rpartition("/")[2].title()):
+        name += "".join(char for char in suffix if char.isalnum())
+        if name not in taken:
+            taken.add(name)
+            return name
+    raise ValueError(f"{route.method} {route.path} is in two rows; a method and path may be in one")

@@ -1,0 +1,141 @@
+"""Whether a value keeps to the contract, and if not, why.
+
+Two engines share one schema. `jsonschema-rs` decides, in microseconds; `jsonschema` is imported when the first value
+is refused and finds every reason. They disagree on nothing that the schemas use (a test holds them together); should
+they after all, the decision stands and the decider's own words are the finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from jsonschema_rs import Draft202012Validator, RegexOptions
+
+from sendbox import data
+from sendbox.contract import schemas
+from sendbox.contract.findings import Problem, explain, foreign
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
+
+    from sendbox.core.remarks import Finding
+
+#: So many reasons are looked for in one value.
+MOST: Final = 100
+#: So many entries of an array are looked into for reasons, so that a refusal stays short work.
+ENTRIES: Final = 200
+
+
+class Checker:
+    """One schema, ready to check values. `ref` names it (`sending.json#/$defs/Message`)."""
+
+    __slots__ = ("_decide", "_engine", "_schema", "ref")
+
+    def __init__(self, ref: str, schema: schemas.Node) -> None:
+        self.ref = ref
+        self._schema = schema
+        # Linear time whatever the text; formats are patterns, because engines differ on what a format is.
+        self._decide = Draft202012Validator(schema, validate_formats=False, pattern_options=RegexOptions())
+        self._engine: Any = None
+
+    def is_valid(self, value: object) -> bool:
+        """Whether the value is legal; also False for what no JSON text can hold (NaN, a key that is no string)."""
+        try:
+            return self._decide.is_valid(value)
+        except ValueError:
+            return False
+
+    def findings(self, value: object) -> list[Finding]:
+        """Why the value is illegal, in the order of its parts, the one to show first; empty when it is legal."""
+        try:
+            error = next(self._decide.iter_errors(value), None)
+        except ValueError as refusal:
+            return [foreign([], "json", str(refusal))]
+        if error is None:
+            return []
+        if self._engine is None:
+            self._engine = _engine_class()(self._schema)
+        found = explain(islice(_problems(self._engine, value), MOST), value, self._schema)
+        return found or [foreign(error.instance_path, str(error.schema_path[-1]), error.message)]
+
+
+class Contract:
+    """The schemas, loaded once, and a checker for each that is asked for.
+
+    `folder` None means where the package keeps them (`sendbox.data`). `definitions` are the schemas by name.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.definitions = schemas.load(folder or data.folder("schemas"))
+        self._checkers: dict[tuple[str, bool], Checker] = {}
+
+    def checker(self, ref: str, *, settled: bool = False) -> Checker:
+        """The checker of a schema; `KeyError` for a reference to none.
+
+        What a setting can relax (`x-setting`) is left to code, unless `settled`: then it is checked as by default.
+        """
+        checker = self._checkers.get((ref, settled))
+        if checker is None:
+            schema = schemas.inlined(self.definitions, schemas.name_of(ref))
+            checker = Checker(ref, schema if settled else schemas.without_settings(schema))
+            self._checkers[ref, settled] = checker
+        return checker
+
+
+def preload() -> None:
+    """Imports what explains a refusal (60 ms), so that the first one need not: call it off the event loop."""
+    import_module("difflib")
+    _engine_class()
+
+
+def _problems(engine: Any, value: object) -> Iterator[Problem]:
+    for error in engine.iter_errors(value):
+        yield from _telling(error)
+
+
+def _telling(error: ValidationError) -> Iterator[Problem]:
+    """The error, or for a union those of the branch that comes nearest: the one with the fewest."""
+    if not error.context:
+        keyword = error.validator if isinstance(error.validator, str) else None
+        yield Problem(
+            keyword, error.instance, error.schema, list(error.absolute_path), list(error.absolute_schema_path)
+        )
+        return
+    branches: dict[object, list[ValidationError]] = {}
+    for inner in error.context:
+        branches.setdefault(inner.schema_path[0], []).append(inner)
+    for inner in min(branches.values(), key=len):
+        yield from _telling(inner)
+
+
+@cache
+def _engine_class() -> type[Validator]:
+    """The explaining engine: draft 2020-12 with `$` as the standard has it, and short work made of long arrays."""
+    from jsonschema import Draft202012Validator as Draft
+    from jsonschema import ValidationError
+    from jsonschema.validators import extend
+
+    @cache
+    def compiled(pattern: str) -> re.Pattern[str]:
+        # Python's `$` also matches before a last line break, ECMA's and Rust's do not
+        return re.compile(pattern[:-1] + r"\Z" if pattern.endswith("$") else pattern)
+
+    def check_pattern(_: Any, pattern: str, instance: object, __: Any) -> Iterator[ValidationError]:
+        if isinstance(instance, str) and not compiled(pattern).search(instance):
+            yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+    def check_items(validator: Any, items: Any, instance: object, schema: Any) -> Iterator[ValidationError]:
+        if isinstance(instance, list) and len(instance) <= schema.get("maxItems", len(instance)):
+            for index, item in enumerate(instance[:ENTRIES]):
+                yield from validator.descend(item, items, path=index)
+
+    engine: type[Validator] = extend(Draft, {"pattern": check_pattern, "items": check_items})  # type: ignore[no-untyped-call]
+    return engine

@@ -1,0 +1,16 @@
+"""All operations: importing their modules enters them into the table."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sendbox.control import records, time, traffic, worlds
+from sendbox.control.operation import OPERATIONS, Operation
+
+#: Where operations are written.
+MODULES: Final = (worlds, time, traffic, records)
+
+
+def load() -> dict[str, Operation]:
+    """The table of all operations, by name."""
+    return OPERATIONS

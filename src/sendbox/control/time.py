@@ -1,0 +1,73 @@
+"""Operations on a world's clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sendbox import wall
+from sendbox.control.operation import Call, ControlError, milliseconds, operation
+from sendbox.control.worlds import clock_settings, clock_view, to_instant
+from sendbox.core.spans import iso
+from sendbox.core.views import entry_view
+from sendbox.runtime import Conflict
+
+#: So many entries of the journal an advance shows.
+SHOWN = 200
+
+
+@operation("GET", "/worlds/{id}/clock")
+async def clock(call: Call) -> Any:
+    """The clock as it stands."""
+    return clock_view(call.here)
+
+
+@operation("PATCH", "/worlds/{id}/clock")
+async def change_clock(call: Call, mode: Any = None, rate: Any = None) -> Any:
+    """Another mode or rate, from the present instant on."""
+    given = {name: value for name, value in (("mode", mode), ("rate", rate)) if value is not None}
+    settings = clock_settings(given)
+    hosted = call.here
+    if hosted.advancing:
+        raise ControlError(409, "advancing", f"{hosted.world.id} is advancing; wait until that call has answered")
+    hosted.world.clock.change(wall.monotonic_ns(), settings.get("mode"), settings.get("rate"))
+    hosted.world.control("clock", given)
+    call.runtime.changed(hosted)
+    return clock_view(hosted)
+
+
+@operation("POST", "/worlds/{id}/clock/advance")
+async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, until: Any = None) -> Any:
+    """Moves the world forward and returns when all that fell due has settled."""
+    given = [name for name, value in (("by", by), ("to", to), ("next", next), ("until", until)) if value is not None]
+    if len(given) != 1:
+        raise ControlError(
+            400, "bad_argument", f"{len(given)} of by, to, next, until were given; legal: exactly one of them"
+        )
+    if until is not None and until != "idle":
+        raise ControlError(400, "bad_argument", f'until: "{until}" is not known; legal: "idle"')
+    if next is not None and (not isinstance(next, int) or isinstance(next, bool) or next < 1):
+        raise ControlError(400, "bad_argument", f"next: {next!r} is no number of instants; legal: 1 and more")
+    hosted = call.here
+    try:
+        moved = await call.runtime.advance(
+            hosted,
+            by=None if by is None else milliseconds(by, "by"),
+            to=None if to is None else to_instant(to, "to"),
+            next_instants=next,
+            until_idle=until is not None,
+        )
+    except Conflict as conflict:
+        raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
+    world = hosted.world
+    first, last = moved["first"], moved["last"]
+    return {
+        "from": iso(moved["from"]),
+        "to": iso(moved["to"]),
+        "fired": moved["fired"],
+        "deliveries": moved["deliveries"],
+        "failed": moved["failed"],
+        "entries": [entry_view(world, number) for number in range(first, min(last, first + SHOWN))],
+        "truncated": last - first > SHOWN,
+        "next_due": None if moved["next_due"] is None else iso(moved["next_due"]),
+        "idle": moved["idle"],
+    }

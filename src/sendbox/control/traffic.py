@@ -1,0 +1,204 @@
+"""Operations on messages and phones: look, move by hand, write, reply, click."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sendbox.control.operation import Call, ControlError, operation, wait_for
+from sendbox.core.lifecycle import STATES, IllegalTransition
+from sendbox.core.numbers import normalize
+from sendbox.core.phones import NoSuchThing
+from sendbox.core.records import Message
+from sendbox.core.views import inbound_view, link_view, message_view, phone_view
+from sendbox.core.world import World
+
+FAMILIES = ("sms", "richmsg", "chatapp")
+
+
+@operation("GET", "/worlds/{id}/messages")
+async def messages(
+    call: Call,
+    phone: str | None = None,
+    channel: str | None = None,
+    result: str | None = None,
+    tag: str | None = None,
+    wait: Any = None,
+) -> Any:
+    """Messages with their attempts, oldest first; with `wait` a long poll until there is one."""
+    hosted = call.here
+
+    def look() -> list[Message]:
+        world = hosted.world
+        found = world.messages if phone is None else world.phones.messages_of(_number(world, phone))
+        return [message for message in found if _fits(message, channel, result, tag)]
+
+    found = await wait_for(hosted, wait, look)
+    return {"messages": [message_view(hosted.world, message) for message in found]}
+
+
+def _fits(message: Message, channel: str | None, result: str | None, tag: str | None) -> bool:
+    if result is not None and message.result != result:
+        return False
+    if tag is not None and tag not in message.submission.send.tags:
+        return False
+    if channel is None:
+        return True
+    shown = message.shown
+    return (message.submission.send.steps[0] if shown is None else shown.step).channel == channel
+
+
+def _number(world: World, text: str) -> str:
+    return normalize(text, world.account.country) or text
+
+
+def _message(world: World, message_id: str) -> Message:
+    message = world.message(message_id)
+    if message is None:
+        raise ControlError(404, "no_such_message", f'"{message_id}" is no message of this world')
+    return message
+
+
+@operation("GET", "/worlds/{id}/messages/{message_id}")
+async def message(call: Call, message_id: str) -> Any:
+    """One message."""
+    return message_view(call.here.world, _message(call.here.world, message_id))
+
+
+@operation("POST", "/worlds/{id}/messages/{message_id}/events")
+async def move_message(call: Call, message_id: str, result: str, info: str | None = None) -> Any:
+    """Moves a message's current attempt by hand; the rest of its plan is dropped."""
+    world = call.here.world
+    found = _message(world, message_id)
+    if result not in STATES[1:]:
+        raise ControlError(400, "bad_argument", f'"{result}" is no result; legal: {", ".join(STATES[1:])}')
+    try:
+        world.move_by_hand(found, result, info)
+    except IllegalTransition as illegal:
+        raise ControlError(409, "illegal_transition", str(illegal), legal=list(illegal.legal)) from None
+    world.control("event", {"message_id": message_id, "result": result})
+    call.runtime.changed(call.here)
+    return message_view(world, found)
+
+
+@operation("POST", "/worlds/{id}/inbound", status=201)
+async def inbound(
+    call: Call, channel: str, from_: str, body: str, to: str | None = None, message_id: str | None = None
+) -> Any:
+    """A phone writes, or replies."""
+    if channel not in FAMILIES:
+        raise ControlError(400, "bad_argument", f'"{channel}" is no channel of phones; legal: {", ".join(FAMILIES)}')
+    world = call.here.world
+    number = _number(world, from_)
+    written = _try(lambda: world.phones.write(channel, number, to, body, message_id=message_id))
+    call.runtime.changed(call.here)
+    return inbound_view(written)
+
+
+def _try(act: Callable[[], Any]) -> Any:
+    try:
+        return act()
+    except NoSuchThing as missing:
+        raise ControlError(404, "no_such_thing", str(missing)) from None
+    except IllegalTransition as illegal:
+        raise ControlError(409, "illegal_transition", str(illegal), legal=list(illegal.legal)) from None
+
+
+@operation("GET", "/worlds/{id}/phones")
+async def phones(call: Call) -> Any:
+    """Every phone that was written to or wrote, in order of first appearance."""
+    world = call.here.world
+    numbers = dict.fromkeys([message.phone for message in world.messages if message.valid])
+    numbers.update(dict.fromkeys(entry.sender for entry in world.phones.inbound))
+    return {"phones": [phone_view(world, number) for number in numbers]}
+
+
+@operation("GET", "/worlds/{id}/phones/{number}")
+async def phone(call: Call, number: str) -> Any:
+    """One handset: its conversation, links and state."""
+    return phone_view(call.here.world, _number(call.here.world, number))
+
+
+def _latest(world: World, number: str, message_id: str | None) -> Message:
+    """The message an act is about: the one named, else the newest that arrived on the phone."""
+    if message_id is not None:
+        return _message(world, message_id)
+    inbox = world.phones.inbox(number)
+    if not inbox:
+        raise ControlError(404, "no_such_message", f"nothing has arrived on {number} yet; advance the clock first")
+    return inbox[-1].message
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201)
+async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Any:
+    """The phone answers the newest message it received, or the one named."""
+    world = call.here.world
+    found = _latest(world, _number(world, number), message_id)
+    written = _try(lambda: world.phones.reply(found, body))
+    call.runtime.changed(call.here)
+    return inbound_view(written)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/write", status=201)
+async def phone_write(call: Call, number: str, body: str, channel: str = "sms", to: str | None = None) -> Any:
+    """The phone writes out of the blue."""
+    return await inbound(call, channel, number, body, to)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/click")
+async def phone_click(call: Call, number: str, message_id: str | None = None) -> Any:
+    """The phone follows the first working link of the newest message that it received, or of the one named."""
+    world = call.here.world
+    found = _latest(world, _number(world, number), message_id)
+    link = _try(lambda: world.phones.click(found))
+    call.runtime.changed(call.here)
+    return link_view(link)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/press", status=201)
+async def phone_press(call: Call, number: str, button: Any = 0, message_id: str | None = None) -> Any:
+    """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
+    world = call.here.world
+    found = _latest(world, _number(world, number), message_id)
+    body = _try(lambda: world.phones.pressed(found, button))
+    written = _try(lambda: world.phones.reply(found, body))
+    call.runtime.changed(call.here)
+    return inbound_view(written)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/seen")
+async def phone_seen(call: Call, number: str, message_id: str | None = None) -> Any:
+    """The phone's owner opens a message (not on sms)."""
+    world = call.here.world
+    found = _latest(world, _number(world, number), message_id)
+    _try(lambda: world.phones.see(found))
+    call.runtime.changed(call.here)
+    return message_view(world, found)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/opt-out")
+async def phone_opt_out(call: Call, number: str) -> Any:
+    """The phone's owner opts out of promotional messages."""
+    world = call.here.world
+    normal = _number(world, number)
+    arrived = world.phones.inbox(normal)
+    world.phones.opt_out(normal, arrived[-1].message if arrived else None)
+    call.runtime.changed(call.here)
+    return phone_view(world, normal)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/offline")
+async def phone_offline(call: Call, number: str) -> Any:
+    """Switches the phone off."""
+    world = call.here.world
+    world.phones.go_offline(_number(world, number))
+    return phone_view(world, _number(world, number))
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/online")
+async def phone_online(call: Call, number: str) -> Any:
+    """Switches the phone on; what waited for it arrives when the clock is next moved."""
+    world = call.here.world
+    world.phones.go_online(_number(world, number))
+    call.runtime.changed(call.here)
+    return phone_view(world, _number(world, number))

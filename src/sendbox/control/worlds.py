@@ -1,0 +1,294 @@
+"""Operations on whole worlds: open, show, close, reset, scenario, rules, account, checkpoints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sendbox import __version__
+from sendbox.control.operation import Call, ControlError, operation
+from sendbox.core.account import Account
+from sendbox.core.blueprint import Blueprint
+from sendbox.core.digest import ENGINE
+from sendbox.core.spans import instant, iso
+from sendbox.core.views import account_view
+from sendbox.runtime import Conflict, Hosted
+from sendbox.scenario.compile import compile_account_patch, compile_rule, load
+from sendbox.scenario.model import ScenarioError
+
+
+def addresses(origin: str) -> dict[str, str]:
+    """The four base addresses of the interfaces."""
+    return {"base_url": f"{origin}/v2", "rest_url": f"{origin}/v1", "verify_url": origin, "http_api_url": origin}
+
+
+def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
+    """A world in short."""
+    world = hosted.world
+    return {
+        "id": world.id,
+        "api_key": world.id,
+        "scenario": hosted.blueprint.name,
+        "seed": world.seed_given,
+        "epoch": world.epoch,
+        "started": iso(world.start),
+        "clock": clock_view(hosted),
+        "messages": len(world.messages),
+        "deliveries": "pull" if hosted.pulling else "push",
+        "callback_url": f"{call.origin}/_sandbox/worlds/{world.id}/hook",
+        "addresses": addresses(call.origin),
+    }
+
+
+def clock_view(hosted: Hosted) -> dict[str, Any]:
+    """A world's clock."""
+    world = hosted.world
+    due = world.timeline.next_due()
+    return {
+        "now": iso(world.now),
+        "mode": world.clock.mode,
+        "rate": world.clock.rate / 1000,
+        "next_due": None if due is None else iso(due),
+        "pending": len(world.timeline.steps),
+    }
+
+
+def read_scenario(source: Any) -> Blueprint:
+    """A scenario by library name, YAML text or object. Raises `ControlError` 422 with every problem."""
+    try:
+        return load(source, paths=False)
+    except ScenarioError as error:
+        raise ControlError(
+            422, "bad_scenario", str(error), problems=[problem.as_json() for problem in error.problems]
+        ) from None
+
+
+@operation("GET", "/health")
+async def health(call: Call) -> Any:
+    """Ready means: the scenario is loaded."""
+    return {
+        "status": "ok",
+        "version": __version__,
+        "engine": ENGINE,
+        "instance": call.runtime.instance,
+        "worlds": len(call.runtime.worlds),
+    }
+
+
+@operation("POST", "/worlds", status=201)
+async def open_world(
+    call: Call,
+    id: str | None = None,
+    scenario: Any = None,
+    seed: int | str | None = None,
+    clock: dict[str, Any] | None = None,
+    salt: str | None = None,
+    deliveries: str = "push",
+) -> Any:
+    """Opens a world with settings of its own. 409 `world_exists` with what is there."""
+    runtime = call.runtime
+    if id is not None and not runtime.legal_id(id):
+        raise ControlError(
+            400, "bad_id", f'"{id}" is no id of a world; legal: test- and 1 to 64 of a-z A-Z 0-9 . _ -, or --any-key'
+        )
+    if deliveries not in ("push", "pull"):
+        raise ControlError(400, "bad_argument", f'"{deliveries}" is no way of delivering; legal: push, pull')
+    blueprint = None if scenario is None else read_scenario(scenario)
+    settings = clock_settings(clock or {})
+    try:
+        hosted = runtime.open(id, blueprint=blueprint, seed=seed, salt=salt, **settings)
+    except Conflict as conflict:
+        there = runtime.worlds.get(id or "")
+        detail = {} if there is None else {"world": world_view(call, there)}
+        raise ControlError(409, conflict.error, conflict.message, **detail) from None
+    if deliveries == "pull":
+        runtime.pull(hosted)
+    return world_view(call, hosted)
+
+
+def clock_settings(clock: dict[str, Any]) -> dict[str, Any]:
+    """`{mode, start, rate}` checked. Raises `ControlError`."""
+    settings: dict[str, Any] = {}
+    for name, value in clock.items():
+        if name == "mode" and value in ("manual", "real", "auto"):
+            settings["mode"] = value
+        elif name == "rate" and isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+            settings["rate"] = float(value)
+        elif name == "start" and isinstance(value, str | int):
+            settings["start"] = to_instant(value, "start")
+        else:
+            legal = "mode (manual, real, auto), rate (a number from 0), start (an instant)"
+            raise ControlError(400, "bad_clock", f"{name}: {value!r} is no setting of a clock; legal: {legal}")
+    return settings
+
+
+def to_instant(value: Any, name: str) -> int:
+    """An instant argument: ISO 8601, or integer milliseconds."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    try:
+        return instant(value)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ControlError(400, "bad_argument", f"{name}: {error}") from None
+
+
+@operation("GET", "/worlds")
+async def worlds(call: Call) -> Any:
+    """All open worlds."""
+    return {"worlds": [world_view(call, hosted) for hosted in call.runtime.worlds.values()]}
+
+
+@operation("GET", "/worlds/{id}")
+async def world(call: Call) -> Any:
+    """One world."""
+    return world_view(call, call.here)
+
+
+@operation("DELETE", "/worlds/{id}")
+async def close_world(call: Call) -> Any:
+    """Closes a world; its key is denied until it is opened again."""
+    world_id = call.here.world.id
+    call.runtime.close(call.here)
+    return {"closed": world_id}
+
+
+@operation("POST", "/worlds/{id}/reset")
+async def reset(call: Call) -> Any:
+    """Back to the start, in a new epoch."""
+    _conflicts(call.runtime.reset, call.here)
+    return world_view(call, call.here)
+
+
+def _conflicts(function: Any, *arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except Conflict as conflict:
+        raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
+
+
+@operation("PUT", "/worlds/{id}/scenario", raw=True)
+async def load_scenario(call: Call, raw: Any = None, name: str | None = None, reset: Any = False) -> Any:
+    """Another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
+    if call.here.advancing:
+        raise ControlError(409, "advancing", f"{call.here.world.id} is advancing; wait until that call has answered")
+    if name is not None:
+        raw = name
+    elif isinstance(raw, dict) and set(raw) == {"name"} and "sendbox" not in raw:
+        raw = raw["name"]
+    blueprint = read_scenario(raw)
+    hosted = call.here
+    hosted.next_blueprint = blueprint
+    hosted.world.control("scenario", {"name": blueprint.name})
+    if reset in (True, "true", "1"):
+        call.runtime.reset(hosted)
+        return {"applied": ["everything"], "at_reset": [], "skipped": []}
+    hosted.world.set_attempts(blueprint.attempts)
+    differs = blueprint_differences(hosted.blueprint, blueprint)
+    return {"applied": ["attempts"], "at_reset": differs, "skipped": []}
+
+
+def blueprint_differences(old: Blueprint, new: Blueprint) -> list[str]:
+    """The parts of a scenario that hold only from the next reset on, where they differ."""
+    pairs = {
+        "account": (old.account, new.account),
+        "phones": (old.phones, new.phones),
+        "seed": (old.seed, new.seed),
+        "clock": ((old.mode, old.start, old.rate), (new.mode, new.start, new.rate)),
+        "timeline": (old.timeline, new.timeline),
+        "assume": (old.assume, new.assume),
+        "digest": (old.digest_ignore, new.digest_ignore),
+    }
+    return [name for name, (before, after) in pairs.items() if before != after]
+
+
+@operation("POST", "/worlds/{id}/rules", status=201, raw=True)
+async def put_rule(call: Call, raw: Any = None) -> Any:
+    """Puts a rule in front of a list; answers its id."""
+    given = dict(raw) if isinstance(raw, dict) else {}
+    where = given.pop("in", "attempts")
+    if where != "attempts":
+        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: attempts')
+    try:
+        rule = compile_rule(given, country=call.here.world.account.country, timing=call.here.world.assume.timing)
+    except ScenarioError as error:
+        raise ControlError(
+            422, "bad_rule", str(error), problems=[problem.as_json() for problem in error.problems]
+        ) from None
+    world = call.here.world
+    rule_id = world.put_rule(rule)
+    world.control("rule", {"id": rule_id, "rule": given})
+    return {"id": rule_id, "in": where}
+
+
+@operation("DELETE", "/worlds/{id}/rules/{rule}")
+async def drop_rule(call: Call, rule: str) -> Any:
+    """Takes a rule away that was put there."""
+    if not call.here.world.drop_rule(rule):
+        raise ControlError(404, "no_such_rule", f'"{rule}" is no rule that control put into this world')
+    return {"dropped": rule}
+
+
+@operation("GET", "/worlds/{id}/account")
+async def account(call: Call) -> Any:
+    """The account as it stands."""
+    return account_view(call.here.world)
+
+
+@operation("PATCH", "/worlds/{id}/account", raw=True)
+async def change_account(call: Call, raw: Any = None) -> Any:
+    """Changes the account at once: credit, templates, senders, lists, secret."""
+    world = call.here.world
+    try:
+        changes = compile_account_patch(raw, currency=world.account.currency, country=world.account.country)
+    except ScenarioError as error:
+        raise ControlError(
+            422, "bad_account", str(error), problems=[problem.as_json() for problem in error.problems]
+        ) from None
+    world.control("account", {"changes": raw})
+    apply_account(world.account, changes)
+    key = world.keys[world.id]
+    if "default_callback_url" in changes:
+        key.default_callback_url = changes["default_callback_url"]
+    if "default_callback_secret" in changes:
+        key.default_callback_secret = changes["default_callback_secret"]
+    return account_view(world)
+
+
+def apply_account(account: Account, changes: dict[str, Any]) -> None:
+    """Sets what is named; lists are replaced whole, in force at once."""
+    for name, value in changes.items():
+        if name == "credit":
+            account.balance = value
+        elif name == "templates":
+            account.set_templates(value)
+        elif name in ("optout", "blacklist"):
+            setattr(account, name, dict.fromkeys(value, 0))
+        elif name in ("currency", "country", "senders", "numbers", "domains", "stop_words", "verification_secret"):
+            setattr(account, name, value)
+
+
+@operation("PUT", "/worlds/{id}/checkpoints/{name}", status=201)
+async def checkpoint(call: Call, name: str) -> Any:
+    """Takes a checkpoint."""
+    _conflicts(call.runtime.take_checkpoint, call.here, name)
+    return {"name": name, "at": iso(call.here.world.now)}
+
+
+@operation("POST", "/worlds/{id}/checkpoints/{name}")
+async def restore(call: Call, name: str) -> Any:
+    """Back to a checkpoint."""
+    if name not in call.here.checkpoints:
+        have = ", ".join(call.here.checkpoints) or "none"
+        raise ControlError(404, "no_such_checkpoint", f'"{name}" was never taken in this world; taken: {have}')
+    _conflicts(call.runtime.restore, call.here, name)
+    return world_view(call, call.here)
+
+
+@operation("GET", "/refused")
+async def refused(call: Call) -> Any:
+    """Keys that opened no world, and why; newest last."""
+    return {
+        "refused": [
+            {"at": iso(item.at), "key": item.key, "path": item.path, "why": item.why, "what_to_do": item.what_to_do}
+            for item in call.runtime.refused
+        ]
+    }

@@ -1,0 +1,115 @@
+"""Accepting a request: names are given, messages made, and their hand-over scheduled (§1, §2.1, §2.3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from sendbox.core import templates
+from sendbox.core.identity import uuid_text
+from sendbox.core.model import Send, Target
+from sendbox.core.records import Accepted, Message, Submission
+from sendbox.core.remarks import Finding
+
+if TYPE_CHECKING:
+    from sendbox.core.keys import Key
+    from sendbox.core.records import Outlet
+    from sendbox.core.world import World
+
+#: A `datetime` at most this far ahead is sent at once (§2.1, A58).
+SOON_MS = 60_000
+
+
+def accept(world: World, operation: str, sends: list[Send], key: Key, content: bytes, origin: str) -> Accepted:
+    """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
+    now = world.clock.now
+    several = operation == "sendMessages"
+    digest = blake2b(content, digest_size=16, person=operation.encode()[:16]).digest()
+    n = world.count_equal(digest)
+    names = world.name("request", digest, n)
+    request_id = uuid_text(names)
+    base_ids: list[str] = []
+    answers: list[list[str | None]] = []
+    findings: list[Finding] = []
+    refuse_numbers = world.assume.invalid_number == "response"
+    for index, send in enumerate(sends):
+        refused = _template_findings(world, send)
+        findings += refused
+        base = ""
+        if several:
+            base = uuid_text(world.name("message", names, index))
+        submission = Submission(send, operation, key, request_id, base, index, world.accepted, content)
+        submission.origin = origin
+        world.accepted += len(send.recipients)
+        ids: list[str | None] = []
+        chunk = names
+        for position, recipient in enumerate(send.recipients):
+            if refused or (refuse_numbers and not recipient.valid):
+                if not refused:
+                    findings.append(_number_finding(send, position))
+                ids.append(None)
+                continue
+            if several:
+                message_id = f"{base}-{position}"
+            else:
+                # the request's 64 bytes name it and its first three recipients; further ones take another hash each
+                chunk = names[16 * (position + 1) :] if position < 3 else world.name("message", names, position)
+                message_id = uuid_text(chunk)
+            message = Message(submission, position, message_id, recipient.number, recipient.valid, now)
+            submission.messages.append(message)
+            world.by_id[message_id] = message
+            ids.append(message_id)
+        base_ids.append(base)
+        answers.append(ids)
+        if submission.messages:
+            submission.outlet = outlet_for(world, key, send.callback)
+            world.messages += submission.messages
+            world.timeline.at(_instant(send, now), submission.ordinal, world.simulator.submission_due, submission)
+    return Accepted(request_id, base_ids, answers, findings)
+
+
+def _instant(send: Send, now: int) -> int:
+    """When the first attempt is handed over: `datetime`, then the delivery window (§2.1, A18)."""
+    at = send.at if send.at is not None and send.at > now + SOON_MS else now
+    return at if send.window is None else send.window.next_open(at)
+
+
+def outlet_for(world: World, key: Key, callback: Target | None) -> Outlet | None:
+    """The line to the request's callback, else to the key's default, else to its parent's, else to the built-in (§6)."""
+    parent = world.keys[world.id]
+    secret = key.default_callback_secret or parent.default_callback_secret
+    if callback is not None:
+        return world.outlets.line(callback if secret is None else replace(callback, secret=secret))
+    url = key.default_callback_url
+    if url is None:
+        url = parent.default_callback_url
+    if url == "":
+        return None
+    return world.outlets.line(Target(url or "", secret=secret))
+
+
+def _template_findings(world: World, send: Send) -> list[Finding]:
+    found: list[Finding] = []
+    for index, step in enumerate(send.steps):
+        use = step.template
+        template = world.account.template(use.name, use.language) if use is not None else None
+        if use is None or template is None:
+            continue
+        prefix = f"{send.path}.flow[{index}].chatapp_template"
+        found += [
+            Finding(f"{prefix}.{problem.path}", problem.rule, problem.message, problem.section, "A08")
+            for problem in templates.check(template, use)
+        ]
+    return found
+
+
+def _number_finding(send: Send, position: int) -> Finding:
+    number = send.recipients[position].number
+    return Finding(
+        f"{send.path}.to[{position}].phone_number",
+        "phone-number",
+        f'"{number}" cannot be normalized to international form; legal: 8 to 15 digits with a calling code (§7.3, A14)',
+        "§7.3",
+        "A08",
+    )

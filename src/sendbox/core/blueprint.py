@@ -1,0 +1,73 @@
+"""A blueprint: a compiled scenario, immutable and shared by every world that is opened from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sendbox.core.assume import Assume
+from sendbox.core.patterns import Pattern
+from sendbox.core.rules import Rule
+
+Mode = Literal["manual", "real", "auto"]
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneSpec:
+    """An entry of `phones`: handsets whose number matches. `channels` None = every channel; the first match wins."""
+
+    number: Pattern
+    channels: frozenset[str] | None = None
+    conversation: bool = False
+    offline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AccountSpec:
+    """The account a world starts with. Money in millionths of the currency's unit (1 EUR = 1_000_000).
+
+    `senders` maps `sms`, `richmsg`, `chatapp` to registered senders, or is "any". `templates` are records as §2.5
+    (`name, language, category, status, components`). Lists hold normalized numbers.
+    """
+
+    credit: int = 10_000_000_000
+    currency: Literal["EUR", "CZK"] = "EUR"
+    country: str = "420"
+    default_callback_url: str | None = None
+    default_callback_secret: str | None = None
+    verification_secret: str | None = None
+    senders: dict[str, frozenset[str]] | Literal["any"] = "any"
+    numbers: frozenset[str] = frozenset()
+    domains: frozenset[str] = frozenset()
+    templates: tuple[dict[str, Any], ...] = ()
+    optout: frozenset[str] = frozenset()
+    blacklist: frozenset[str] = frozenset()
+    stop_words: frozenset[str] = frozenset({"STOP"})
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """An entry of `timeline`: `at` in milliseconds, from the start of the epoch when `relative`, else an instant."""
+
+    at: int
+    relative: bool
+    kind: str
+    what: dict[str, Any]
+    place: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """All that a scenario settles. `start` in virtual milliseconds, None = the present second when a world opens."""
+
+    name: str = "empty"
+    seed: int | str = 0
+    mode: Mode | None = None
+    start: int | None = None
+    rate: float = 1.0
+    account: AccountSpec = field(default_factory=AccountSpec)
+    phones: tuple[PhoneSpec, ...] = ()
+    attempts: tuple[Rule, ...] = ()
+    timeline: tuple[TimelineEntry, ...] = ()
+    assume: Assume = field(default_factory=Assume)
+    digest_ignore: tuple[str, ...] = ()

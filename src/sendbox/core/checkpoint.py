@@ -1,0 +1,55 @@
+"""Checkpoints: a whole world as bytes, and back.
+
+What worlds share (the blueprint and its rules) is not copied but referred to. Only worlds of this process are restored,
+from bytes that this process made.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sendbox.core.blueprint import Blueprint
+    from sendbox.core.world import World
+
+
+def take(world: World) -> bytes:
+    """The world as it stands."""
+    shared = _shared(world.blueprint)
+    names = {id(thing): name for name, thing in shared.items()}
+    out = io.BytesIO()
+    pickler = _Pickler(out, names)
+    pickler.dump(world)
+    return out.getvalue()
+
+
+def restore(taken: bytes, blueprint: Blueprint, epoch: int) -> World:
+    """The world as it stood, in a new epoch: what was under way to a receiver waits to be tried again."""
+    world: World = _Unpickler(io.BytesIO(taken), _shared(blueprint)).load()
+    world.epoch = epoch
+    world.outlets.land()
+    return world
+
+
+def _shared(blueprint: Blueprint) -> dict[str, Any]:
+    return {"blueprint": blueprint, **{f"rule{index}": rule for index, rule in enumerate(blueprint.attempts)}}
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, out: io.BytesIO, names: dict[int, str]) -> None:
+        super().__init__(out, protocol=pickle.HIGHEST_PROTOCOL)
+        self._names = names
+
+    def persistent_id(self, thing: Any) -> str | None:
+        return self._names.get(id(thing))
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, source: io.BytesIO, shared: dict[str, Any]) -> None:
+        super().__init__(source)
+        self._shared = shared
+
+    def persistent_load(self, name: str) -> Any:
+        return self._shared[name]

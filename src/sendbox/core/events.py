@@ -1,0 +1,132 @@
+"""Webhook events, derived from the records at the moment they are sent or looked at (§6).
+
+A batch is always a JSON array. `payload` goes out as the bytes that came in, so it is unchanged (§2.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from sendbox.core.countries import country
+from sendbox.core.lifecycle import DELIVERED, FAILED, REJECTED, STATES, UNDELIVERED
+from sendbox.core.records import Attempt, Inbound
+
+if TYPE_CHECKING:
+    from sendbox.core.outlets import Outlets
+    from sendbox.core.records import Delivery
+    from sendbox.core.world import World
+
+#: `result_info` of a result when nothing else was said (A23); the others have none and the field is left out.
+DEFAULT_INFO: Final = {
+    DELIVERED: "[0] Delivered",
+    UNDELIVERED: "[1] Undelivered",
+    REJECTED: "[2] Rejected",
+    FAILED: "[3] Failed",
+}
+#: The field that holds the channel's details; `chatapp_text` is called `chatapp_body` there (§6).
+_DETAILS: Final = {
+    "sms": "sms",
+    "richmsg": "richmsg",
+    "chatapp_text": "chatapp_body",
+    "chatapp_template": "chatapp_template",
+}
+
+
+def info_of(attempt: Attempt, code: int) -> str | None:
+    """The `result_info` of a transition; None where the field is left out."""
+    given = attempt.info(code)
+    return (DEFAULT_INFO.get(code) if given is None else given) or None
+
+
+def channel_details(world: World, attempt: Attempt) -> dict[str, Any]:
+    """Sender, country (MCC), operator (MNC), prices and segments of an attempt (A67, A82)."""
+    step = attempt.step
+    place = country(attempt.message.phone) if attempt.message.valid else None
+    eur, czk = attempt.price or (0, 0)
+    details: dict[str, Any] = {} if step.channel == "richmsg" else {"gateway": _gateway(attempt)}
+    details["sender"] = world.phones.sender_of(attempt)
+    details["country"] = 0 if place is None else place.mcc
+    details["operator"] = attempt.mnc
+    details["price_czk"] = czk / 1_000_000
+    details["price_eur"] = eur / 1_000_000
+    details["count"] = attempt.count
+    return details
+
+
+def _gateway(attempt: Attempt) -> str:
+    step = attempt.step
+    return step.gateway if step.channel == "sms" else "chatapp"
+
+
+def sent_message(world: World, attempt: Attempt, code: int) -> dict[str, Any]:
+    """One `sentMessage` event: a status of an outgoing message changed (§6)."""
+    message = attempt.message
+    submission = message.submission
+    channel = attempt.step.channel
+    event: dict[str, Any] = {
+        "request_id": submission.request_id,
+        "message_id": message.id,
+        "gateway": channel,
+        "timestamp": (attempt.reached(code) or 0) // 1000,
+        "payload": orjson.Fragment(submission.send.payload),
+        "type": "outgoing",
+        "to": {"phone_number": message.phone},
+        "result": STATES[code],
+    }
+    info = info_of(attempt, code)
+    if info is not None:
+        event["result_info"] = info
+    event[_DETAILS[channel]] = channel_details(world, attempt)
+    return event
+
+
+def incoming(inbound: Inbound) -> dict[str, Any]:
+    """One `incomingReplyMessage` (a reply to one of our messages) or `incomingMessage` event (§6)."""
+    event: dict[str, Any] = {}
+    if inbound.message is not None:
+        submission = inbound.message.submission
+        event["request_id"] = submission.request_id
+        event["message_id"] = inbound.message.id
+        event["payload"] = orjson.Fragment(submission.send.payload)
+    event["gateway"] = inbound.channel
+    event["timestamp"] = inbound.at // 1000
+    event["type"] = "incoming"
+    event["sender"] = inbound.sender
+    event["recipient"] = inbound.recipient
+    event["body"] = inbound.body
+    return event
+
+
+def event_of(world: World, event: Any) -> dict[str, Any]:
+    """An event record as the object that goes into a batch."""
+    if isinstance(event, Inbound):
+        return incoming(event)
+    attempt, code = event
+    return sent_message(world, attempt, code)
+
+
+def kind_of(event: Any) -> str:
+    """`sentMessage`, `incomingReplyMessage` or `incomingMessage`."""
+    if isinstance(event, Inbound):
+        return "incomingMessage" if event.message is None else "incomingReplyMessage"
+    return "sentMessage"
+
+
+def batch_bytes(world: World, delivery: Delivery) -> bytes:
+    """The JSON array of a delivery, the same bytes on every try while it lives (A22)."""
+    if delivery.body is not None:
+        return delivery.body
+    body = orjson.dumps([event_of(world, event) for event in delivery.events])
+    if delivery.state == "sending":
+        delivery.body = body
+    return body
+
+
+def hook_events(world: World, outlets: Outlets) -> list[dict[str, Any]]:
+    """All events that the built-in receiver got, oldest first, as plain objects."""
+    events: list[dict[str, Any]] = []
+    for delivery in outlets.hook:
+        events += orjson.loads(batch_bytes(world, delivery))
+    return events

@@ -1,0 +1,115 @@
+"""Links in a text, and their replacement by short ones (§2.1 `params._url`).
+
+`full` replaces addresses that begin with `http://` or `https://`. `all` replaces bare domains too: a name whose last
+label is a top-level domain, or that begins with `www.`, with its port and path. E-mail addresses are never links, and
+punctuation at the end of a link is not part of it. The scan moves forward only, so its time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, Literal
+
+#: Country-code top-level domains, and the general ones that are common enough to be meant.
+_TOP: Final = frozenset(
+    "ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bv bw by bz ca cc "
+    "cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg er es et eu fi fj fk fm fo fr ga gb "
+    "gd ge gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu id ie il im in io iq ir is it je jm jo jp ke "
+    "kg kh ki km kn kp kr kw ky kz la lb lc li lk lr ls lt lu lv ly ma mc md me mg mh mk ml mm mn mo mp mq mr ms mt mu "
+    "mv mw mx my mz na nc ne nf ng ni nl no np nr nu nz om pa pe pf pg ph pk pl pm pn pr ps pt pw py qa re ro rs ru rw "
+    "sa sb sc sd se sg sh si sj sk sl sm sn so sr ss st su sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz "
+    "ua ug uk us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw "
+    "academy aero agency app asia bank bar bet bio biz blog cafe cat center city click cloud club coffee com company "
+    "coop design dev digital edu email energy events example expert express fashion finance fit fun fund games gift "
+    "global gov group guru health help host hotel info ink int invalid jobs land law life link live ltd market media "
+    "mil mobi money museum name net news ngo one online org page parts pay photo plus post press pro pub rent report "
+    "rest restaurant reviews sale school services shoes shop site social software solutions space sport store studio "
+    "support systems taxi team tech tel test tips today tools top tours town travel video vip wang watch web website "
+    "wiki win wine work works world wtf xxx xyz zone "
+    "рф бел укр срб мкд мон бг қаз ею рус онлайн сайт ελ ευ հայ გე 中国 中國 香港 台湾 台灣 澳門 新加坡 "  # noqa: RUF001 - these are Cyrillic
+    "한국 ไทย ভারত भारत இந்தியா امارات ایران السعودية مصر المغرب".split()
+)
+#: What a host cannot hold. Letters of every script can; `@` `+` `%` stay inside, so that e-mail addresses stay whole.
+_DELIMITERS: Final = r"\s\x00-\x1f!\"#$&'()*,/:;<=>?\[\\\]^`{|}~«»\u2010-\u206f\u3000-\u303f\ue000-\uf8ff"
+_RUN: Final = re.compile(rf"[^{_DELIMITERS}]+")
+_TARGET: Final = r"[^\s\x00-\x1f<>\"«»\u201c-\u201f\ue000-\uf8ff]"
+_FULL: Final = re.compile(rf"https?://(?=[^{_DELIMITERS}.@+%-]|\[)(?:(?![,;|]https?://){_TARGET})+", re.IGNORECASE)
+_REST: Final = re.compile(rf"(?::[0-9]{{1,5}}(?![0-9]))?(?:[/?#](?:(?![,;|]https?://){_TARGET})*)?", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"https?\Z", re.IGNORECASE)
+#: Inside a run, no domain holds these; around a domain, those are punctuation.
+_NO_NAME: Final = frozenset("@+%_")
+_OUTER: Final = "-.+%_"
+_CLOSING: Final = {")": "(", "]": "[", "}": "{"}
+_TRAILING: Final = frozenset(".,;:!?'`*|~\u2018\u2019\u201a\u2026") | _CLOSING.keys()
+
+
+def shorten(text: str, kind: Literal["full", "all"], make: Callable[[str], str]) -> str:
+    """The text with each link replaced by what `make` gives for its address (`http://` added to a bare one)."""
+    if kind == "full":
+        return _shorten_full(text, make) if "://" in text else text
+    return _shorten_all(text, make) if "." in text or "://" in text else text
+
+
+def _shorten_full(text: str, make: Callable[[str], str]) -> str:
+    parts: list[str] = []
+    done = 0
+    for match in _FULL.finditer(text):
+        end = _trimmed(text, match.start(), match.end())
+        parts += (text[done : match.start()], make(text[match.start() : end]))
+        done = end
+    return "".join(parts) + text[done:]
+
+
+def _shorten_all(text: str, make: Callable[[str], str]) -> str:
+    parts: list[str] = []
+    done = at = 0
+    while match := _RUN.search(text, at):
+        start, at = match.span()
+        scheme = _SCHEME.search(match.group()) if text.startswith("://", at) else None
+        full = _FULL.match(text, start + scheme.start()) if scheme else None
+        if full:
+            start, at = full.span()
+            end = _trimmed(text, start, at)
+            target = text[start:end]
+        else:
+            run = match.group()
+            start += len(run) - len(run.lstrip(_OUTER))
+            end = at - len(run) + len(run.rstrip(_OUTER))
+            # After a slash it is a part of a path, or the host of a protocol that is none of ours.
+            if text[start - 1 : start] in ("/", "\\") or not _is_domain(text[start:end]):
+                continue
+            if end == at and (rest := _REST.match(text, end)):
+                at = rest.end()
+                end = _trimmed(text, end, at)
+            target = f"http://{text[start:end]}"
+        parts += (text[done:start], make(target))
+        done = end
+    return "".join(parts) + text[done:]
+
+
+def _is_domain(name: str) -> bool:
+    labels = name.lower().split(".")
+    if len(labels) < 2 or len(name) > 253 or not _NO_NAME.isdisjoint(name):
+        return False
+    if not all(0 < len(label) < 64 and label[0] != "-" != label[-1] for label in labels):
+        return False
+    top = labels[-1]
+    if top in _TOP or top.startswith("xn--"):
+        return True
+    return labels[0] == "www" and len(labels) > 2 and len(top) > 1 and top.isalpha()
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    """Where the link ends once punctuation is cut off; a bracket stays that has its partner inside the link."""
+    surplus = {
+        closing: text.count(closing, start, end) - text.count(opening, start, end)
+        for closing, opening in _CLOSING.items()
+    }
+    while end > start and (last := text[end - 1]) in _TRAILING:
+        if last in surplus:
+            if surplus[last] <= 0:
+                break
+            surplus[last] -= 1
+        end -= 1
+    return end

@@ -1,0 +1,94 @@
+"""The commands that the interfaces give the core, after decoding: what a client asked to be sent.
+
+Everything here is already legal, normalized and resolved: bodies truncated, aliases replaced, defaults filled,
+durations in milliseconds. Records are slotted and unfrozen because they are made on the hot path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from sendbox.core.window import Window
+
+Channel = Literal["sms", "richmsg", "chatapp_text", "chatapp_template"]
+CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
+#: Ladder of delivery results that a `ttl_condition` compares (§2.2, A64).
+CONDITIONS: Final = ("sent", "delivered", "seen")
+
+
+@dataclass(slots=True)
+class TemplateUse:
+    """How a `chatapp_template` step uses its template (§2.2): the values as the client gave them, aliases replaced."""
+
+    name: str
+    language: str
+    params: list[Any] | None = None
+    header: list[Any] | None = None
+    buttons: list[Any] | None = None
+    carousel: list[Any] | None = None
+    lto: list[Any] | None = None
+
+
+@dataclass(slots=True)
+class Step:
+    """One flow step (§2.2), its body and sender resolved against the root's. `ttl` in milliseconds, None = no TTL."""
+
+    channel: Channel
+    body: str | None
+    sender: str | None = None
+    ttl: int | None = None
+    condition: str = "sent"
+    gateway: str = "high"
+    type: str = "utf"
+    template: TemplateUse | None = None
+    buttons: list[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where deliveries go (§6, A01, A22). `url` "" is the world's built-in receiver. `secret` signs (A21)."""
+
+    url: str
+    method: str = "POST"
+    content_type: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+    batch_size: int = 100
+    timeout_ms: int | None = None
+    secret: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shortening:
+    """`params._url` (§2.1). `expires_at` in Unix seconds, None = 7 days after sending."""
+
+    type: Literal["full", "all"] = "full"
+    domain: str | None = None
+    enhance: bool = False
+    name: str = "_"
+    expires_at: int | None = None
+
+
+@dataclass(slots=True)
+class Recipient:
+    """One item of `to`: `number` as normalized (digits), or the raw text with `valid` False (A14)."""
+
+    number: str
+    valid: bool = True
+
+
+@dataclass(slots=True)
+class Send:
+    """One Message object (§2.1) as the core takes it. `at` is virtual milliseconds from `datetime`, None = now."""
+
+    recipients: list[Recipient]
+    steps: list[Step]
+    tags: tuple[str, ...] = ("promotional",)
+    payload: bytes = b"{}"
+    callback: Target | None = None
+    at: int | None = None
+    window: Window | None = None
+    shortening: Shortening | None = None
+    priority: bool = False
+    path: str = "$"
+    extra: dict[str, Any] = field(default_factory=dict)

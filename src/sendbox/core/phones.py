@@ -1,0 +1,270 @@
+"""Phones: the recipients' handsets, what their owners do, and what arrives from them (§6, A66, A68).
+
+A phone exists for every number; a record is kept only for one that did something or is offline.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sendbox.core.content import Prepared
+from sendbox.core.journal import CODE
+from sendbox.core.lifecycle import ACCEPTED, DELIVERED, REJECTED, SEEN
+from sendbox.core.records import Attempt, Inbound, Link, Message
+
+if TYPE_CHECKING:
+    from sendbox.core.blueprint import PhoneSpec
+    from sendbox.core.records import Outlet
+    from sendbox.core.world import World
+
+FAMILY: Final = {"sms": "sms", "richmsg": "richmsg", "chatapp_text": "chatapp", "chatapp_template": "chatapp"}
+SEVEN_DAYS_MS: Final = 7 * 86_400_000
+#: The number a phone writes to when nothing else is said and the account has none of its own.
+DEFAULT_NUMBER: Final = "420900000000"
+_CODE_LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
+
+
+class NoSuchThing(LookupError):
+    """What an act needs is not there; the message says what was looked for."""
+
+
+class Phones:
+    """The handsets of one world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        #: number -> instant until which free text may be sent (A66)
+        self.conversations: dict[str, int] = {}
+        self.offline: dict[str, bool] = {}
+        self._parked: dict[str, list[Attempt]] = {}
+        self.inbound: list[Inbound] = []
+        self._by_phone: dict[str, list[Message]] = {}
+        self._indexed = 0
+
+    # -- what a phone is
+
+    def spec(self, number: str) -> PhoneSpec | None:
+        """The scenario's entry for this number: the first that matches."""
+        for spec in self._world.blueprint.phones:
+            if spec.number.matches(number):
+                return spec
+        return None
+
+    def has(self, number: str, family: str) -> bool:
+        """Whether the phone can receive on `sms`, `richmsg` or `chatapp`."""
+        if not self._world.blueprint.phones:
+            return True
+        spec = self.spec(number)
+        return spec is None or spec.channels is None or family in spec.channels
+
+    def conversation_open(self, number: str) -> bool:
+        """Whether free text may be sent to this phone (§2.2, A66)."""
+        if self.conversations.get(number, 0) > self._world.clock.now:
+            return True
+        spec = self.spec(number)
+        return spec is not None and spec.conversation
+
+    def is_offline(self, number: str) -> bool:
+        """Whether the phone is switched off: receipts wait until it is back."""
+        known = self.offline.get(number)
+        if known is None:
+            spec = self.spec(number)
+            return spec is not None and spec.offline
+        return known
+
+    def park(self, attempt: Attempt) -> bool:
+        """Keeps an attempt that would be delivered while the phone is offline; True when it was kept."""
+        if not self.offline and not self._world.blueprint.phones:
+            return False
+        number = attempt.message.phone
+        if not self.is_offline(number):
+            return False
+        self._parked.setdefault(number, []).append(attempt)
+        return True
+
+    def messages_of(self, number: str) -> list[Message]:
+        """All messages to a number, oldest first."""
+        messages = self._world.messages
+        for message in messages[self._indexed :]:
+            self._by_phone.setdefault(message.phone, []).append(message)
+        self._indexed = len(messages)
+        return self._by_phone.get(number, [])
+
+    def inbox(self, number: str) -> list[Attempt]:
+        """What arrived on the handset, in the order of arrival."""
+        arrived = []
+        for message in self.messages_of(number):
+            for attempt in message.attempts:
+                at = attempt.reached(DELIVERED)
+                if at is None:
+                    at = attempt.reached(SEEN)
+                if at is not None:
+                    arrived.append((at, message.ordinal, attempt.number, attempt))
+        return [entry[3] for entry in sorted(arrived, key=lambda entry: entry[:3])]
+
+    # -- what its owner does
+
+    def write(
+        self, family: str, number: str, to: str | None, body: str, *, message_id: str | None = None
+    ) -> Inbound:
+        """A phone writes to a number or sender: a reply to one of our messages, or unsolicited (A68)."""
+        world = self._world
+        replied: Message | None = None
+        if message_id is not None:
+            replied = world.by_id.get(message_id)
+            if replied is None:
+                raise NoSuchThing(f'"{message_id}" is no message of this world')
+        else:
+            replied = self._newest(family, number, to)
+        return self._receive(family, number, to, body, replied)
+
+    def reply(self, message: Message, body: str) -> Inbound:
+        """The phone answers a message, on the channel that reached it."""
+        attempt = message.shown
+        if attempt is None:
+            raise NoSuchThing(f'"{message.id}" was not handed over yet, nobody can answer it')
+        return self._receive(FAMILY[attempt.step.channel], message.phone, None, body, message)
+
+    def pressed(self, message: Message, button: int | str) -> str:
+        """What the service gets when a quick reply is pressed: its payload, else its title (A68).
+
+        `button` is a position from 0, or a title. Raises `NoSuchThing` with the buttons that there are.
+        """
+        use = next((a.step.template for a in reversed(message.attempts) if a.step.template is not None), None)
+        template = None if use is None else self._world.account.template(use.name, use.language)
+        buttons = [] if template is None else list(template.buttons)
+        for index, candidate in enumerate(buttons):
+            if candidate.type == "QUICK_REPLY" and button in (index, str(index), candidate.text):
+                given = (use.buttons or []) if use is not None else []
+                value = given[index] if index < len(given) else None
+                return str(value["payload"]) if isinstance(value, dict) and "payload" in value else candidate.text
+        titles = ", ".join(b.text for b in buttons if b.type == "QUICK_REPLY") or "none"
+        raise NoSuchThing(f'"{button}" is no quick reply of this message; there are: {titles}')
+
+    def _newest(self, family: str, number: str, to: str | None) -> Message | None:
+        for message in reversed(self.messages_of(number)):
+            for attempt in reversed(message.attempts):
+                if FAMILY[attempt.step.channel] == family and attempt.state not in (ACCEPTED, REJECTED):
+                    return message if to is None or to == self.sender_of(attempt) else None
+        return None
+
+    def sender_of(self, attempt: Attempt) -> str:
+        """The sender a handset shows for an attempt."""
+        return attempt.step.sender or attempt.message.submission.key.default_sender or "InfoSMS"
+
+    def _receive(self, family: str, number: str, to: str | None, body: str, replied: Message | None) -> Inbound:
+        world = self._world
+        now = world.clock.now
+        recipient = to
+        if replied is not None:
+            shown = next((a for a in reversed(replied.attempts) if FAMILY[a.step.channel] == family), replied.last)
+            recipient = to or (DEFAULT_NUMBER if shown is None else self.sender_of(shown))
+            if replied.replied_at is None:
+                replied.replied_at = now
+        if recipient is None:
+            recipient = min(world.account.numbers, default=DEFAULT_NUMBER)
+        inbound = Inbound(now, family, number, recipient, body, replied, len(self.inbound))
+        self.inbound.append(inbound)
+        world.journal.add(now, CODE["inbound"], inbound)
+        if family == "chatapp":
+            until = now + world.assume.conversation
+            self.conversations[number] = until
+            world.timeline.lapse(until, "conversation", (number, until))
+        if body.strip().upper() in world.account.stop_words:
+            self.opt_out(number, replied)
+        outlet: Outlet | None
+        if replied is not None:
+            outlet = replied.submission.outlet
+        else:
+            from sendbox.core.accept import outlet_for
+
+            outlet = outlet_for(world, world.keys[world.id], None)
+        world.outlets.emit(outlet, inbound)
+        return inbound
+
+    def opt_out(self, number: str, message: Message | None = None) -> None:
+        """The owner opts out of promotional messages; in force a moment later (A81)."""
+        world = self._world
+        now = world.clock.now
+        world.account.optout.setdefault(number, now + world.assume.list_delay)
+        if message is not None and message.optout_at is None:
+            message.optout_at = now
+        world.journal.add(now, CODE["opt_out"], (number, message))
+
+    def go_offline(self, number: str) -> None:
+        """Switches the phone off: nothing reaches it until it is back."""
+        self.offline[number] = True
+        self._note(number, "offline")
+
+    def go_online(self, number: str) -> None:
+        """Switches the phone on: what waited for it arrives at this instant."""
+        self.offline[number] = False
+        self._note(number, "online")
+        world = self._world
+        for attempt in self._parked.pop(number, ()):
+            world.timeline.at(world.clock.now, attempt.message.ordinal, world.simulator.transition_due, attempt)
+
+    def see(self, message: Message) -> None:
+        """The owner opens a message. Raises `IllegalTransition` where nobody can see (§3.1)."""
+        self._world.simulator.move_by_hand(message, "seen", None)
+        self._note(message.phone, "seen")
+
+    def _note(self, number: str, what: str) -> None:
+        self._world.journal.add(self._world.clock.now, CODE["phone"], (number, what))
+
+    # -- links
+
+    def make_links(self, attempt: Attempt, prepared: Prepared) -> None:
+        """Makes the short links of an attempt about to be handed over (§2.1, A17, A77)."""
+        world = self._world
+        message = attempt.message
+        shortening = message.submission.send.shortening
+        assert shortening is not None
+        origin = f"https://{shortening.domain}" if shortening.domain else message.submission.origin
+        expires_at = world.clock.now + SEVEN_DAYS_MS if shortening.expires_at is None else shortening.expires_at * 1000
+        made = []
+        for index, target in enumerate(prepared.targets):
+            raw = world.name("link", message.id.encode(), attempt.number * 1000 + index)
+            code = world.tag + "".join(_CODE_LETTERS[byte % len(_CODE_LETTERS)] for byte in raw[:8])
+            url = f"{origin}/s/{code}"
+            if shortening.enhance:
+                url += f"?{shortening.name}={message.id}"
+            link = Link(code, target, url, message, expires_at)
+            world.links[code] = link
+            world.timeline.lapse(expires_at, "link", link)
+            made.append(link)
+        if message.links is None:
+            message.links = {}
+        message.links[attempt.number] = made
+
+    def clicked(self, link: Link) -> None:
+        """A GET of a short link: counts, and sets the message's first click (A17)."""
+        now = self._world.clock.now
+        link.clicks.append(now)
+        if link.message.clicked_at is None:
+            link.message.clicked_at = now
+        self._world.journal.add(now, CODE["click"], link)
+
+    def click(self, message: Message) -> Link:
+        """The owner follows the first link of a message that still works."""
+        now = self._world.clock.now
+        for links in (message.links or {}).values():
+            for link in links:
+                if now < link.expires_at:
+                    self.clicked(link)
+                    return link
+        raise NoSuchThing(f'"{message.id}" holds no short link that works now')
+
+    # -- steps
+
+    def reply_due(self, what: tuple[Attempt, str]) -> None:
+        """A reply that a rule planned has come."""
+        attempt, body = what
+        self._receive(FAMILY[attempt.step.channel], attempt.message.phone, None, body, attempt.message)
+
+    def click_due(self, message: Message) -> None:
+        """A click that a rule planned has come; without a link that works there is nothing to click."""
+        now = self._world.clock.now
+        if any(now < link.expires_at for links in (message.links or {}).values() for link in links):
+            self.click(message)
+

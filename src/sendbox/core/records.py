@@ -1,0 +1,278 @@
+"""The records a world keeps: submissions, messages, attempts, deliveries, links. Slotted, small, made on the hot path.
+
+Events and rows are derived from these when asked (`core/events.py`, `core/views.py`); nothing is stored twice.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.core.lifecycle import ACCEPTED, STATES
+
+if TYPE_CHECKING:
+    from sendbox.core.keys import Key
+    from sendbox.core.model import Send, Step, Target
+    from sendbox.core.remarks import Advice, Finding
+
+_TRANSITION: Final = struct.Struct("<Bq")
+pack_transition = _TRANSITION.pack
+iter_transitions = _TRANSITION.iter_unpack
+
+
+class RequestRecord:
+    """One call of an emulated interface: what came, what was answered, and the remarks. `body` as it came."""
+
+    __slots__ = (
+        "advice", "answer", "body", "canonical", "findings", "key", "made", "method", "operation", "path", "status",
+    )  # fmt: skip
+
+    def __init__(
+        self, operation: str, method: str, path: str, key: str, status: int, body: bytes, answer: bytes
+    ) -> None:
+        self.operation = operation
+        self.method = method
+        self.path = path
+        self.key = key
+        self.status = status
+        self.body = body
+        self.answer = answer
+        self.findings: list[Finding] = []
+        self.advice: list[Advice] = []
+        self.made: Submission | None = None
+        self.canonical: bytes | None = None
+
+
+class Submission:
+    """One Message object of an accepted request. `ordinal` counts the world's messages; the first recipient has it."""
+
+    __slots__ = (
+        "base_id", "content", "index", "key", "messages", "operation", "ordinal", "origin", "outlet", "prepared",
+        "request_id", "send",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        send: Send,
+        operation: str,
+        key: Key,
+        request_id: str,
+        base_id: str,
+        index: int,
+        ordinal: int,
+        content: bytes,
+    ) -> None:
+        self.send = send
+        self.operation = operation
+        self.key = key
+        self.request_id = request_id
+        self.base_id = base_id
+        self.index = index
+        self.ordinal = ordinal
+        #: the canonical request without callback, from which the names were derived; shared by its submissions
+        self.content = content
+        self.messages: list[Message] = []
+        self.outlet: Outlet | None = None
+        #: origin of the request, which short links begin with
+        self.origin = ""
+        self.prepared: dict[int, Any] | None = None
+
+
+class Message:
+    """One recipient's message. `last` is the newest attempt, attempts are linked by `previous`."""
+
+    __slots__ = (
+        "accepted_at", "clicked_at", "id", "index", "last", "links", "optout_at", "phone", "replied_at",
+        "submission", "valid",
+    )  # fmt: skip
+
+    def __init__(self, submission: Submission, index: int, message_id: str, phone: str, valid: bool, at: int) -> None:
+        self.submission = submission
+        self.index = index
+        self.id = message_id
+        self.phone = phone
+        self.valid = valid
+        self.accepted_at = at
+        self.last: Attempt | None = None
+        #: short links by the number of the flow step
+        self.links: dict[int, list[Link]] | None = None
+        self.clicked_at: int | None = None
+        self.replied_at: int | None = None
+        self.optout_at: int | None = None
+
+    @property
+    def ordinal(self) -> int:
+        """Position in the world's order of acceptance."""
+        return self.submission.ordinal + self.index
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """All attempts, oldest first."""
+        found = []
+        attempt = self.last
+        while attempt is not None:
+            found.append(attempt)
+            attempt = attempt.previous
+        return found[::-1]
+
+    @property
+    def shown(self) -> Attempt | None:
+        """The attempt a row shows: the last one, or an earlier one that got further (A65)."""
+        best = None
+        for attempt in self.attempts:
+            if best is None or _REACH[attempt.state] >= _REACH[best.state]:
+                best = attempt
+        return best
+
+    @property
+    def result(self) -> str:
+        """The result of the attempt shown; `accepted` while nothing was tried."""
+        shown = self.shown
+        return STATES[shown.state] if shown is not None else STATES[ACCEPTED]
+
+
+#: How far a state got: sent < delivered < seen; everything else counts as not reached.
+_REACH: Final = (0, 0, 1, 2, 3, 0, 0, 0)
+
+
+class Attempt:
+    """One flow step tried for one message. `plan` is what is still to come, None when it was dropped or has ended."""
+
+    __slots__ = (
+        "count", "extra", "history", "message", "mnc", "number", "plan", "position", "previous", "price", "state",
+        "unlawful",
+    )  # fmt: skip
+
+    def __init__(self, message: Message, number: int, previous: Attempt | None) -> None:
+        self.message = message
+        self.number = number
+        self.previous = previous
+        self.state = ACCEPTED
+        self.history = b""
+        self.plan: tuple[tuple[int, int, str | None], ...] | None = None
+        self.position = 0
+        #: price of the whole attempt in millionths (eur, czk), None before the hand-over
+        self.price: tuple[int, int] | None = None
+        self.count = 0
+        self.mnc = 0
+        self.unlawful = False
+        #: rarely needed: infos by code, the fate, why it was refused
+        self.extra: dict[str, Any] | None = None
+
+    @property
+    def step(self) -> Step:
+        """The flow step that this attempt tries."""
+        return self.message.submission.send.steps[self.number]
+
+    def transitions(self) -> list[tuple[int, int]]:
+        """(state code, instant) of each transition, in order."""
+        return list(iter_transitions(self.history))
+
+    def reached(self, code: int) -> int | None:
+        """The instant at which the attempt entered a state; None when it never did."""
+        for state, at in iter_transitions(self.history):
+            if state == code:
+                return int(at)
+        return None
+
+    def info(self, code: int) -> str | None:
+        """The `result_info` given for a state by a rule, a check or by hand; None = the default of A23."""
+        return self.extra.get(f"info{code}") if self.extra is not None else None
+
+    def note(self, name: str, value: Any) -> None:
+        """Keeps something rarely needed."""
+        if self.extra is None:
+            self.extra = {}
+        self.extra[name] = value
+
+
+class Inbound:
+    """A message from a phone. `message` is set when it replies to one of ours."""
+
+    __slots__ = ("at", "body", "channel", "message", "number", "recipient", "sender")
+
+    def __init__(
+        self, at: int, channel: str, sender: str, recipient: str, body: str, message: Message | None, number: int
+    ) -> None:
+        self.at = at
+        self.channel = channel
+        self.sender = sender
+        self.recipient = recipient
+        self.body = body
+        self.message = message
+        self.number = number
+
+
+class Link:
+    """A short link of one message (§2.1). `expires_at` in virtual milliseconds, `clicks` the instants of its GETs."""
+
+    __slots__ = ("clicks", "code", "expires_at", "message", "target", "url")
+
+    def __init__(self, code: str, target: str, url: str, message: Message, expires_at: int) -> None:
+        self.code = code
+        self.target = target
+        self.url = url
+        self.message = message
+        self.expires_at = expires_at
+        self.clicks: list[int] = []
+
+
+class Try:
+    """One POST of a delivery. `status` is the answer's, `error` a word when there was none; both None = under way."""
+
+    __slots__ = ("at", "error", "status")
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.status: int | None = None
+        self.error: str | None = None
+
+
+class Delivery:
+    """One batch of events on its way to one target. An event is (attempt, state code) or an `Inbound`.
+
+    `state` is one of `waiting` (in the queue, or between tries), `sending`, `delivered`, `failed`, `held`.
+    """
+
+    __slots__ = ("body", "events", "id", "made_at", "number", "outlet", "state", "tries")
+
+    def __init__(self, number: int, delivery_id: str, outlet: Outlet, events: tuple[Any, ...], at: int) -> None:
+        self.number = number
+        self.id = delivery_id
+        self.outlet = outlet
+        self.events = events
+        self.made_at = at
+        self.state = "waiting"
+        self.tries: list[Try] = []
+        #: the bytes of the first try, kept until the delivery ends: a retry sends the same bytes (A22)
+        self.body: bytes | None = None
+
+
+class Outlet:
+    """The line to one target: events of this instant, batches waiting, and whether one is under way (A22)."""
+
+    __slots__ = ("batch", "builtin", "busy", "origin", "pending", "queue", "target")
+
+    def __init__(self, target: Target, builtin: bool) -> None:
+        self.target = target
+        self.builtin = builtin
+        self.pending: list[Any] = []
+        self.queue: list[Delivery] = []
+        self.busy = False
+
+
+class Accepted:
+    """What `World.accept` answers: ids of the request, of each submission, and of each recipient (None = rejected).
+
+    `findings` say why recipients were rejected.
+    """
+
+    __slots__ = ("base_ids", "findings", "messages", "request_id")
+
+    def __init__(
+        self, request_id: str, base_ids: list[str], messages: list[list[str | None]], findings: list[Finding]
+    ) -> None:
+        self.request_id = request_id
+        self.base_ids = base_ids
+        self.messages = messages
+        self.findings = findings

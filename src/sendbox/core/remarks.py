@@ -1,0 +1,60 @@
+"""Remarks on requests: a finding on an illegal one, advice on a legal one.
+
+Both are plain records that travel from where they are made (contract, decode, core) to the journal, the log,
+the page and the fixture. On the wire only the first finding of a refused request shows, as one line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Why a request is illegal.
+
+    `path` is a JSONPath (`$.flow[1].sms.ttl`), `rule` the keyword or rule name that was broken (`minimum`),
+    `message` one line that begins with the value, `section` the place in the specification (`§2.2`),
+    `assumed` the id of the assumption it rests on (`A56`), if any.
+    """
+
+    path: str
+    rule: str
+    message: str
+    section: str
+    assumed: str | None = None
+
+    def as_json(self) -> dict[str, str | None]:
+        """The finding as the journal shows it."""
+        return {
+            "path": self.path,
+            "rule": self.rule,
+            "message": self.message,
+            "section": self.section,
+            "assumed": self.assumed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A remark on a legal request: what the service would silently do with it.
+
+    `code` is a stable lower-case word (`unknown-field`), `path` a JSONPath, `message` one line that begins with the
+    value, `section` the place in the specification, `assumed` an assumption id, if any.
+    """
+
+    code: str
+    message: str
+    path: str
+    section: str
+    assumed: str | None = None
+
+    def as_json(self) -> dict[str, str | None]:
+        """The advice as control shows it (`entry` is added by the journal)."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "path": self.path,
+            "section": self.section,
+            "assumed": self.assumed,
+        }

@@ -1,0 +1,313 @@
+"""Views: the records of a world as plain objects, for control, the page and the fixture. Made when asked, never kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from sendbox.core.events import channel_details, info_of, kind_of
+from sendbox.core.journal import KINDS
+from sendbox.core.lifecycle import DELIVERED, SEEN, STATES
+from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord
+from sendbox.core.spans import iso
+
+if TYPE_CHECKING:
+    from sendbox.core.world import World
+
+
+def attempt_view(world: World, attempt: Attempt) -> dict[str, Any]:
+    """One attempt: its channel, result, transitions, price and what decided about it."""
+    extra = attempt.extra or {}
+    fate = extra.get("fate")
+    plan = attempt.plan
+    view: dict[str, Any] = {
+        "number": attempt.number + 1,
+        "channel": attempt.step.channel,
+        "result": STATES[attempt.state],
+        "timeline": [
+            {"at": iso(at), "result": STATES[code], "info": info_of(attempt, code)}
+            for code, at in attempt.transitions()
+        ],
+        "planned": [] if plan is None else [STATES[code] for code, _, _ in plan[attempt.position :]],
+        "details": channel_details(world, attempt),
+        "rules": [] if fate is None else fate.rules,
+    }
+    if "why" in extra:
+        view["refused"] = extra["why"]
+    return view
+
+
+def message_view(world: World, message: Message) -> dict[str, Any]:
+    """One recipient's message with its attempts and flags."""
+    submission = message.submission
+    shown = message.shown
+    attempts = message.attempts
+    return {
+        "message_id": message.id,
+        "request_id": submission.request_id,
+        "operation": submission.operation,
+        "phone": message.phone,
+        "result": message.result,
+        "channel": submission.send.steps[0].channel if shown is None else shown.step.channel,
+        "sender": submission.send.steps[0].sender if shown is None else world.phones.sender_of(shown),
+        "body": body_of(world, message, shown),
+        "tags": list(submission.send.tags),
+        "payload": orjson.loads(submission.send.payload),
+        "priority": submission.send.priority,
+        "accepted_at": iso(message.accepted_at),
+        "clicked_at": _iso(message.clicked_at),
+        "replied_at": _iso(message.replied_at),
+        "optout_at": _iso(message.optout_at),
+        "links": [link_view(link) for links in (message.links or {}).values() for link in links],
+        "attempts": [attempt_view(world, attempt) for attempt in attempts],
+        "timeline": [
+            {"at": iso(at), "channel": attempt.step.channel, "result": STATES[code]}
+            for at, _, attempt, code in sorted(
+                ((at, attempt.number, attempt, code) for attempt in attempts for code, at in attempt.transitions()),
+                key=lambda entry: entry[:2],
+            )
+        ],
+    }
+
+
+def body_of(world: World, message: Message, attempt: Attempt | None) -> str:
+    """The text as the phone shows it; before the hand-over the text as it was asked for."""
+    if attempt is None:
+        return message.submission.send.steps[0].body or ""
+    return world.simulator.text(attempt)
+
+
+def link_view(link: Link) -> dict[str, Any]:
+    """One short link."""
+    return {
+        "url": link.url,
+        "target": link.target,
+        "expires_at": iso(link.expires_at),
+        "clicks": [iso(at) for at in link.clicks],
+        "message_id": link.message.id,
+    }
+
+
+def event_view(event: Any) -> dict[str, Any]:
+    """What a delivery carries, in short."""
+    if isinstance(event, Inbound):
+        return {"event": kind_of(event), "from": event.sender, "body": event.body}
+    attempt, code = event
+    return {
+        "event": kind_of(event),
+        "message_id": attempt.message.id,
+        "phone": attempt.message.phone,
+        "result": STATES[code],
+    }
+
+
+def delivery_view(world: World, delivery: Delivery) -> dict[str, Any]:
+    """One delivery with each try."""
+    return {
+        "id": world.outlets.id_of(delivery),
+        "target": target_of(delivery),
+        "method": delivery.outlet.target.method,
+        "at": iso(delivery.made_at),
+        "state": delivery.state,
+        "events": [event_view(event) for event in delivery.events],
+        "tries": [{"at": iso(t.at), "status": t.status, "error": t.error} for t in delivery.tries],
+    }
+
+
+def target_of(delivery: Delivery) -> str:
+    """The address of a delivery; `hook` stands for the built-in receiver."""
+    return "hook" if delivery.outlet.builtin else delivery.outlet.target.url
+
+
+def inbound_view(inbound: Inbound) -> dict[str, Any]:
+    """One message from a phone."""
+    return {
+        "at": iso(inbound.at),
+        "channel": inbound.channel,
+        "from": inbound.sender,
+        "to": inbound.recipient,
+        "body": inbound.body,
+        "message_id": None if inbound.message is None else inbound.message.id,
+    }
+
+
+def phone_view(world: World, number: str) -> dict[str, Any]:
+    """A handset: what it is and its conversation, oldest first."""
+    phones = world.phones
+    conversation: list[tuple[int, int, dict[str, Any]]] = []
+    for attempt in phones.inbox(number):
+        at = attempt.reached(DELIVERED) or attempt.reached(SEEN) or 0
+        message = attempt.message
+        conversation.append(
+            (
+                at,
+                0,
+                {
+                    "at": iso(at),
+                    "direction": "in",
+                    "channel": attempt.step.channel,
+                    "message_id": message.id,
+                    "from": phones.sender_of(attempt),
+                    "body": world.simulator.text(attempt),
+                    "links": [link_view(link) for link in (message.links or {}).get(attempt.number, ())],
+                    "seen": attempt.reached(SEEN) is not None,
+                },
+            )
+        )
+    for inbound in phones.inbound:
+        if inbound.sender == number:
+            conversation.append((inbound.at, 1, {"direction": "out", **inbound_view(inbound)}))
+    spec = phones.spec(number)
+    channels = None if spec is None else spec.channels
+    return {
+        "number": number,
+        "channels": sorted(channels) if channels is not None else ["chatapp", "richmsg", "sms"],
+        "online": not phones.is_offline(number),
+        "conversation_open": phones.conversation_open(number),
+        "opted_out": number in world.account.optout,
+        "messages": [message.id for message in phones.messages_of(number)],
+        "conversation": [entry for _, _, entry in sorted(conversation, key=lambda entry: entry[:2])],
+    }
+
+
+def account_view(world: World) -> dict[str, Any]:
+    """The account as it stands. Money in units of the currency."""
+    account = world.account
+    key = world.keys[world.id]
+    senders = account.senders
+    return {
+        "currency": account.currency,
+        "credit": account.balance / 1_000_000,
+        "spent": account.spent / 1_000_000,
+        "country": account.country,
+        "default_callback_url": key.default_callback_url,
+        "senders": senders if senders == "any" else {name: sorted(values) for name, values in senders.items()},
+        "numbers": sorted(account.numbers),
+        "domains": sorted(account.domains),
+        "templates": list(account.templates),
+        "optout": sorted(account.optout),
+        "blacklist": sorted(account.blacklist),
+        "stop_words": sorted(account.stop_words),
+    }
+
+
+def request_view(record: RequestRecord) -> dict[str, Any]:
+    """One call of an emulated interface, with everything remarked about it."""
+    return {
+        "operation": record.operation,
+        "method": record.method,
+        "path": record.path,
+        "key": record.key,
+        "status": record.status,
+        "body": record.body.decode("utf-8", "replace"),
+        "answer": record.answer.decode("utf-8", "replace"),
+        "findings": [finding.as_json() for finding in record.findings],
+        "advice": [advice.as_json() for advice in record.advice],
+    }
+
+
+def entry_view(world: World, number: int) -> dict[str, Any]:
+    """One entry of the journal."""
+    journal = world.journal
+    code = journal.kind[number]
+    kind = KINDS[code]
+    view: dict[str, Any] = {
+        "n": number,
+        "at": iso(journal.at[number]),
+        "kind": "transition" if code < 8 else kind,
+        **_RENDER[kind](world, code, journal.what[number]),
+    }
+    if number in journal.order_sensitive:
+        view["order_sensitive"] = True
+    return view
+
+
+def _transition(world: World, code: int, attempt: Attempt) -> dict[str, Any]:
+    return {
+        "message_id": attempt.message.id,
+        "phone": attempt.message.phone,
+        "channel": attempt.step.channel,
+        "attempt": attempt.number + 1,
+        "result": STATES[code],
+        "info": info_of(attempt, code),
+    }
+
+
+def _of_attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "message_id": attempt.message.id,
+        "phone": attempt.message.phone,
+        "channel": attempt.step.channel,
+        "attempt": attempt.number + 1,
+    }
+
+
+def _pair(name: str) -> Callable[[World, int, Any], dict[str, Any]]:
+    return lambda _world, _code, what: {**_of_attempt(what[0]), name: what[1]}
+
+
+def _try(world: World, _code: int, what: tuple[Delivery, int]) -> dict[str, Any]:
+    delivery, index = what
+    done = delivery.tries[index]
+    return {
+        "delivery": world.outlets.id_of(delivery),
+        "target": target_of(delivery),
+        "number": index + 1,
+        "status": done.status,
+        "error": done.error,
+    }
+
+
+def _no_target(_world: World, _code: int, event: Attempt | Inbound) -> dict[str, Any]:
+    return inbound_view(event) if isinstance(event, Inbound) else _of_attempt(event)
+
+
+def _lapse(_world: World, _code: int, what: tuple[str, Any]) -> dict[str, Any]:
+    kind, subject = what
+    return {"what": kind, **({"url": subject.url} if isinstance(subject, Link) else {"phone": subject[0]})}
+
+
+def _advice(_world: World, _code: int, what: tuple[Any, Any]) -> dict[str, Any]:
+    return {"advice": what[0].as_json(), "about": what[1]}
+
+
+def _plain(_world: World, _code: int, what: dict[str, Any]) -> dict[str, Any]:
+    return {f"{name}_" if name in ("n", "at", "kind") else name: value for name, value in what.items()}
+
+
+_RENDER: Final[dict[str, Callable[[World, int, Any], dict[str, Any]]]] = {
+    **dict.fromkeys(STATES, _transition),
+    "request": lambda _world, _code, record: request_view(record),
+    "refusal": _pair("why"),
+    "fallback": _pair("why"),
+    "illegal": _pair("wanted"),
+    "postponed": lambda _world, _code, what: {
+        "message_id": what[0].id,
+        "phone": what[0].phone,
+        "until": iso(what[1]),
+    },
+    "delivery": lambda world, _code, delivery: {
+        "delivery": world.outlets.id_of(delivery),
+        "target": target_of(delivery),
+        "events": [event_view(event) for event in delivery.events],
+    },
+    "try": _try,
+    "no_target": _no_target,
+    "inbound": lambda _world, _code, inbound: {f"{k}_" if k == "at" else k: v for k, v in inbound_view(inbound).items()},
+    "click": lambda _world, _code, link: {"url": link.url, "message_id": link.message.id, "phone": link.message.phone},
+    "phone": lambda _world, _code, what: {"phone": what[0], "act": what[1]},
+    "opt_out": lambda _world, _code, what: {"phone": what[0], "message_id": what[1] and what[1].id},
+    "timeline": _plain,
+    "lapse": _lapse,
+    "advice": _advice,
+    "opened": _plain,
+    "reset": _plain,
+    "restored": _plain,
+    "control": _plain,
+}
+
+
+def _iso(at: int | None) -> str | None:
+    return None if at is None else iso(at)

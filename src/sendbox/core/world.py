@@ -1,0 +1,245 @@
+"""A world: an isolated universe with its own clock, seed, account, phones and journal.
+
+A world takes commands (`accept`, `inbound`, the acts of phones) and the passing of time (`run`). What must leave it,
+batches of events on their way to a target, waits in `outlets` until somebody outside takes it and says how it went.
+Nothing here does I/O or looks at a clock of the machine; one thread touches a world at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop
+from typing import Any
+
+from sendbox.core import lifecycle
+from sendbox.core.accept import accept
+from sendbox.core.account import Account
+from sendbox.core.blueprint import Blueprint, Mode
+from sendbox.core.clock import Clock
+from sendbox.core.identity import derive, seed_bytes, tag_of, uuid_text
+from sendbox.core.journal import CODE, Journal
+from sendbox.core.keys import Key
+from sendbox.core.model import Send
+from sendbox.core.outlets import Outlets
+from sendbox.core.phones import Phones
+from sendbox.core.records import Accepted, Link, Message, RequestRecord
+from sendbox.core.remarks import Advice
+from sendbox.core.rules import Memory, Rule
+from sendbox.core.simulator import Simulator
+from sendbox.core.timeline import Timeline
+
+
+class World:
+    """One world. `id` is its API key; instants are virtual milliseconds since 1970, UTC."""
+
+    def __init__(
+        self,
+        world_id: str,
+        blueprint: Blueprint,
+        *,
+        start: int,
+        reading: int = 0,
+        seed: int | str | None = None,
+        salt: str | None = None,
+        mode: Mode | None = None,
+        shard: int = 0,
+        epoch: int = 0,
+    ) -> None:
+        self.id = world_id
+        self.tag = tag_of(world_id, shard)
+        self.shard = shard
+        self.blueprint = blueprint
+        self.seed_given = blueprint.seed if seed is None else seed
+        self.seed = seed_bytes(self.seed_given)
+        self.salt = world_id if salt is None else salt
+        self.names = seed_bytes(self.salt)
+        self.start_given = start
+        self.start = start
+        #: counts resets; what was in flight in an older epoch is dropped
+        self.epoch = epoch
+        self.clock = Clock(start, mode or blueprint.mode or "manual", blueprint.rate, reading)
+        self.assume = blueprint.assume
+        self.timeline = Timeline()
+        self.journal = Journal()
+        self.account = Account(blueprint.account, blueprint.assume.country)
+        self.keys: dict[str, Key] = {world_id: self._parent_key(blueprint, world_id)}
+        self.rules: list[Rule] = list(blueprint.attempts)
+        self.memory = Memory()
+        self.messages: list[Message] = []
+        self.by_id: dict[str, Message] = {}
+        self.links: dict[str, Link] = {}
+        #: how many recipients were taken so far; the ordinal of the next message
+        self.accepted = 0
+        self.fired = 0
+        #: how many instants the clock was moved to
+        self.instants = 0
+        self._equal: dict[bytes, int] = {}
+        self._rule_count = 0
+        self.simulator = Simulator(self)
+        self.phones = Phones(self)
+        self.outlets = Outlets(self)
+        for entry in blueprint.timeline:
+            self.timeline.at(start + entry.at if entry.relative else max(start, entry.at), -1, self._entry_due, entry)
+
+    @staticmethod
+    def _parent_key(blueprint: Blueprint, world_id: str) -> Key:
+        spec = blueprint.account
+        return Key(
+            world_id,
+            default_callback_url=spec.default_callback_url,
+            default_callback_secret=spec.default_callback_secret,
+        )
+
+    # -- time
+
+    @property
+    def now(self) -> int:
+        """The present virtual instant."""
+        return self.clock.now
+
+    def run(self, until: int, budget: int, *, rest: bool = True) -> int:
+        """Fires steps in order, up to `until` or `budget` of them, and returns how many.
+
+        Stops early at the end of an instant at which deliveries became ready, so that they can be settled before the
+        clock moves on. When nothing more is due, `now` becomes `until`; without `rest` it stays at the last step.
+        """
+        steps = self.timeline.steps
+        clock = self.clock
+        outlets = self.outlets
+        fired = 0
+        while steps and steps[0][0] <= until:
+            instant = steps[0][0]
+            if instant > clock.now:
+                if outlets.dirty:
+                    outlets.flush()
+                if outlets.waiting:
+                    self.fired += fired
+                    return fired
+                self._move(instant)
+            if fired >= budget:
+                self.fired += fired
+                return fired
+            _, _, _, handler, what = heappop(steps)
+            handler(what)
+            fired += 1
+        if outlets.dirty:
+            outlets.flush()
+        if rest and not outlets.waiting and until > clock.now and not (steps and steps[0][0] <= until):
+            self._move(until)
+        self.fired += fired
+        return fired
+
+    def settled(self, until: int) -> bool:
+        """Whether nothing is due any more up to `until` and nothing is ready to be delivered."""
+        steps = self.timeline.steps
+        return self.clock.now >= until and not self.outlets.waiting and not (steps and steps[0][0] <= until)
+
+    def _move(self, instant: int) -> None:
+        lapses = self.timeline.lapses
+        if lapses and lapses[0][0] <= instant:
+            for at, kind, what in self.timeline.lapsed(instant):
+                self.journal.add(at, CODE["lapse"], (kind, what))
+        self.clock.move(instant)
+        self.instants += 1
+
+    # -- commands
+
+    def accept(
+        self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = ""
+    ) -> Accepted:
+        """Takes the Message objects of one request; what follows from them is due at the instants they name."""
+        return accept(self, operation, sends, key, content, origin)
+
+    def can_pay(self, sends: list[Send]) -> bool:
+        """Whether the account could pay all of these now (legacy interface, A13)."""
+        total_eur = total_czk = 0
+        for send in sends:
+            for recipient in send.recipients:
+                eur, czk = self.simulator.price_of(send, 0, recipient.number)
+                total_eur += eur
+                total_czk += czk
+        return (total_eur if self.account.currency == "EUR" else total_czk) <= self.account.balance
+
+    def count_equal(self, name: bytes) -> int:
+        """How many requests of this content came before (names, §2.3)."""
+        n = self._equal.get(name, 0)
+        self._equal[name] = n + 1
+        return n
+
+    def name(self, scope: str, key: bytes, n: int = 0) -> bytes:
+        """64 derived bytes for a name, salted with the world."""
+        return derive(self.names, scope, key, n)
+
+    def request(self, record: RequestRecord) -> int:
+        """Journals a call of an emulated interface and returns the entry's number."""
+        return self.journal.add(self.clock.now, CODE["request"], record)
+
+    def advise(self, advice: Advice, about: Any = None) -> int:
+        """Journals advice that belongs to no request."""
+        return self.journal.add(self.clock.now, CODE["advice"], (advice, about))
+
+    def control(self, what: str, detail: dict[str, Any]) -> int:
+        """Journals what a tester did through control."""
+        return self.journal.add(self.clock.now, CODE["control"], {"what": what, **detail})
+
+    def put_rule(self, rule: Rule) -> str:
+        """Puts a rule in front of the list and returns its id; holds for decisions not yet made."""
+        self._rule_count += 1
+        rule.id = f"r{self._rule_count}"
+        self.rules.insert(0, rule)
+        return rule.id
+
+    def drop_rule(self, rule_id: str) -> bool:
+        """Takes a rule away that control put there; False when there is none of that id."""
+        for index, rule in enumerate(self.rules):
+            if rule.id == rule_id:
+                del self.rules[index]
+                return True
+        return False
+
+    def set_attempts(self, rules: tuple[Rule, ...]) -> None:
+        """Replaces the scenario's rules; those that control put in front stay in front."""
+        self.rules = [rule for rule in self.rules if rule.id is not None] + list(rules)
+
+    def move_by_hand(self, message: Message, result: str, info: str | None) -> None:
+        """Moves a message's current attempt; the rest of its plan is dropped. Raises `IllegalTransition`."""
+        self.simulator.move_by_hand(message, result, info)
+
+    def open_link(self, code: str, *, count: bool = True) -> Link | None:
+        """A short link by its code, its click counted unless `count` is False; None when there is none or it expired."""
+        link = self.links.get(code)
+        if link is None or self.clock.now >= link.expires_at:
+            return None
+        if count:
+            self.phones.clicked(link)
+        return link
+
+    def _entry_due(self, entry: Any) -> None:
+        what = entry.what
+        self.journal.add(self.clock.now, CODE["timeline"], {"kind": entry.kind, **what})
+        handlers: dict[str, Callable[[dict[str, Any]], None]] = {"inbound": self._inbound_due}
+        handlers[entry.kind](what)
+
+    def _inbound_due(self, what: dict[str, Any]) -> None:
+        self.phones.write(
+            what["channel"], what["from"], what.get("to"), what["body"], message_id=what.get("message_id")
+        )
+
+    # -- names and views used everywhere
+
+    def delivery_name(self, key: bytes) -> str:
+        """The id of a delivery, from what names its first event."""
+        return uuid_text(self.name("delivery", key))
+
+    def message(self, message_id: str) -> Message | None:
+        """A message by its id."""
+        return self.by_id.get(message_id)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is scheduled, waiting or under way."""
+        return not self.timeline.steps and not self.outlets.waiting and not self.outlets.in_flight
+
+
+#: Re-exported for the shells: what a state may become.
+legal_next = lifecycle.legal_next

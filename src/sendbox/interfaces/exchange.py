@@ -1,0 +1,106 @@
+"""One call of an emulated interface, as its handler sees it, and what the handler answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from sendbox.contract.validators import Contract
+    from sendbox.core.keys import Key
+    from sendbox.core.model import Send
+    from sendbox.core.records import Accepted
+    from sendbox.core.remarks import Advice, Finding
+    from sendbox.core.world import World
+
+
+class Refused(Exception):
+    """The request is illegal: `findings` go to the journal, `status` and the first finding to the client."""
+
+    def __init__(self, findings: list[Finding], status: int = 400, text: str | None = None) -> None:
+        super().__init__(text or findings[0].message)
+        self.findings = findings
+        self.status = status
+        self.text = text or findings[0].message
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One call: what came in, where it landed, and the remarks made on the way.
+
+    `headers` as ASGI gives them (lower-case names), `query` raw, `origin` the scheme and authority that addresses
+    given out begin with. Handlers append to `advice`; a refusal is raised as `Refused`.
+    """
+
+    route: Route
+    world: World
+    key: Key
+    headers: list[tuple[bytes, bytes]]
+    query: bytes
+    body: bytes
+    origin: str
+    contract: Contract
+    advice: list[Advice] = field(default_factory=list)
+    #: identifiers of what the call made, for the journal (`request_id` …)
+    made: dict[str, Any] = field(default_factory=dict)
+    #: the canonical request without callback, once it was accepted
+    content: bytes | None = None
+
+    def header(self, name: bytes) -> bytes | None:
+        """The value of a header by its lower-case name, or None."""
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return None
+
+    def accept(self, sends: list[Send], content: bytes) -> Accepted:
+        """Hands decoded Message objects to the world, and leaves what it made for the journal.
+
+        `content` is the canonical request without callback: names are derived from it, and the digest reads it.
+        """
+        accepted = self.world.accept(self.route.operation, sends, self.key, content, self.origin)
+        self.made["request_id"] = accepted.request_id
+        self.content = content
+        if accepted.findings:
+            self.made["findings"] = accepted.findings
+        return accepted
+
+
+@dataclass(slots=True)
+class Answer:
+    """What goes back: status, body and content type."""
+
+    status: int
+    body: bytes
+    content_type: bytes = b"application/json"
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+Handler = Callable[[Exchange], Answer]
+#: which credentials a route takes: header; header or `apikey` query; `apikey` form field (legacy); none
+Auth = Literal["header", "header-or-query", "form", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A row of an interface: everything that serving, documenting and checking it needs.
+
+    `request`, `query` and the values of `responses` are schema references (`sending.json#/$defs/Message`), None where
+    there is nothing to check. `error` encodes a refusal: (status, text) to an Answer in the interface's shape.
+    """
+
+    method: str
+    path: str
+    operation: str
+    summary: str
+    section: str
+    handler: Handler
+    error: Callable[[int, str], Answer]
+    auth: Auth = "header"
+    request: str | None = None
+    request_type: str = "application/json"
+    query: str | None = None
+    responses: Mapping[int, str | None] = field(default_factory=dict)
+    interface: str = "sending"
+    assumed: tuple[str, ...] = ()

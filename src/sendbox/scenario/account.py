@@ -1,0 +1,108 @@
+"""Compiles `account:`, and changes of an account, into what `core/blueprint.AccountSpec` holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sendbox.core.blueprint import AccountSpec
+from sendbox.scenario import lint
+from sendbox.scenario.model import Node, plain, show
+from sendbox.scenario.values import Reader
+
+
+def compile_account(node: Node | None, reader: Reader, root_file: str) -> AccountSpec:
+    """The account a world starts with. `root_file` is the file that was asked for, whose word on credit must count."""
+    if node is None:
+        return AccountSpec()
+    currency = currency_of(node)
+    return AccountSpec(**{"currency": currency, **changes(node, reader, currency, root_file)})
+
+
+def changes(node: Node, reader: Reader, currency: str, root_file: str) -> dict[str, Any]:
+    """What a mapping of an account settles, by the names of `AccountSpec`; what it does not name is not there.
+
+    `currency` is the one in which credit counts.
+    """
+    found: dict[str, Any] = {}
+    for key, item in node.entries().items():
+        name, read = _READ.get(key, (key, _as_it_is))
+        found[name] = read(item, reader)
+    if (credit := node.get("credit")) is not None:
+        found["credit"] = _credit(credit, currency, reader, root_file)
+    return found
+
+
+def currency_of(node: Node) -> str:
+    """The account's currency: as stated, else the only one in which it has credit, else EUR."""
+    stated = node.get("currency")
+    if stated is not None:
+        return str(stated.value)
+    credit = node.get("credit")
+    return "CZK" if credit is not None and list(credit.entries()) == ["czk"] else "EUR"
+
+
+def _credit(node: Node, currency: str, reader: Reader, root_file: str) -> int:
+    """Millionths. Credit in the other currency has no effect, so a file that gives nothing else has slipped."""
+    amounts = node.entries()
+    own = amounts.get(currency.lower())
+    written = [amount for amount in amounts.values() if amount.source.file == root_file]
+    if own is None or (written and own not in written):
+        message = f"{show(plain(node))} has no credit in {currency}, the currency of the account"
+        reader.complain(node, "credit", f'{message}; give {currency.lower()}, or say another "currency"')
+    return 0 if own is None else reader.money(own)
+
+
+def _as_it_is(node: Node, _reader: Reader) -> Any:
+    return node.value
+
+
+def _numbers(node: Node, reader: Reader) -> frozenset[str]:
+    return frozenset(reader.number(item) for item in node.items())
+
+
+def _senders(node: Node, reader: Reader) -> Any:
+    if not isinstance(node.value, dict):
+        return node.value
+    return {
+        channel: frozenset(reader.sender(item, channel) for item in senders.items())
+        for channel, senders in node.value.items()
+    }
+
+
+def _texts(node: Node, _reader: Reader) -> frozenset[str]:
+    return frozenset(str(item.value) for item in node.items())
+
+
+def _stop_words(node: Node, _reader: Reader) -> frozenset[str]:
+    # compared with the whole text in capitals (`core/phones.py`)
+    return frozenset(str(item.value).strip().upper() for item in node.items())
+
+
+def _templates(node: Node, reader: Reader) -> tuple[dict[str, Any], ...]:
+    """Records as §2.5 has them. One of the file that builds on another replaces its namesake there."""
+    kept: dict[tuple[object, object], Node] = {}
+    for item in node.items():
+        record = item.entries()
+        key = (record["name"].value, record["language"].value)
+        known = kept.setdefault(key, item)
+        if known is not item:
+            if known.source is item.source:
+                message = f"{show(key[0])} ({key[1]}) is a template of this account already"
+                reader.complain(record["name"], "template", message)
+            continue
+        lint.template_makes_sense(item, reader)
+    return tuple({"category": "UTILITY", "status": "APPROVED"} | plain(item) for item in kept.values())
+
+
+_READ: Final[dict[str, tuple[str, Callable[[Node, Reader], Any]]]] = {
+    "country": ("country", lambda node, reader: reader.country_code(node)),
+    "verificationSecret": ("verification_secret", _as_it_is),
+    "senders": ("senders", _senders),
+    "numbers": ("numbers", _numbers),
+    "domains": ("domains", _texts),
+    "templates": ("templates", _templates),
+    "optout": ("optout", _numbers),
+    "blacklist": ("blacklist", _numbers),
+    "stop_words": ("stop_words", _stop_words),
+}

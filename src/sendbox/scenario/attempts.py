@@ -1,0 +1,187 @@
+"""Compiles the rules of `attempts:` into those the core asks."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from sendbox.core.assume import Timing
+from sendbox.core.patterns import Pattern
+from sendbox.core.rules import Path, PathEntry, Reply, Rule, Span, When
+from sendbox.scenario import lint
+from sendbox.scenario.model import Node, show
+from sendbox.scenario.values import Reader
+
+_CHATAPP: Final = ("chatapp_text", "chatapp_template")
+
+
+def compile_rules(nodes: list[Node], reader: Reader, timing: Timing) -> tuple[Rule, ...]:
+    """The rules of a list, in order. A name may stand once in a file, since draws and counts are keyed by it."""
+    lint.names_differ(nodes, reader)
+    return tuple(compile_rule(node, reader, timing) for node in nodes)
+
+
+def compile_rule(node: Node, reader: Reader, timing: Timing) -> Rule:
+    """One rule. `timing` gives the entries of a path that say no time their usual one (A63)."""
+    asks = node.get("when")
+    when = _when(asks, reader)
+    #: for the rules of meaning: a condition that could not be read may have been any channel
+    channels = None if asks is not None and asks.cut else when.channel
+    illegal = _flag(node.get("illegal"))
+    path = mix = replies = click = None
+    then, mixed = node.get("then"), node.get("mix")
+    decides: dict[str, Any] = {}
+    if then is not None:
+        path, decides["then"] = _path(then, reader, timing)
+        if not illegal:
+            lint.path_is_legal(then, path, channels, reader)
+    if mixed is not None:
+        if then is not None:
+            reader.complain(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
+        mix = tuple((Path(goal=goal), _number(weight)) for goal, weight in mixed.entries().items())
+        decides["mix"] = {goal.goal: weight for goal, weight in mix if goal.goal}
+        lint.goals_are_reachable(mixed, channels, reader)
+    if (answers := node.get("replies")) is not None:
+        replies = tuple(
+            Reply(reader.span(item.get("after")), str(item.entries()["body"].value)) for item in answers.items()
+        )
+        decides["replies"] = [[*_pair(reply.after), reply.body] for reply in replies]
+    if (opens := node.get("click")) is not None:
+        click = reader.span(opens.get("after"))
+        decides["click"] = _pair(click)
+    name = _text(node.get("name"))
+    times = node.get("times")
+    return Rule(
+        key=name or canonical(when, decides),
+        when=when,
+        path=path,
+        mix=mix,
+        replies=replies,
+        click=click,
+        illegal=illegal,
+        times=None if times is None else int(_number(times)),
+        name=name,
+        place=node.place,
+    )
+
+
+def canonical(when: When, decides: dict[str, Any]) -> str:
+    """The text by which a rule without a name is known: what it asks and what it decides, in one fixed order.
+
+    Equal rules have equal texts, wherever they stand and however their times are written.
+    """
+    asks = {field: getattr(when, field) for field in When.__slots__ if getattr(when, field) is not None}
+    if when.payload is not None:
+        asks["payload"] = {".".join(path): expected for path, expected in when.payload}
+    text = orjson.dumps({"when": asks, **decides}, default=_canonical_value, option=orjson.OPT_SORT_KEYS)
+    return text.decode()
+
+
+def _canonical_value(value: object) -> object:
+    return value.text if isinstance(value, Pattern) else str(value)
+
+
+def _when(node: Node | None, reader: Reader) -> When:
+    if node is None:
+        return When()
+    asked = node.entries()
+    texts = {key: reader.pattern(asked[key]) for key in ("tag", "body", "sender", "key") if key in asked}
+    counts = {key: int(_number(asked[key])) for key in ("attempt", "nth") if key in asked}
+    payload = node.get("payload")
+    return When(
+        channel=_channels(node.get("channel"), reader),
+        phone=reader.phones(asked["phone"]) if "phone" in asked else None,
+        tag=texts.get("tag"),
+        body=texts.get("body"),
+        sender=texts.get("sender"),
+        operation=_words(node.get("operation")),
+        attempt=counts.get("attempt"),
+        nth=counts.get("nth"),
+        key=texts.get("key"),
+        payload=None if payload is None else _payload(payload, reader),
+    )
+
+
+def _words(node: Node | None) -> tuple[str, ...] | None:
+    if node is None:
+        return None
+    return tuple(str(item.value) for item in node.items()) or (str(node.value),)
+
+
+def _channels(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
+    words = _words(node)
+    if node is None or words is None:
+        return None
+    if len(set(words)) < len(words):
+        reader.complain(node, "uniqueItems", f"{show(list(words))} names a channel twice")
+    meant = [channel for word in words for channel in (_CHATAPP if word == "chatapp" else (word,))]
+    return tuple(dict.fromkeys(meant))
+
+
+def _payload(node: Node, reader: Reader) -> tuple[tuple[tuple[str, ...], object], ...]:
+    wanted = []
+    for key, item in node.entries().items():
+        path = tuple(key.split("."))
+        if not all(path):
+            reader.complain(node, "payload", f"{show(key)} is no dotted path such as order.id", key=key)
+        expected = reader.pattern(item) if isinstance(item.value, str) else item.value
+        wanted.append((path, expected))
+    return tuple(wanted)
+
+
+def _path(node: Node, reader: Reader, timing: Timing) -> tuple[Path, Any]:
+    """The path, and what of it belongs to the rule's canonical text."""
+    if isinstance(node.value, str):
+        return Path(goal=node.value), node.value
+    entries, texts = [], []
+    for item in node.items():
+        entry, text = _entry(item, reader, timing)
+        entries.append(entry)
+        texts.append(text)
+    return Path(entries=tuple(entries)), texts
+
+
+def _entry(node: Node, reader: Reader, timing: Timing) -> tuple[PathEntry, Any]:
+    if isinstance(node.value, str):
+        return PathEntry(node.value, _usual(node.value, timing)), node.value
+    ((result, moment),) = node.entries().items()
+    after: Node | None = moment
+    info = None
+    if isinstance(moment.value, dict):
+        after, info = moment.value.get("after"), _text(moment.value.get("info"))
+    if after is None:
+        return PathEntry(result, _usual(result, timing), info), [result, info]
+    span = reader.span(after)
+    return PathEntry(result, span, info), [result, *_pair(span), info]
+
+
+def _usual(result: str, timing: Timing) -> Span:
+    """The time of a result after the one before, when a rule says none: as on the default way to it (A63)."""
+    at = {
+        "sending": timing.sending,
+        "sent": timing.sent,
+        "delivered": timing.delivered,
+        "seen": timing.seen,
+        "undelivered": timing.delivered,
+        "rejected": 0,
+        "failed": timing.sent,
+    }[result]
+    return Span(at, at)
+
+
+def _pair(span: Span) -> list[int]:
+    return [span.low, span.high]
+
+
+def _text(node: Node | None) -> str | None:
+    return None if node is None else str(node.value)
+
+
+def _flag(node: Node | None) -> bool:
+    return node is not None and node.value is True
+
+
+def _number(node: Node) -> float:
+    assert isinstance(node.value, int | float)
+    return node.value

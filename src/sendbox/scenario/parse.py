@@ -1,0 +1,302 @@
+"""Reads scenarios: YAML text, or an object that was parsed elsewhere, into nodes with places.
+
+The C parser of PyYAML splits the text into events; what the events mean is decided here, because PyYAML itself speaks
+YAML 1.1, where `off`, `YES`, `9:00` and `0777000101` are not what they look like, and because it loses a duplicate
+key. The rules are those of the YAML 1.2 core schema, with three of our own: a whole number has no leading zero (it is
+a phone number then, and stays text), a key is the text as written, and `.inf` and `.nan` are errors, since no key
+takes them. Nothing here recurses over the text, so that no nesting can overflow the stack.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import yaml
+
+from sendbox.scenario.model import Node, Problem, Scalar, Source, child, problem, show
+
+#: Nesting beyond which no scenario has a meaning.
+DEPTH: Final = 40
+#: How often aliases may be used, and how many values a text with aliases may stand for.
+ALIASES: Final = 100
+EXPANDED: Final = 50_000
+#: Digits beyond which a number stays text.
+DIGITS: Final = 40
+
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_WORDS: Final[dict[str, Scalar]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_INTEGER: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_PREFIXED: Final = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?")
+_NOT_FINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+
+
+def scalar(text: str) -> Scalar:
+    """What a plain YAML scalar stands for; `math.inf` for a number that is not finite."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) > DIGITS:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if _PREFIXED.fullmatch(text):
+        return int(text, 0)
+    return math.inf if _NOT_FINITE.fullmatch(text) else text
+
+
+def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
+    """The nodes of a YAML text and what is wrong with its form; None when nothing can be made of it."""
+    reader = _Reader(source)
+    try:
+        reader.read(yaml.parse(text, Loader=_LOADER))
+    except _Stop:
+        pass
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(filter(None, (error.context, error.problem)))
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        hint = "; tabs cannot indent, use spaces" if "cannot start any token" in what and _tab(text, line) else ""
+        reader.problems.append(_at(source, line, column, "syntax", f"this is not YAML: {what}{hint}"))
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = f"{show(text[error.position : error.position + 1])} is a character that YAML does not allow"
+        reader.problems.append(_at(source, line, column, "character", message))
+    except UnicodeEncodeError as error:
+        before = text[: error.start]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = f"{text[error.start]!a} is half of a character and cannot be encoded"
+        reader.problems.append(_at(source, line, column, "character", message))
+    if reader.root is None and not reader.problems:
+        reader.problems.append(
+            _at(source, 1, 1, "empty", 'nothing is written here; a scenario begins with "sendbox: 1"')
+        )
+    return reader.root, reader.problems
+
+
+def from_object(value: object, source: Source) -> tuple[Node, list[Problem]]:
+    """The nodes of an object as JSON or Python gives it; places are its paths."""
+    problems: list[Problem] = []
+    return _wrap(value, source, "$", 0, problems), problems
+
+
+def _wrap(value: object, source: Source, path: str, depth: int, problems: list[Problem]) -> Node:
+    node = Node(None, source, path)
+    if depth > DEPTH:
+        problems.append(problem(node, "depth", f"{path[:60]}… is nested deeper than {DEPTH} levels"))
+    elif isinstance(value, Mapping):
+        node.value = {
+            str(key): _wrap(item, source, child(path, str(key)), depth + 1, problems) for key, item in value.items()
+        }
+    elif isinstance(value, list | tuple):
+        node.value = [_wrap(item, source, f"{path}[{at}]", depth + 1, problems) for at, item in enumerate(value)]
+    elif value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        node.value = value
+    else:
+        kind = type(value).__name__
+        what = "is not a finite number" if isinstance(value, float) else f"is a {kind}, which a scenario cannot hold"
+        problems.append(problem(node, "type", f"{value} {what}", value=str(value)))
+    return node
+
+
+class _Stop(Exception):
+    """Nothing more can be read; the reason is among the problems."""
+
+
+class _Frame:
+    """A mapping or list that is being read. `key` is the key whose value comes next; `lost` drops that value."""
+
+    __slots__ = ("anchor", "as_key", "key", "key_place", "lost", "node", "size")
+
+    def __init__(self, node: Node, anchor: str | None, *, as_key: bool) -> None:
+        self.node = node
+        self.anchor = anchor
+        self.as_key = as_key
+        self.key: str | None = None
+        self.key_place = (0, 0)
+        self.lost = False
+        self.size = 1
+
+
+class _Reader:
+    """Builds nodes from the parser's events."""
+
+    def __init__(self, source: Source) -> None:
+        self.problems: list[Problem] = []
+        self.root: Node | None = None
+        self._source = source
+        self._frames: list[_Frame] = []
+        #: anchor -> what it names, and how many values that is
+        self._anchors: dict[str, tuple[Node, int]] = {}
+        self._aliases = 0
+        self._expanded = 0
+        self._documents = 0
+
+    def read(self, events: Iterator[Any]) -> None:
+        for event in events:
+            if isinstance(event, yaml.ScalarEvent):
+                self._scalar(event)
+            elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+                self._open(event)
+            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+                frame = self._frames.pop()
+                if frame.anchor is not None:
+                    self._anchors[frame.anchor] = (frame.node, frame.size)
+                self._put(frame.node, frame.size, as_key=frame.as_key)
+            elif isinstance(event, yaml.AliasEvent):
+                self._alias(event)
+            elif isinstance(event, yaml.DocumentStartEvent):
+                self._documents += 1
+                if self._documents > 1:
+                    self._complain(event, "document", "a second document begins here; a file holds one scenario")
+                    raise _Stop
+
+    def _scalar(self, event: yaml.ScalarEvent) -> None:
+        node = self._node(event, event.value)
+        tagged = self._tagged(event)
+        if self._wants_key():
+            self._key(node)
+            return
+        if event.implicit[0] and not tagged:
+            node.value = scalar(event.value)
+            if isinstance(node.value, float) and not math.isfinite(node.value):
+                self.problems.append(
+                    problem(node, "finite", f"{event.value} is not a finite number", value=event.value)
+                )
+                node.value = 0
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (node, 1)
+        self._put(node, 1)
+
+    def _open(self, event: Any) -> None:
+        if len(self._frames) >= DEPTH:
+            self._complain(event, "depth", f"nested deeper than {DEPTH} levels, which no scenario needs")
+            raise _Stop
+        mapping = isinstance(event, yaml.MappingStartEvent)
+        node = self._node(event, {} if mapping else [])
+        if mapping:
+            node.keys = {}
+        self._tagged(event)
+        self._frames.append(_Frame(node, event.anchor, as_key=self._wants_key()))
+
+    def _alias(self, event: yaml.AliasEvent) -> None:
+        name = show(f"*{event.anchor}")
+        if any(frame.anchor == event.anchor for frame in self._frames):
+            self._complain(event, "alias", f"{name} refers to what it stands in, which would never end")
+            raise _Stop
+        if event.anchor not in self._anchors:
+            self._complain(event, "alias", f"{name} refers to no anchor; &{event.anchor} must stand before it")
+            raise _Stop
+        target, size = self._anchors[event.anchor]
+        self._aliases += 1
+        self._expanded += size
+        if self._aliases > ALIASES or self._expanded > EXPANDED:
+            limits = f"{ALIASES} aliases and {EXPANDED} values through them"
+            self._complain(event, "alias", f"{name} is one alias too many: a scenario has at most {limits}")
+            raise _Stop
+        if self._wants_key():
+            self._complain(event, "key", f"{name} stands where a key is wanted; write the key itself")
+            self._frames[-1].key, self._frames[-1].lost = "", True
+            return
+        self._put(_copy(target, self._next_path()), size)
+
+    def _key(self, node: Node) -> None:
+        frame = self._frames[-1]
+        key = str(node.value)
+        frame.key, frame.lost = key, False
+        frame.key_place = (node.line or 0, node.column or 0)
+        assert frame.node.keys is not None
+        node.path = child(frame.node.path, key)
+        if key == "<<":
+            self.problems.append(
+                problem(node, "merge", '"<<" does not merge here; a scenario builds on one by "extends"')
+            )
+            frame.lost = True
+        elif key in frame.node.keys:
+            first = frame.node.keys[key][0]
+            self.problems.append(problem(node, "duplicate", f"{show(key)} stands here twice, first on line {first}"))
+            frame.lost = True
+
+    def _put(self, node: Node, size: int, *, as_key: bool = False) -> None:
+        """Gives a finished value to the mapping or list it stands in."""
+        if not self._frames:
+            self.root = node
+            return
+        frame = self._frames[-1]
+        if as_key:
+            self.problems.append(problem(node, "key", f"{show_kind(node)} stands where a key is wanted; a key is text"))
+            frame.key, frame.lost = "", True
+            return
+        frame.size += size
+        parent = frame.node
+        if isinstance(parent.value, list):
+            parent.value.append(node)
+            return
+        key, frame.key = frame.key, None
+        if not frame.lost and isinstance(parent.value, dict) and parent.keys is not None and key is not None:
+            parent.value[key] = node
+            parent.keys[key] = frame.key_place
+
+    def _wants_key(self) -> bool:
+        if not self._frames:
+            return False
+        frame = self._frames[-1]
+        return isinstance(frame.node.value, dict) and frame.key is None
+
+    def _node(self, event: Any, value: Any) -> Node:
+        mark = event.start_mark
+        return Node(value, self._source, self._next_path(), mark.line + 1, mark.column + 1)
+
+    def _next_path(self) -> str:
+        """The path of the value that is read next."""
+        if not self._frames:
+            return "$"
+        frame = self._frames[-1]
+        if isinstance(frame.node.value, list):
+            return f"{frame.node.path}[{len(frame.node.value)}]"
+        return frame.node.path if frame.key is None else child(frame.node.path, frame.key)
+
+    def _tagged(self, event: Any) -> bool:
+        if event.tag is None:
+            return False
+        tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
+        self._complain(event, "tag", f"{show(tag)} is a tag; scenarios have none, a value is what it looks like")
+        return True
+
+    def _complain(self, event: Any, rule: str, message: str) -> None:
+        mark = event.start_mark
+        node = Node(None, self._source, self._next_path(), mark.line + 1, mark.column + 1)
+        self.problems.append(problem(node, rule, message))
+
+
+def show_kind(node: Node) -> str:
+    """What a node is, in words."""
+    return "a mapping" if isinstance(node.value, dict) else "a list"
+
+
+def _copy(node: Node, path: str) -> Node:
+    """A node again, for an alias: its own path, the place of what it refers to."""
+    value: Any = node.value
+    if isinstance(value, dict):
+        value = {key: _copy(item, child(path, key)) for key, item in value.items()}
+    elif isinstance(value, list):
+        value = [_copy(item, f"{path}[{at}]") for at, item in enumerate(value)]
+    return Node(value, node.source, path, node.line, node.column, node.keys)
+
+
+def _tab(text: str, line: int) -> bool:
+    return text.splitlines()[line - 1].lstrip(" ").startswith("\t")
+
+
+def _at(source: Source, line: int, column: int, rule: str, message: str) -> Problem:
+    return problem(Node(None, source, "$", line, column), rule, message)

@@ -1,0 +1,306 @@
+"""The shape of a scenario: its nodes against the language's JSON Schema, each deviation as a problem with its place.
+
+`jsonschema-rs` decides, which takes microseconds; `jsonschema` is imported only to explain what it refused. A schema
+node says in `x-says` what is wanted there, in words, and in `x-not-built` which keys of the language do not exist yet.
+After the complaints the deviating parts are cut off, so that the rules of meaning can be asked about all the rest and
+no problem hides another.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from sendbox import data
+from sendbox.scenario.model import Node, Problem, listed, nearest, plain, problem, show
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+#: A `ValidationError` of jsonschema; its types leave every attribute unset or any.
+Error = Any
+#: Part of the schema to which a whole scenario is held; the others are `rule` and `account`.
+SCENARIO: Final = ""
+
+#: So many legal keys are listed even when one of them is near.
+_LISTED: Final = 12
+#: Words for true and false that other languages know, YAML 1.1 among them.
+_TRUTHS: Final = {"on": "true", "yes": "true", "y": "true", "off": "false", "no": "false", "n": "false"}
+
+_KINDS: Final = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "null",
+}
+
+
+def check(node: Node, part: str = SCENARIO) -> list[Problem]:
+    """Every deviation from the schema; afterwards `node` has lost the parts that deviate.
+
+    An empty list with `node` whole, or problems and what is left. The root itself is never cut off.
+    """
+    value = plain(node)
+    if _decides(value, part):
+        return []
+    problems: list[Problem] = []
+    first = True
+    while errors := list(_explainer(part).iter_errors(value)):
+        leaves = [leaf for error in errors for leaf in _leaves(error)]
+        if first:
+            problems = [found for leaf in leaves for found in _explain(leaf, node, leaves)]
+            first = False
+        doomed = sorted({tuple(path) for leaf in leaves for path in _cuts(leaf)}, key=_order, reverse=True)
+        if () in doomed:
+            node.value = {}
+            break
+        for path in doomed:
+            _cut(node, path)
+        value = plain(node)
+    return problems or [problem(node, "schema", f"{show(value)} is refused by the language's schema")]
+
+
+@functools.cache
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the language."""
+    loaded: dict[str, Any] = orjson.loads((data.folder("schemas") / "scenario.schema.json").read_bytes())
+    return loaded
+
+
+def _part(part: str) -> dict[str, Any]:
+    whole = schema()
+    if part == SCENARIO:
+        return whole
+    return {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{part}"}
+
+
+@functools.cache
+def _validator(part: str) -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.validator_for(_part(part))
+
+
+def _decides(value: Any, part: str) -> bool:
+    try:
+        return bool(_validator(part).is_valid(value))
+    except ValueError:  # half a surrogate pair: the explainer has the word
+        return not any(_explainer(part).iter_errors(value))
+
+
+@functools.cache
+def _explainer(part: str) -> Validator:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(_part(part))
+
+
+# Which errors count
+
+
+def _leaves(error: Error) -> Iterator[Error]:
+    """The errors that say what is wrong: inside a union those of the branch that was meant, which its type tells."""
+    if error.validator != "anyOf" or not error.context:
+        yield error
+        return
+    branches: dict[object, list[Error]] = {}
+    for inner in error.context:
+        branches.setdefault(inner.schema_path[0], []).append(inner)
+    meant = [
+        inner
+        for inner in branches.values()
+        if not any(found.validator == "type" and not found.relative_path for found in inner)
+    ]
+    if len(meant) == 1:
+        for found in meant[0]:
+            yield from _leaves(found)
+    else:
+        yield error
+
+
+def _cuts(error: Error) -> Iterator[list[Any]]:
+    """The paths that must go for an error to be gone."""
+    path = list(error.absolute_path)
+    if error.validator == "additionalProperties" and error.validator_value is False:
+        yield from ([*path, key] for key in _surplus(error))
+    else:
+        yield path
+
+
+def _order(path: tuple[Any, ...]) -> tuple[tuple[int, str], ...]:
+    return tuple((part, "") if isinstance(part, int) else (-1, part) for part in path)
+
+
+def _cut(node: Node, path: tuple[Any, ...]) -> None:
+    """Takes what is at `path` out of the tree, and marks all that is not whole any more."""
+    *way, last = path
+    node.cut = True
+    for part in way:
+        found = _step(node, part)
+        if found is None:
+            return  # it went with what it stood in
+        node = found
+        node.cut = True
+    if isinstance(node.value, dict):
+        node.value.pop(last, None)
+    elif isinstance(node.value, list) and last < len(node.value):
+        del node.value[last]
+
+
+def _step(node: Node, part: Any) -> Node | None:
+    if isinstance(node.value, dict):
+        return node.value.get(part)
+    if isinstance(node.value, list) and part < len(node.value):
+        found: Node = node.value[part]
+        return found
+    return None
+
+
+def _at(node: Node, error: Error) -> Node:
+    for part in error.absolute_path:
+        node = _step(node, part) or node
+    return node
+
+
+def _surplus(error: Error) -> list[str]:
+    legal = error.schema.get("properties", {})
+    return [key for key in error.instance if key not in legal]
+
+
+# What they say
+
+
+def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
+    node = _at(root, error)
+    rule = str(error.validator)
+    if rule == "additionalProperties":
+        return [_unknown(node, key, error.schema) for key in _surplus(error)]
+    if rule in ("required", "anyOf"):
+        # a key that is misspelt or not built yet is named already; that it is missing then says nothing new
+        beside = [
+            key
+            for other in errors
+            if other.validator == "additionalProperties" and other.absolute_path == error.absolute_path
+            for key in _surplus(other)
+        ]
+        if rule == "required":
+            return _missing(node, error, beside)
+        if isinstance(error.instance, dict) and beside:
+            return []
+    message = _WORDING.get(rule, _not_what_is_wanted)(error)
+    return [problem(node, rule, message, nearest=_near(rule, error))]
+
+
+def _near(rule: str, error: Error) -> str | None:
+    if rule == "enum":
+        return nearest(error.instance, [word for word in error.validator_value if isinstance(word, str)])
+    if rule == "type" and error.validator_value == "boolean":
+        return _TRUTHS.get(str(error.instance).lower())
+    return None
+
+
+def _unknown(node: Node, key: str, part: dict[str, Any]) -> Problem:
+    if key in part.get("x-not-built", ()):
+        message = f"{show(key)} belongs to the scenario language but is not built yet in this version"
+        return problem(node, "not-built", message, key=key)
+    legal, title = part["properties"], part["title"]
+    near = nearest(key, legal)
+    owner = title if node.path.endswith(f".{title}") else _article(title)
+    message = f"{show(key)} is not a key of {owner}"
+    if near is None or len(legal) <= _LISTED:
+        message = f"{message}; legal: {listed(legal)}"
+    return problem(node, "unknown-key", message, key=key, nearest=near)
+
+
+def _missing(node: Node, error: Error, beside: list[str]) -> list[Problem]:
+    not_built = error.schema.get("x-not-built", ())
+    wanted = error.validator_value
+    meant = {nearest(key, wanted) for key in beside}
+    missing = [key for key in wanted if key not in error.instance and key not in meant]
+    if not missing or any(key in not_built for key in beside):
+        return []
+    if missing == ["sendbox"]:
+        message = f'{show(error.instance)} does not say which language it is in; begin it with "sendbox: 1"'
+    else:
+        keys = " and ".join(f'"{key}"' for key in missing)
+        message = f"{show(error.instance)} has no {keys}, which every {error.schema['title']} needs"
+    return [problem(node, "required", message)]
+
+
+def _says(error: Error) -> str:
+    part = error.schema
+    if "x-says" in part:
+        return str(part["x-says"])
+    kinds = part.get("type", "object")
+    return " or ".join(_KINDS[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
+
+
+def _not_what_is_wanted(error: Error) -> str:
+    return f"{show(error.instance)} is not {_says(error)}"
+
+
+def _wrong_type(error: Error) -> str:
+    value, message = error.instance, _not_what_is_wanted(error)
+    if value is None:
+        return f"{message}; give it a value, or leave the key out"
+    text_wanted = "string" in error.schema.get("type", ())
+    if text_wanted and isinstance(value, bool | int | float):
+        return f'{message}; write it in quotes: "{show(value)}"'
+    if error.schema.get("type") == "array":
+        return f"{message}; a list has square brackets, or a dash before each item"
+    return message
+
+
+def _not_a_word(error: Error) -> str:
+    legal = listed(word if isinstance(word, str) else show(word) for word in error.validator_value)
+    return f"{_not_what_is_wanted(error)}; legal: {legal}"
+
+
+def _outside(error: Error) -> str:
+    words = {
+        "minimum": "is below the minimum of",
+        "exclusiveMinimum": "is not above",
+        "maximum": "is above the maximum of",
+    }[str(error.validator)]
+    return f"{show(error.instance)} {words} {show(error.validator_value)}; wanted: {_says(error)}"
+
+
+def _too_long(error: Error) -> str:
+    return f"{show(error.instance)} has {len(error.instance)} characters, at most {error.validator_value} are legal"
+
+
+def _too_many(error: Error) -> str:
+    return f"{show(error.instance)} has {len(error.instance)} entries, at most {error.validator_value} are legal"
+
+
+def _repeated(error: Error) -> str:
+    return f"{show(error.instance)} names something twice"
+
+
+def _undecided(error: Error) -> str:
+    if isinstance(error.instance, dict) and "required" in error.schema["anyOf"][0]:
+        return f"{show(error.instance)} {error.schema['x-says']}"
+    return _wrong_type(error)
+
+
+_WORDING: Final[dict[str, Callable[[Error], str]]] = {
+    "type": _wrong_type,
+    "enum": _not_a_word,
+    "minimum": _outside,
+    "exclusiveMinimum": _outside,
+    "maximum": _outside,
+    "maxLength": _too_long,
+    "maxItems": _too_many,
+    "uniqueItems": _repeated,
+    "anyOf": _undecided,
+}
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

@@ -1,0 +1,151 @@
+"""Reads the values of a scenario: durations, instants, numbers, patterns, senders.
+
+A value that breaks its rule becomes a problem and a harmless stand-in, so that reading goes on and finds the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final, TypeVar
+
+from sendbox.core import spans
+from sendbox.core.assume import Rate
+from sendbox.core.numbers import normalize
+from sendbox.core.patterns import Pattern
+from sendbox.core.rules import Span
+from sendbox.scenario.model import Node, Problem, nearest, plain, problem, show
+
+T = TypeVar("T")
+
+_PHONE_PATTERN: Final = re.compile(r"[0-9*?]+")
+_NOT_IN_A_PATTERN: Final = re.compile(r"[^0-9*?]+")
+_SENDER_NAME: Final = 11
+#: Units as people write them, to those of the language.
+_UNITS: Final = (
+    (re.compile(r"milli-?sec(?:ond)?s?|millis|msecs?"), "ms"),
+    (re.compile(r"sec(?:ond)?s?"), "s"),
+    (re.compile(r"min(?:ute)?s?"), "m"),
+    (re.compile(r"hours?|hrs?"), "h"),
+    (re.compile(r"days?"), "d"),
+)
+_MILLIONTHS: Final = 1_000_000
+
+
+class Reader:
+    """Reads values and collects the problems. `country` is the calling code that national numbers get (A14)."""
+
+    def __init__(self, country: str = "420") -> None:
+        self.problems: list[Problem] = []
+        self.country = country
+
+    def complain(self, node: Node, rule: str, message: str, *, key: str | None = None, near: str | None = None) -> None:
+        """Adds a problem."""
+        self.problems.append(problem(node, rule, message, key=key, nearest=near))
+
+    def _by(self, read: Callable[[Any], T], node: Node, rule: str, stand_in: T) -> T:
+        value = plain(node)
+        try:
+            return read(value)
+        except ValueError as error:
+            # one way of quoting in all messages about scenarios, that of JSON
+            text = str(error)
+            if text.startswith(spans.shown(value)):
+                text = show(value) + text.removeprefix(spans.shown(value))
+            self.complain(node, rule, text, near=_in_units(value) if rule in ("duration", "span") else None)
+            return stand_in
+
+    def duration(self, node: Node) -> int:
+        """Milliseconds."""
+        return self._by(spans.duration, node, "duration", 0)
+
+    def span(self, node: Node | None) -> Span:
+        """A span of milliseconds; at once when there is no node."""
+        return Span(0, 0) if node is None else self._by(spans.span, node, "span", Span(0, 0))
+
+    def instant(self, node: Node) -> int:
+        """Virtual milliseconds of a date and time."""
+        return self._by(spans.instant, node, "instant", 0)
+
+    def moment(self, node: Node) -> tuple[int, bool]:
+        """Milliseconds, and whether they count from the start of the world."""
+        value = node.value
+        if isinstance(value, str) and re.match(r"[0-9]{4}-", value):
+            return self.instant(node), False
+        return self.duration(node), True
+
+    def rate(self, node: Node) -> Rate:
+        """So many in so much time, from either form."""
+        return self._by(spans.rate, node, "rate", Rate(1, 1))
+
+    def number(self, node: Node) -> str:
+        """A phone number in international form."""
+        value = str(node.value)
+        found = normalize(value, self.country)
+        if found is None:
+            self.complain(
+                node,
+                "number",
+                f"{show(value)} is no phone number: 8 to 15 digits with an assigned calling code (A14)",
+            )
+            return value
+        return found
+
+    def phones(self, node: Node) -> Pattern:
+        """A phone pattern; a text without wildcards is a number and is normalized like one."""
+        text = str(node.value)
+        if "*" not in text and "?" not in text:
+            return Pattern(self.number(node), phone=True)
+        if not _PHONE_PATTERN.fullmatch(text):
+            # what a pattern is compared with has neither + nor blanks, so they would never match
+            near = _NOT_IN_A_PATTERN.sub("", text)
+            message = f"{show(text)} is no phone pattern: digits, * for any digits, ? for exactly one"
+            self.complain(node, "pattern", message, near=near)
+        return Pattern(text, phone=True)
+
+    def pattern(self, node: Node) -> Pattern:
+        """A text pattern."""
+        return Pattern(str(node.value))
+
+    def sender(self, node: Node, channel: str) -> str:
+        """A sender of an account, in the form its channel wants (A59)."""
+        text = str(node.value)
+        if channel == "chatapp":
+            if not (text.isascii() and text.isdigit()):
+                self.complain(
+                    node, "sender", f"{show(text)} is no sender of chatapp: a phone number id has digits only"
+                )
+        elif text.startswith("+") and text[1:].isdigit():
+            self.complain(node, "sender", f"{show(text)} is written with +; a virtual number has none", near=text[1:])
+        elif not text.isdigit() and len(text) > _SENDER_NAME:
+            message = f"{show(text)} has {len(text)} characters, a sender name has at most {_SENDER_NAME} (§8)"
+            self.complain(node, "sender", message)
+        return text
+
+    def money(self, node: Node) -> int:
+        """Millionths of a currency's unit."""
+        return int(Decimal(str(node.value)) * _MILLIONTHS)
+
+    def country_code(self, node: Node) -> str:
+        """A calling code that is assigned."""
+        from sendbox.core.numbering import CODES
+
+        code = str(node.value)
+        codes = [row[0] for row in CODES]
+        if code not in codes:
+            near = nearest(code, codes)
+            self.complain(node, "country", f"{show(code)} is no assigned calling code", near=near)
+        return code
+
+
+def _in_units(value: object) -> str | None:
+    """The duration that was meant by `5 minutes` or `2S`, None when it is no duration in any words."""
+    text = str(value).lower().replace(" ", "")
+    for words, unit in _UNITS:
+        text = words.sub(unit, text)
+    try:
+        spans.span(text)
+    except ValueError:
+        return None
+    return text

@@ -1,0 +1,217 @@
+"""An ASGI app on uvicorn, without uvicorn's main loop: started in about a millisecond, stopped in less.
+
+uvicorn's own `serve` ticks ten times a second, sleeps twice while stopping, installs signal handlers, configures
+logging and exits the process when a port is taken. Here its `startup` is called with sockets of ours, and the stop is
+ours: nothing sleeps, nothing is logged, and nothing that a test's own uvicorn uses is touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import sys
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from sendbox.thread import ServerThread
+
+__all__ = ["App", "CannotListen", "HttpServer", "ServerThread"]
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+#: Seconds a connection may be idle: longer than a developer looks at a breakpoint, so that a client's pool stays good.
+KEEP_ALIVE: Final = 300
+#: Seconds of the loop's clock that requests under way have to end once they are cancelled.
+PARTING: Final = 1.0
+#: Turns of the loop in which a closed transport reports its end; uvloop and TLS take two.
+TURNS: Final = 5
+
+
+class CannotListen(OSError):
+    """The server cannot listen where it was told to; the message says why and what to do."""
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's protocol, quiet: no access log, whatever handlers the process has.
+
+    Switched off here and not by `access_log=False`, which takes the handlers from every uvicorn of the process.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.access_log = False
+
+    def _unsupported_upgrade_warning(self) -> None:
+        # Java's HttpClient offers `Upgrade: h2c` with every request; to go on in HTTP/1.1 is the answer, not a problem.
+        pass
+
+
+class HttpServer:
+    """One app on one port, on the loop that runs when it is started.
+
+    `host` is an address or a name, "" for every address; `port` 0 takes a free one. `ssl` is (certificate file, key
+    file). `limit` answers 503 beyond that many connections or requests at once, None = never.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        ssl: tuple[str, str] | None = None,
+        limit: int | None = None,
+        backlog: int = 2048,
+    ) -> None:
+        self.host = host
+        self.port = port
+        self._app = app
+        self._ssl = ssl
+        self._limit = limit
+        self._backlog = backlog
+        self._server: uvicorn.Server | None = None
+        self._stopping = False
+
+    async def start(self) -> int:
+        """Listens, and returns the port. CannotListen where that cannot be, RuntimeError if it listens already."""
+        if self._server is not None:
+            raise RuntimeError(f"{self.host}:{self.port} is being served already: stop it first")
+        self._stopping = False
+        config = self._configured()
+        sockets = await _bound(self.host, self.port)
+        server = uvicorn.Server(config)
+        server.lifespan = config.lifespan_class(config)
+        await server.startup(sockets=sockets)
+        self._server = server
+        self.port = int(sockets[0].getsockname()[1])
+        return self.port
+
+    async def stop(self) -> None:
+        """Closes the port and every connection, and cancels the requests under way. Does nothing when stopped."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        self._stopping = True
+        state = server.server_state
+        for listener in server.servers:
+            listener.close()
+        for connection in list(state.connections):
+            transport: asyncio.Transport = connection.transport
+            # Only what can go out at once still does: a TLS farewell or a slow reader would hold the stop up.
+            if self._ssl is None and not transport.get_write_buffer_size():
+                transport.close()
+            else:
+                transport.abort()
+        # Connections first: a request whose connection is gone ends without a word, one that is not logs an error.
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+            if not state.connections:
+                break
+        if tasks := list(state.tasks):
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=PARTING)
+
+    def _configured(self) -> uvicorn.Config:
+        certificate, key = self._ssl or (None, None)
+        config = uvicorn.Config(
+            self._guarded,
+            http=Protocol,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            workers=1,  # else read from WEB_CONCURRENCY
+            limit_concurrency=self._limit,
+            backlog=self._backlog,
+            timeout_keep_alive=KEEP_ALIVE,
+            ssl_certfile=certificate,
+            ssl_keyfile=key,
+        )
+        try:
+            config.load()
+        except OSError as error:  # ssl.SSLError is one
+            raise CannotListen(f"{certificate} cannot be served with the key {key}: {error}") from error
+        return config
+
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except asyncio.CancelledError:
+            if not self._stopping:  # uvicorn would log a stop as an error of the app
+                raise
+
+
+async def _bound(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of `host`, all on one port."""
+    sockets: list[socket.socket] = []
+    missing: OSError | None = None
+    try:
+        for family, address in await _addresses(host, port):
+            sock = _new_socket(family)
+            if sockets:
+                address = (address[0], sockets[0].getsockname()[1], *address[2:])
+            try:
+                sock.bind(address)
+            except OSError as error:
+                sock.close()
+                if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                    raise
+                missing = error  # a name may have an address of a family this machine has not
+            else:
+                sockets.append(sock)
+        if missing is not None and not sockets:
+            raise missing
+    except OSError as error:
+        for sock in sockets:
+            sock.close()
+        raise CannotListen(error.errno, _reason(host, port, error)) from error
+    return sockets
+
+
+async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
+    kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
+    try:  # an address needs no resolver, and no thread that waits for it
+        found = socket.getaddrinfo(host or None, port, type=kind, flags=flags | socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=kind, flags=flags)
+    return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
+
+
+def _new_socket(family: socket.AddressFamily) -> socket.socket:
+    # The protocol must be named: asyncio sets TCP_NODELAY only on connections of a socket made with it, and without
+    # TCP_NODELAY every answer waits 44 ms for the client's delayed acknowledgement.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    sock.setblocking(False)
+    if os.name == "posix" and sys.platform != "cygwin":
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    return sock
+
+
+def _reason(host: str, port: int, error: OSError) -> str:
+    where = f"[{host}]:{port}" if ":" in host else f"{host or '*'}:{port}"
+    if isinstance(error, socket.gaierror):
+        return f"{host} is not a host name that resolves: give 127.0.0.1, 0.0.0.0 or a name of this machine"
+    match error.errno:
+        case errno.EADDRINUSE:
+            return f"{where} is taken by another program: give another port, or 0 for any that is free"
+        case errno.EACCES:
+            return f"{where} needs a privilege: give a port from 1024 up, or 0 for any that is free"
+        case errno.EADDRNOTAVAIL:
+            return f"{host} is not an address of this machine: give 127.0.0.1, 0.0.0.0 or one of its own"
+        case _:
+            return f"{where} cannot be listened on: {error}"

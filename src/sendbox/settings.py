@@ -1,0 +1,38 @@
+"""Settings of a server: what the command line, the environment and the fixture decide before anything runs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Final
+
+from sendbox.core.blueprint import Mode
+
+PORT: Final = 7357
+
+
+@dataclass(slots=True)
+class Settings:
+    """`keys` are admitted although they do not begin with `test-`. Times in real seconds.
+
+    `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
+    clock goes on.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    scenario: str = "default"
+    seed: int | str | None = None
+    mode: Mode = "real"
+    start: int | None = None
+    public_url: str | None = field(default_factory=lambda: os.environ.get("SENDBOX_PUBLIC_URL") or None)
+    keys: frozenset[str] = frozenset()
+    any_key: bool = False
+    hints: bool = True
+    patience: float = 5.0
+    quiet: float = 0.02
+    max_worlds: int = 10_000
+    shard: int = 0
+    check_answers: bool = False
+    callback_ca: str | None = None
+    callback_insecure: bool = False

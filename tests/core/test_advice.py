@@ -1,0 +1,42 @@
+"""The table of advice codes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sendbox.core import advice
+from sendbox.core.advice import ADVICE, advise
+from sendbox.core.remarks import Advice
+
+
+def test_codes_are_constants_with_a_row() -> None:
+    """Each code is a lower-case word with hyphens, a constant of the same name, and has a row."""
+    constants = {name: value for name, value in vars(advice).items() if name.isupper() and isinstance(value, str)}
+    assert set(constants.values()) == set(ADVICE)
+    for name, code in constants.items():
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code)
+        assert name == code.upper().replace("-", "_")
+
+
+@pytest.mark.parametrize("code", ADVICE)
+def test_rows_are_whole(code: str) -> None:
+    """A row has a meaning of one line, a section, and an assumption of the registry's form or none."""
+    kind = ADVICE[code]
+    assert kind.meaning
+    assert "\n" not in kind.meaning
+    assert re.fullmatch(r"§[0-9](\.[0-9])?", kind.section)
+    assert kind.assumed is None or re.fullmatch(r"A[0-9]{2}", kind.assumed)
+
+
+def test_advise_takes_section_and_assumption_from_the_table() -> None:
+    """Advice carries its row's section and assumption; a more exact section may be given."""
+    assert advise("unknown-field", "m", "$.x") == Advice("unknown-field", "m", "$.x", "§2", "A57")
+    assert advise("unknown-field", "m", "$.x", "§2.2").section == "§2.2"
+
+
+def test_advise_refuses_an_unknown_code() -> None:
+    """A code without a row is a mistake of ours."""
+    with pytest.raises(KeyError):
+        advise("no-such-code", "m", "$")

@@ -1,0 +1,55 @@
+"""Prices of a segment (§6; A61)."""
+
+from __future__ import annotations
+
+import pytest
+
+from sendbox.core.assume import Prices
+from sendbox.core.numbering import CODES
+from sendbox.core.prices import PRICES, combined, price
+
+COUNTRY = Prices({("sms", "420"): (1, 2)})
+CHANNEL = Prices({("sms", ""): (3, 4)})
+BOTH = Prices({("sms", "420"): (1, 2), ("sms", ""): (3, 4)})
+
+ASKED = [
+    pytest.param("sms", "420", None, PRICES["sms", "420"], id="built in, country"),
+    pytest.param("sms", "998", None, PRICES["sms", ""], id="built in, any other country"),
+    pytest.param("richmsg", "", None, PRICES["richmsg", ""], id="no country"),
+    pytest.param("sms", "420", COUNTRY, (1, 2), id="scenario's country"),
+    pytest.param("sms", "421", COUNTRY, PRICES["sms", "421"], id="a country the scenario leaves out"),
+    pytest.param("sms", "998", COUNTRY, PRICES["sms", ""], id="any other that the scenario leaves out"),
+    pytest.param("sms", "420", CHANNEL, (3, 4), id="scenario's any other beats our country"),
+    pytest.param("chatapp", "420", CHANNEL, PRICES["chatapp", "420"], id="a channel the scenario leaves out"),
+    pytest.param("sms", "420", BOTH, (1, 2), id="more specific first"),
+    pytest.param("sms", "421", BOTH, (3, 4), id="less specific second"),
+    pytest.param("sms", "420", Prices({("sms", "420"): (0, 0)}), (0, 0), id="free of charge"),
+]
+
+
+@pytest.mark.parametrize(("channel", "code", "table", "expected"), ASKED)
+def test_the_scenario_wins_entry_by_entry(
+    channel: str, code: str, table: Prices | None, expected: tuple[int, int]
+) -> None:
+    """The scenario's entries come first, more specific before less; the merged table answers the same."""
+    assert price(channel, code, table) == expected
+    merged = combined(table)
+    assert merged.get((channel, code), merged[channel, ""]) == expected
+
+
+def test_merging_changes_no_table() -> None:
+    """The merged table is the caller's own."""
+    before = dict(PRICES)
+    combined(None).clear()
+    combined(BOTH).clear()
+    assert before == PRICES
+    assert len(BOTH.table) == 2
+
+
+def test_the_built_in_table_is_sound() -> None:
+    """Every channel has a price for any other country, codes are calling codes, prices are positive."""
+    codes = {code for code, *_ in CODES} | {""}
+    assert {channel for channel, code in PRICES if not code} == {"sms", "richmsg", "chatapp"}
+    assert {channel for channel, _ in PRICES} == {"sms", "richmsg", "chatapp"}
+    assert {code for _, code in PRICES} <= codes
+    assert all(eur > 0 and czk == 25 * eur for eur, czk in PRICES.values())

@@ -1,0 +1,92 @@
+"""A small world, contract and exchange, for the tests of decoding and answering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+from sendbox.core.assume import Assume
+from sendbox.core.keys import Key
+from sendbox.core.model import Send
+from sendbox.core.remarks import Finding
+from sendbox.interfaces.exchange import Exchange, Route
+
+
+@dataclass
+class FakeWorld:
+    """A world that takes everything and gives ids `m0`, `m1`, … in order; None at the `rejected` positions."""
+
+    assume: Assume = field(default_factory=Assume)
+    account: Any = field(
+        default_factory=lambda: SimpleNamespace(country="420", domains=frozenset(), numbers=frozenset())
+    )
+    rejected: frozenset[int] = frozenset()
+    credit: bool = True
+    request_id: str = "r1"
+    taken: list[tuple[str, Send, Key, bytes, str]] = field(default_factory=list)
+
+    def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str) -> Any:
+        """Notes the call."""
+        (send,) = sends
+        self.taken.append((operation, send, key, content, origin))
+        positions = range(len(send.recipients))
+        ids = [None if each in self.rejected else f"m{each}" for each in positions]
+        findings = [Finding(f"$.to[{each}].phone_number", "phone-number", "bad", "§7.3") for each in self.rejected]
+        return SimpleNamespace(request_id=self.request_id, base_ids=[""], messages=[ids], findings=findings)
+
+    def can_pay(self, sends: list[Send]) -> bool:
+        """Whether there is credit."""
+        return self.credit
+
+    @property
+    def send(self) -> Send:
+        """The only command that was taken."""
+        ((_, send, _, _, _),) = self.taken
+        return send
+
+
+@dataclass
+class FakeContract:
+    """A contract that finds what the test says, by schema reference."""
+
+    found: dict[str, list[Finding]] = field(default_factory=dict)
+    seen: list[tuple[str, Any]] = field(default_factory=list)
+
+    def checker(self, reference: str) -> Any:
+        """A checker of one schema."""
+        found = self.found.get(reference, [])
+
+        def is_valid(value: Any) -> bool:
+            self.seen.append((reference, value))
+            return not found
+
+        return SimpleNamespace(is_valid=is_valid, findings=lambda value: found)
+
+
+def exchange(
+    route: Route,
+    *,
+    query: bytes = b"",
+    body: bytes = b"",
+    content_type: bytes | None = b"application/x-www-form-urlencoded",
+    world: FakeWorld | None = None,
+    contract: FakeContract | None = None,
+) -> Exchange:
+    """One call of `route`."""
+    headers = [] if content_type is None else [(b"accept", b"*/*"), (b"content-type", content_type)]
+    return Exchange(
+        route,
+        cast("Any", world or FakeWorld()),
+        Key("test-a", default_sender="Acme"),
+        headers,
+        query,
+        body,
+        "http://sandbox.example",
+        cast("Any", contract or FakeContract()),
+    )
+
+
+def world_of(call: Exchange) -> FakeWorld:
+    """The fake world behind a call."""
+    return cast("FakeWorld", call.world)

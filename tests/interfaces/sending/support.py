@@ -1,0 +1,114 @@
+"""A world that only remembers what it was asked to send, and calls that land in it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import orjson
+
+from sendbox.core.advice import ADVICE
+from sendbox.core.assume import Assume
+from sendbox.core.keys import Key
+from sendbox.core.model import Send, Step
+from sendbox.core.records import Accepted
+from sendbox.core.remarks import Advice, Finding
+from sendbox.interfaces.exchange import Exchange, Refused, Route
+from sendbox.interfaces.sending.decode import decode_message
+from sendbox.interfaces.sending.routes import ROUTES
+
+ORIGIN = "http://sandbox.example"
+REQUEST_ID = "11111111-1111-4111-8111-111111111111"
+
+
+class FakeWorld:
+    """The part of a world that decoding looks at; `rejected` are (message, recipient) to answer None for."""
+
+    def __init__(self, assume: Assume | None = None, numbers: tuple[str, ...] = ()) -> None:
+        self.assume = assume or Assume()
+        self.now = 1_772_355_600_000
+        self.account = SimpleNamespace(
+            country=self.assume.country or "420", domains=frozenset({"go.acme.example"}), numbers=frozenset(numbers)
+        )
+        self.rejected: set[tuple[int, int]] = set()
+        self.findings: list[Finding] = []
+        self.calls: list[tuple[str, list[Send], Key, bytes, str]] = []
+
+    def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "") -> Accepted:
+        """Remembers the call; ids are `m<message>` and `m<message>-<recipient>`."""
+        self.calls.append((operation, sends, key, content, origin))
+        ids = [
+            [None if (i, j) in self.rejected else f"m{i}-{j}" for j in range(len(send.recipients))]
+            for i, send in enumerate(sends)
+        ]
+        return Accepted(REQUEST_ID, [f"m{i}" for i in range(len(sends))], ids, self.findings)
+
+
+def route(operation: str) -> Route:
+    """The row of an operation."""
+    return next(row for row in ROUTES if row.operation == operation)
+
+
+def exchange(
+    body: object = b"",
+    *,
+    operation: str = "sendMessage",
+    world: FakeWorld | None = None,
+    contract: Any = None,
+    headers: list[tuple[bytes, bytes]] | None = None,
+    key: Key | None = None,
+) -> Exchange:
+    """A call of an operation; a body that is not bytes is written as JSON."""
+    return Exchange(
+        route=route(operation),
+        world=cast(Any, world or FakeWorld()),
+        key=key or Key("test-world"),
+        headers=[(b"content-type", b"application/json")] if headers is None else headers,
+        query=b"",
+        body=body if isinstance(body, bytes) else orjson.dumps(body),
+        origin=ORIGIN,
+        contract=contract,
+    )
+
+
+def message(**fields: object) -> dict[str, Any]:
+    """A Message to one phone; a field of None is left out."""
+    fields = {"to": [{"phone_number": "420777000101"}], "body": "Hello"} | fields
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def decode(
+    request: dict[str, Any], *, assume: Assume | None = None, key: Key | None = None, numbers: tuple[str, ...] = ()
+) -> tuple[Send, list[Advice]]:
+    """A message decoded in a fake world, with the advice on it."""
+    call = exchange(world=FakeWorld(assume, numbers), key=key)
+    advice: list[Advice] = []
+    send = decode_message(request, "$", call, advice)
+    assert all(item.code in ADVICE for item in advice)
+    return send, advice
+
+
+def step(request: dict[str, Any], index: int = 0, **options: Any) -> Step:
+    """A step of a message that decodes without advice."""
+    send, advice = decode(request, **options)
+    assert advice == []
+    return send.steps[index]
+
+
+def findings(request: dict[str, Any], **options: Any) -> list[Finding]:
+    """Why a message is refused."""
+    try:
+        decode(request, **options)
+    except Refused as refused:
+        return refused.findings
+    raise AssertionError("the message was taken")
+
+
+def said(advice: list[Advice]) -> list[tuple[str, str]]:
+    """Code and path of each advice."""
+    return [(item.code, item.path) for item in advice]
+
+
+def places(found: list[Finding]) -> list[tuple[str, str]]:
+    """Rule and path of each finding."""
+    return [(item.rule, item.path) for item in found]

@@ -1,0 +1,121 @@
+"""`callback` as a string and as an object: every rule of A01."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sendbox.core.model import Target
+from sendbox.core.remarks import Advice, Finding
+from sendbox.interfaces.sending.callback import read_callback
+from sendbox.interfaces.sending.errors import show
+from tests.interfaces.sending.support import places, said
+
+URL = "https://client.example/hook"
+
+
+def read(value: str | dict[str, Any]) -> tuple[Target | None, list[Finding], list[Advice]]:
+    problems: list[Finding] = []
+    advice: list[Advice] = []
+    return read_callback(value, "$", problems, advice), problems, advice
+
+
+def test_a01_empty_string_is_no_callback() -> None:
+    """An empty string as callback means none (A01)."""
+    assert read("") == (None, [], [])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://a",
+        "HTTPS://client.example",
+        "http://127.0.0.1:9000/hooks?x=1#y",
+        "http://[::1]:9000/",
+        "https://user:pw@client.example/",
+        "https://client.example/" + "x" * 2025,
+    ],
+    ids=["shortest", "case", "port", "ipv6", "user", "longest"],
+)
+def test_a01_addresses_that_are_legal(url: str) -> None:
+    """An http or https address of 8 to 2048 characters is a callback, as string and as `url` (A01)."""
+    assert len(url) <= 2048
+    assert read(url) == (Target(url), [], [])
+    assert read({"url": url}) == (Target(url), [], [])
+
+
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        ("http://", "has 7 characters; a callback address has 8 to 2048 (A01)"),
+        ("https://", "is no address: host or port is missing or malformed (§2.1)"),
+        ("http://a:0/", "is no address: host or port is missing or malformed (§2.1)"),
+        ("http://a:70000/", "is no address: host or port is missing or malformed (§2.1)"),
+        ("http://[::1", "is no address: host or port is missing or malformed (§2.1)"),
+        ("ftp://a.example", "is no http or https address, the only ones that a callback may have (A01)"),
+        (
+            "http://a.example/a b",
+            "holds white space or a control character; an address has them percent-encoded (§2.1)",
+        ),
+        ("http://a.example/" + "x" * 2032, "has 2049 characters; a callback address has 8 to 2048 (A01)"),
+    ],
+    ids=["short", "no-host", "port-0", "port-high", "bracket", "scheme", "blank", "long"],
+)
+def test_a01_addresses_that_are_refused(url: str, text: str) -> None:
+    """Anything else is refused at its place, as string and as `url` (A01)."""
+    target, problems, _ = read(url)
+    assert (target, places(problems)) == (None, [("callback", "$.callback")])
+    assert (problems[0].message, problems[0].section, problems[0].assumed) == (f"{show(url)} {text}", "§2.1", "A01")
+    target, problems, _ = read({"url": url})
+    assert (target, places(problems)) == (None, [("callback", "$.callback.url")])
+
+
+def test_a01_empty_url_of_an_object_is_refused() -> None:
+    """Only the string form may be empty: an object names its receiver (A01)."""
+    assert places(read({"url": ""})[1]) == [("callback", "$.callback.url")]
+
+
+def test_a01_object_defaults() -> None:
+    """Without more than `url` an object is a POST of JSON (A01)."""
+    target, _, _ = read({"url": URL})
+    assert target == Target(URL, "POST", "application/json", (), 100, None)
+
+
+def test_a01_object_fields() -> None:
+    """Every field of the object form is taken over (A01)."""
+    fields = {
+        "url": URL,
+        "method": "PUT",
+        "content_type": "application/x-www-form-urlencoded",
+        "headers": {"X-Token": "s3cret", "x-other": ""},
+        "batch_size": 500,
+        "timeout_ms": 1000,
+    }
+    target, problems, advice = read(fields)
+    headers = (("X-Token", "s3cret"), ("x-other", ""))
+    assert target == Target(URL, "PUT", "application/x-www-form-urlencoded", headers, 500, 1000)
+    assert (problems, advice) == ([], [])
+
+
+def test_a01_templates_are_accepted_and_ignored() -> None:
+    """`item` and `body` change nothing, and advice says so (A01)."""
+    target, problems, advice = read({"url": URL, "item": "{{x}}", "body": {"a": 1}})
+    assert (target, problems) == (Target(URL), [])
+    assert said(advice) == [
+        ("callback-template-ignored", "$.callback.item"),
+        ("callback-template-ignored", "$.callback.body"),
+    ]
+
+
+def test_a57_unknown_field_of_a_callback() -> None:
+    """A field that A01 does not name has no effect, with advice (A57)."""
+    assert said(read({"url": URL, "retry": 3})[2]) == [("unknown-field", "$.callback.retry")]
+
+
+def test_a01_headers_that_no_request_can_carry() -> None:
+    """A header name or value that would break the delivery is refused with the call (A01)."""
+    _, problems, _ = read({"url": URL, "headers": {"bad name": "x", "x-ok": "a\r\nb"}})
+    assert places(problems) == [("header-name", "$.callback.headers"), ("header-value", "$.callback.headers.x-ok")]
+    assert problems[0].message.startswith('"bad name" is no header name; legal are ')
+    assert problems[1].message == '"a\\r\\nb" holds a control character, which no header may (A01)'

@@ -1,0 +1,316 @@
+"""The boundaries of `boundaries.py`, proved on the syntax trees of the code.
+
+Imports inside functions and under `TYPE_CHECKING` count like any other, except where a rule is about what a start
+costs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from tests.boundaries import BANNED, ENDS, OWNERS, PARTS, PURE, PURE_BUT, PURE_PACKAGES, STARTS, STDLIB, Part
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+SRC: Final = ROOT / "src" / "sendbox"
+LIMIT: Final = 400
+
+# --- reading the code -------------------------------------------------------------------------------------------------
+
+
+class Import(NamedTuple):
+    """One imported name, full and dotted (`from a import b` is `a.b`); `eager` when importing the module runs it."""
+
+    line: int
+    name: str
+    eager: bool
+
+
+class Module(NamedTuple):
+    """A module of the package: its dotted name without `sendbox.`, where it is, its tree."""
+
+    name: str
+    path: Path
+    tree: ast.Module
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    found = []
+    for path in sorted(SRC.rglob("*.py")):
+        relative = path.relative_to(SRC).with_suffix("")
+        names = relative.parts[:-1] if relative.name == "__init__" else relative.parts
+        found.append(Module(".".join(names), path, ast.parse(path.read_text("utf-8"), str(path))))
+    return tuple(found)
+
+
+def imports(tree: ast.Module) -> Iterator[Import]:
+    """Every import of a module, in order."""
+
+    def walk(node: ast.AST, eager: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                yield from (Import(child.lineno, alias.name, eager) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                yield from (Import(child.lineno, f"{child.module}.{alias.name}", eager) for alias in child.names)
+            elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+                for inner in child.body:
+                    yield from walk(ast.Module([inner], []), False)
+                for inner in child.orelse:
+                    yield from walk(ast.Module([inner], []), eager)
+            else:
+                function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+                yield from walk(child, eager and not function)
+
+    return walk(tree, True)
+
+
+def touched(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Every name with dots in a module, resolved through its imports: `dt.now` is `datetime.datetime.now`."""
+    known: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            known |= {
+                a.asname or a.name.partition(".")[0]: a.name if a.asname else a.name.partition(".")[0]
+                for a in node.names
+            }
+        elif isinstance(node, ast.ImportFrom):
+            known |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Name) and (dotted := spelled(node)):
+            head, dot, rest = dotted.partition(".")
+            if head in known:
+                yield node.lineno, known[head] + dot + rest
+
+
+def spelled(node: ast.expr) -> str | None:
+    """`a.b.c` as text, None for anything that is not names and dots."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (before := spelled(node.value)):
+        return f"{before}.{node.attr}"
+    return None
+
+
+def under(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(prefix + ".")
+
+
+def inside(module: str, parts: frozenset[str] | tuple[str, ...]) -> bool:
+    return any(under(module, each) for each in parts)
+
+
+def part_of(module: str) -> Part | None:
+    """The part a module belongs to, None for the shell."""
+    fitting = [each for each in PARTS if under(module, each.name)]
+    return max(fitting, key=lambda each: len(each.name), default=None)
+
+
+def ours(name: str) -> str | None:
+    """What an import takes from the package, without `sendbox.`; None for an import of something else."""
+    return name.removeprefix("sendbox").removeprefix(".") if under(name, "sendbox") else None
+
+
+# --- the rules --------------------------------------------------------------------------------------------------------
+
+
+def crossings(module: str, tree: ast.Module) -> Iterator[str]:
+    """Imports that `PARTS` does not allow."""
+    mine = part_of(module)
+    for line, name, _ in imports(tree):
+        reached = ours(name)
+        if not reached or reached == "__version__":
+            continue
+        theirs = part_of(reached)
+        label = theirs.name if theirs else reached.partition(".")[0]
+        if label in ENDS and module != label:
+            yield f"line {line}: {label} is an end of the program: started, never imported"
+        elif mine and label not in mine.may | {mine.name}:
+            yield f"line {line}: {mine.name} imports {label}, and may {sorted(mine.may) or 'nothing'}: {mine.why}"
+
+
+def impurities(module: str, tree: ast.Module) -> Iterator[str]:
+    """Imports of a pure part from outside its short list."""
+    if not inside(module, PURE):
+        return
+    allowed = STDLIB | PURE_PACKAGES | PURE_BUT.get(module, frozenset()) | {"sendbox"}
+    for line, name, _ in imports(tree):
+        if not any(under(name, each) for each in allowed):
+            yield f"line {line}: {name} is not on the list of what the pure parts may import"
+
+
+def strangers(module: str, tree: ast.Module) -> Iterator[str]:
+    """Third-party imports that nobody declared, or that belong to another part."""
+    owners = {each.package: each for each in OWNERS}
+    for line, name, _ in imports(tree):
+        top = name.partition(".")[0]
+        if top in sys.stdlib_module_names or top == "sendbox":
+            continue
+        if top not in owners:
+            yield f"line {line}: {top} has no row in OWNERS: who may import it, and why?"
+        elif owners[top].parts and not inside(module, owners[top].parts):
+            yield f"line {line}: {top} belongs to {sorted(owners[top].parts)}: {owners[top].why}"
+
+
+def banned(module: str, tree: ast.Module) -> Iterator[str]:
+    """Uses of names that `BANNED` holds, imported or spelled out."""
+    uses = {(line, name) for line, name, _ in imports(tree)} | set(touched(tree))
+    for line, name in sorted(uses):
+        for each in BANNED:
+            if under(name, each.name) and not inside(module, each.but):
+                yield f"line {line}: {name}: {each.why}"
+
+
+def sleeps(tree: ast.Module) -> Iterator[str]:
+    """Calls of anything named sleep; `asyncio.sleep(0)` gives way to others and does not wait."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and (name := spelled(node.func)) and name.rpartition(".")[2] == "sleep":
+            gives_way = [ast.dump(arg) for arg in node.args] == [ast.dump(ast.Constant(0))]
+            if not gives_way or name == "time.sleep":
+                yield f"line {node.lineno}: {name}(…): wait for what must become true, or move a world's clock"
+
+
+def every_module() -> list[object]:
+    return [pytest.param(module, id=module.name or "sendbox") for module in modules()]
+
+
+@pytest.mark.parametrize("module", every_module())
+def test_imports_stay_within_the_parts(module: Module) -> None:
+    """A part of the package imports only the parts that its row names."""
+    assert list(crossings(module.name, module.tree)) == []
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if inside(m.name, PURE)], ids=lambda m: m.name)
+def test_the_core_is_pure(module: Module) -> None:
+    """The pure parts import nothing that could do I/O, read a clock or draw."""
+    assert list(impurities(module.name, module.tree)) == []
+
+
+@pytest.mark.parametrize("module", every_module())
+def test_third_party_packages_are_imported_by_their_owners(module: Module) -> None:
+    """A third-party package is imported where its row says, and nowhere else."""
+    assert list(strangers(module.name, module.tree)) == []
+
+
+@pytest.mark.parametrize("module", every_module())
+def test_nothing_reads_the_machine_clock_or_draws(module: Module) -> None:
+    """Nothing in the product reads the wall clock or an unseeded source, `sendbox.wall` apart."""
+    assert list(banned(module.name, module.tree)) == []
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_start_loads_nothing_lazy(start: str) -> None:
+    """What only some runs need is imported when they need it: starting costs neither its time nor its memory."""
+    lazy = {each.package for each in OWNERS if each.lazy}
+    known = {module.name: module for module in modules()}
+    todo, route = [start] if start in known else [], {start: start}
+    found = []
+    while todo:
+        here = todo.pop()
+        for line, name, eager in imports(known[here].tree):
+            if not eager:
+                continue
+            if name.partition(".")[0] in lazy:
+                found.append(f"{route[here]} (line {line}) -> {name}")
+            reached = ours(name)
+            while reached:  # importing `a.b` runs `a` too
+                if reached in known and reached not in route:
+                    route[reached] = f"{route[here]} -> {reached}"
+                    todo.append(reached)
+                reached = reached.rpartition(".")[0]
+    assert found == []
+
+
+def sources() -> list[object]:
+    folders = ("src", "tests", "benchmarks")
+    files = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return [pytest.param(path, id=str(path.relative_to(ROOT))) for path in files]
+
+
+@pytest.mark.parametrize("path", sources())
+def test_nothing_sleeps(path: Path) -> None:
+    """Neither product nor tests wait by the clock on the wall."""
+    assert list(sleeps(ast.parse(path.read_text("utf-8")))) == []
+
+
+@pytest.mark.parametrize("path", sources())
+def test_a_long_module_says_why(path: Path) -> None:
+    """A module of more than 400 lines says in its docstring why it is long."""
+    text = path.read_text("utf-8")
+    lines = text.count("\n")
+    reason = re.search(r"\blong\b", ast.get_docstring(ast.parse(text)) or "", re.IGNORECASE)
+    assert lines <= LIMIT or reason, f"{lines} lines, and the docstring has no sentence with the word long"
+
+
+# --- the rules catch what they are for --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "said"),
+    [
+        ("core.world", "from sendbox.runtime import Runtime", "core imports runtime"),
+        ("core.world", "def f():\n    from sendbox.contract import x", "core imports contract"),
+        ("interfaces.legacy.routes", "from sendbox.interfaces.sending import decode", "imports interfaces.sending"),
+        ("page.view", "from sendbox.core.world import World", "page imports core"),
+        ("app", "import sendbox.cli", "an end of the program"),
+        ("core.clock", "import asyncio", "asyncio is not on the list"),
+        ("core.clock", "if TYPE_CHECKING:\n    import socket", "socket is not on the list"),
+        ("core.clock", "from urllib import request", "urllib.request is not on the list"),
+        ("core.clock", "from io import open", "io.open is not on the list"),
+        ("core.clock", "from pkgutil import get_data", "pkgutil.get_data is not on the list"),
+        ("webhooks.policy", "import logging", "logging is not on the list"),
+        ("control.routes", "import aiohttp", "aiohttp belongs to"),
+        ("app", "import requests", "requests has no row"),
+        ("app", "import time", "the machine's clock"),
+        ("core.clock", "from datetime import datetime as dt\nx = dt.now", "datetime.datetime.now"),
+        ("core.clock", "import datetime\nx = datetime.date.today()", "datetime.date.today"),
+        ("app", "from random import choice", "derived from the seed"),
+        ("app", "import uuid\nx = uuid.uuid4()", "uuid.uuid4"),
+        ("app", "import asyncio\nasyncio.sleep(0.1)", "asyncio.sleep(…)"),
+        ("app", "from time import sleep\nsleep(0)\nsleep(1)", "line 3: sleep(…)"),
+        ("app", "import time\ntime.sleep(0)", "time.sleep(…)"),
+    ],
+)
+def test_a_breach_is_found(module: str, code: str, said: str) -> None:
+    """Each rule finds a breach of it and names it."""
+    tree = ast.parse(code)
+    found = [
+        *crossings(module, tree),
+        *impurities(module, tree),
+        *strangers(module, tree),
+        *banned(module, tree),
+        *sleeps(tree),
+    ]
+    assert any(said in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("core.world", "from sendbox.core.clock import Clock\nfrom datetime import UTC, datetime\nimport orjson"),
+        ("core.clock", "from urllib.parse import quote"),
+        ("wall", "import time\ntime.time()"),
+        ("interfaces.sending.routes", "from sendbox.interfaces.exchange import Route"),
+        ("app", "import asyncio\nfrom sendbox.page import view\nasyncio.sleep(0)"),
+        ("app", "clock.now()\nself.clock.today()"),
+        ("webhooks.sender", "import aiohttp"),
+    ],
+)
+def test_what_is_allowed_is_not_found(module: str, code: str) -> None:
+    """The rules let pass what the tables allow."""
+    tree = ast.parse(code)
+    found = [
+        *crossings(module, tree),
+        *impurities(module, tree),
+        *strangers(module, tree),
+        *banned(module, tree),
+        *sleeps(tree),
+    ]
+    assert found == []
