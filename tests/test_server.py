@@ -141,18 +141,64 @@ def test_environment_of_uvicorn_is_not_read(thread: ServerThread, monkeypatch: p
     thread.run(server.stop())
 
 
-def test_upgrade_is_declined_without_a_word(thread: ServerThread, caplog: pytest.LogCaptureFixture) -> None:
-    """A client that offers HTTP/2 with every request (Java's does) is served in HTTP/1.1, body and all."""
-    raw = (
-        b"POST /a HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\n"
-        b"http2-settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\ncontent-length: 4\r\n\r\nbody"
-    )
+OFFER = b"upgrade: h2c\r\nhttp2-settings: AAEAAEAAAAIAAAAB\r\n"
+FIXED = b"content-length: 4\r\n\r\nbody"
+CHUNKED = b"transfer-encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n"
+JAVA = b"POST /a HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\n" + OFFER
+
+
+@pytest.mark.parametrize(
+    ("packets", "answers"),
+    [
+        pytest.param([JAVA + FIXED], [b"/abody"], id="one-packet"),
+        pytest.param([JAVA + CHUNKED], [b"/abody"], id="chunked"),
+        pytest.param([JAVA + FIXED[:-4], b"body"], [b"/abody"], id="body-apart"),
+        pytest.param([(JAVA + CHUNKED)[n : n + 1] for n in range(len(JAVA + CHUNKED))], [b"/abody"], id="trickled"),
+        pytest.param([JAVA + FIXED, JAVA + FIXED], [b"/abody"] * 2, id="twice"),
+        pytest.param([(JAVA + FIXED) * 2 + GET], [b"/abody", b"/abody", b"/a"], id="pipelined"),
+        pytest.param([GET + JAVA + FIXED], [b"/a", b"/abody"], id="pipelined-behind"),
+        pytest.param(
+            [b"GET /a HTTP/1.1\r\nhost: x\r\nconnection: keep-alive, upgrade\r\nupgrade: websocket\r\n\r\n"],
+            [b"/a"],
+            id="websocket",
+        ),
+    ],
+)
+def test_upgrade_is_declined_without_a_word(
+    thread: ServerThread, packets: list[bytes], answers: list[bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A client that offers another protocol (Java's does, with every request) is served in HTTP/1.1, body and all."""
     server = served(thread)
+    expected = b"".join(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(each), each) for each in answers)
     with connected(server) as sock:
-        for _ in range(2):
-            assert asked(sock, raw, b"body") == b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n/abody"
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for packet in packets:
+            sock.sendall(packet)
+        got = b""
+        while len(got) < len(expected):
+            got += sock.recv(65536)
+        assert got == expected
+        assert asked(sock, GET, b"/a").endswith(b"\r\n/a")
     thread.run(server.stop())
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        pytest.param(b"CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n", b"HTTP/1.1 ", id="connect"),
+        pytest.param(JAVA + b"content-length: x\r\n\r\n", b"HTTP/1.1 400 ", id="offer-with-nonsense"),
+        pytest.param(
+            JAVA.replace(b"Upgrade,", b"close, Upgrade,") + FIXED, b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\n/abody", id="offer-and-close",
+        ),
+    ],
+)  # fmt: skip
+def test_end_of_a_connection(thread: ServerThread, raw: bytes, expected: bytes) -> None:
+    """A tunnel, nonsense and a last request are answered and end the connection."""
+    server = served(thread)
+    with connected(server) as sock:
+        assert asked(sock, raw, b"no end").startswith(expected)
+    thread.run(server.stop())
 
 
 def test_limit(thread: ServerThread, caplog: pytest.LogCaptureFixture) -> None:
@@ -392,9 +438,9 @@ def test_stop_cancels_requests_under_way(
     server = served(thread, app)
     with connected(server) as sock:
         sock.sendall(GET)
-        arrived.result()
+        arrived.result(LIMIT)
         thread.run(server.stop())
-        assert ended.result() == "cancelled"
+        assert ended.result(LIMIT) == "cancelled"
     assert caplog.text == ""
 
 
@@ -411,9 +457,9 @@ def test_stop_tells_requests_that_listen(thread: ServerThread) -> None:
     server = served(thread, app)
     with connected(server) as sock:
         sock.sendall(GET)
-        arrived.result()
+        arrived.result(LIMIT)
         thread.run(server.stop())
-    assert heard.result() == "http.disconnect"
+    assert heard.result(LIMIT) == "http.disconnect"
 
 
 def test_cancelled_request_of_a_running_server_is_an_error(

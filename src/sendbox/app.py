@@ -143,19 +143,13 @@ class Emulated(BaseRoute):
                 text = f"the body is longer than {BODY_CAP} bytes, the most that is read"
                 await _reply(send, route.error(413, text))
                 return
-            answer = self._answer(scope, route, hosted, key, body)
-            if answer is None:  # the first refusal: what explains it is imported off the loop
-                await asyncio.get_running_loop().run_in_executor(None, preload)
-                self._loaded = True
-                answer = self._answer(scope, route, hosted, key, body)
-                assert answer is not None
-            await _reply(send, answer)
+            await _reply(send, self._answer(scope, route, hosted, key, body))
         finally:
             hosted.request_ended()
             self._runtime.changed(hosted)
 
-    def _answer(self, scope: Scope, route: Route, hosted: Hosted, key: str, body: bytes) -> Answer | None:
-        """Runs the handler and journals the call; None when the explainer must be loaded first."""
+    def _answer(self, scope: Scope, route: Route, hosted: Hosted, key: str, body: bytes) -> Answer:
+        """Runs the handler and journals the call."""
         runtime = self._runtime
         runtime.present(hosted)
         world = hosted.world

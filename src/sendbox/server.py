@@ -12,7 +12,7 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from typing import Any, Final
 
 import uvicorn
@@ -32,7 +32,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 KEEP_ALIVE: Final = 300
 #: Seconds of the loop's clock that requests under way have to end once they are cancelled.
 PARTING: Final = 1.0
-#: Turns of the loop in which a closed transport reports its end; uvloop and TLS take two.
+#: Turns of the loop in which closed transports report their end, and requests that listen for it end.
 TURNS: Final = 5
 
 
@@ -41,18 +41,61 @@ class CannotListen(OSError):
 
 
 class Protocol(HttpToolsProtocol):
-    """uvicorn's protocol, quiet: no access log, whatever handlers the process has.
+    """uvicorn's protocol, without an access log, and able to decline an upgrade.
 
-    Switched off here and not by `access_log=False`, which takes the handlers from every uvicorn of the process.
+    The log is switched off here and not by `access_log=False`, which takes the handlers from every uvicorn of the
+    process.
+
+    Java's HttpClient offers `Upgrade: h2c` with each request, and a server may go on in HTTP/1.1 as if nothing was said.
+    uvicorn's parser however stops behind such a head: the request is answered without its body, which is then taken for
+    the next request (Kludex/uvicorn#2722). So a new parser reads the head again, without the offer, and then the rest.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.access_log = False
+        self._offered = False
+        self._packet = b""
+        self._again: bytes | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Reads a packet, and again from an offer on that stopped the parser."""
+        self._again = data
+        while self._again is not None:
+            self._packet, self._again = self._again, None
+            super().data_received(self._packet)
+        self._packet = b""
+
+    def on_headers_complete(self) -> None:
+        """Begins a request, unless its head is to be read again."""
+        self._offered = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+        if not self._offered:
+            super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Ends a request; the parser reports that for a head with an offer as well."""
+        if not self._offered:
+            super().on_message_complete()
 
     def _unsupported_upgrade_warning(self) -> None:
-        # Java's HttpClient offers `Upgrade: h2c` with every request; to go on in HTTP/1.1 is the answer, not a problem.
-        pass
+        """Called when the parser has stopped, while its exception, which holds the position, is being handled."""
+        stop = sys.exception()
+        if self._offered and stop is not None:
+            method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+            lines = [b"%b %b HTTP/%b" % (method, self.url, version), *_without_offer(self.headers), b""]
+            self._again = b"\r\n".join([*lines, self._packet[stop.args[0] :]])
+            self.parser = type(self.parser)(self)  # the old one reads nothing more where the client said `close`
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+
+
+def _without_offer(headers: list[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    """The lines of a head but for `Upgrade`, and what `Connection` says about it."""
+    offer = (b"upgrade", b"http2-settings")
+    for name, value in headers:
+        if name == b"connection":
+            value = b",".join(token for token in value.split(b",") if token.strip().lower() not in offer)
+        if name not in offer and (value or name != b"connection"):
+            yield b"%b: %b" % (name, value)
 
 
 class HttpServer:
@@ -111,10 +154,11 @@ class HttpServer:
                 transport.close()
             else:
                 transport.abort()
-        # Connections first: a request whose connection is gone ends without a word, one that is not logs an error.
+        # Connections first: a request whose connection is gone ends by itself if it listens, and without a word if it
+        # is cancelled; while it is there, uvicorn logs an error.
         for _ in range(TURNS):
             await asyncio.sleep(0)
-            if not state.connections:
+            if not state.connections and not state.tasks:
                 break
         if tasks := list(state.tasks):
             for task in tasks:

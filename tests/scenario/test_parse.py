@@ -11,6 +11,7 @@ from sendbox.scenario.model import Node, Scalar, Source, plain
 from sendbox.scenario.parse import ALIASES, DEPTH, from_object, parse, scalar
 
 SOURCE = Source("a.yaml")
+NO_TOKEN = "while scanning for the next token found character that cannot start any token"
 
 
 def lines(text: str) -> list[str]:
@@ -97,7 +98,10 @@ def test_an_alias_repeats_what_it_names() -> None:
     [
         pytest.param(['a.yaml:1:1: nothing is written here; a scenario begins with "sendbox: 1"'], "# x\n", id="empty"),
         pytest.param(
-            ['a.yaml:3:1: "a" stands here twice, first on line 1', 'a.yaml:4:1: "a" stands here twice, first on line 1'],
+            [
+                'a.yaml:3:1: "a" stands here twice, first on line 1',
+                'a.yaml:4:1: "a" stands here twice, first on line 1',
+            ],
             "a: 1\nb: 2\na: 3\na: {c: 4}\n",
             id="duplicate",
         ),
@@ -117,7 +121,7 @@ def test_an_alias_repeats_what_it_names() -> None:
         pytest.param(
             [
                 "a.yaml:1:3: a list stands where a key is wanted; a key is text",
-                "a.yaml:2:3: a mapping stands where a key is wanted; a key is text",
+                "a.yaml:3:3: a mapping stands where a key is wanted; a key is text",
             ],
             "? [b]\n: 1\n? {c: 1}\n: {d: 2}\n",
             id="key-that-is-no-text",
@@ -134,7 +138,9 @@ def test_an_alias_repeats_what_it_names() -> None:
         pytest.param(["a.yaml:1:4: .nan is not a finite number"], "a: .nan\n", id="not-a-number"),
         pytest.param(["a.yaml:1:4: 1e400 is not a finite number"], "a: 1e400\n", id="overflow"),
         pytest.param(
-            ["a.yaml:2:1: a second document begins here; a file holds one scenario"], "a: 1\n---\nb: 2\n", id="documents"
+            ["a.yaml:2:1: a second document begins here; a file holds one scenario"],
+            "a: 1\n---\nb: 2\n",
+            id="documents",
         ),
         pytest.param(
             [f"a.yaml:1:{DEPTH + 1}: nested deeper than {DEPTH} levels, which no scenario needs"],
@@ -148,16 +154,14 @@ def test_an_alias_repeats_what_it_names() -> None:
         ),
         pytest.param(
             [
-                "a.yaml:2:1: this is not YAML: while scanning for the next token found character that cannot start any "
-                "token; tabs cannot indent, use spaces"
+                f"a.yaml:2:1: this is not YAML: {NO_TOKEN}; tabs cannot indent, use spaces",
             ],
             "a:\n\tb: 1\n",
             id="tab",
         ),
         pytest.param(
             [
-                "a.yaml:2:4: this is not YAML: while scanning for the next token found character that cannot start any "
-                "token"
+                f"a.yaml:2:4: this is not YAML: {NO_TOKEN}",
             ],
             "a: 1\nb: @c\n",
             id="reserved-character",
@@ -218,5 +222,14 @@ def test_objects_hold_what_json_holds() -> None:
         "$.b: nan is not a finite number",
         "$.c: {1} is a set, which a scenario cannot hold",
     ]
+    node, problems = from_object({"a": "x\ud800", "\udc00": 1}, SOURCE)
+    assert plain(node) == {"a": "x\ud800"}
+    assert (
+        list(map(str, problems))
+        == [
+            "$: '\\udc00' holds half of a character and cannot be encoded",
+            "$.a: 'x\\ud800' holds half of a character and cannot be encoded",
+        ][::-1]
+    )
     _, problems = from_object(endless, SOURCE)
     assert [problem.rule for problem in problems] == ["depth"]

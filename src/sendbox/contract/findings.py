@@ -36,10 +36,10 @@ _TYPES: Final = {
 class Problem:
     """What a validator found: the keyword that failed, the value, the node that holds the keyword, and both paths.
 
-    `keyword` is None where the schema is `false`. The last step of `schema_path` is the keyword.
+    The last step of `schema_path` is the keyword.
     """
 
-    keyword: str | None
+    keyword: str
     value: Any
     node: Any
     path: list[str | int]
@@ -55,13 +55,12 @@ def explain(problems: Iterable[Problem], value: object, schema: dict[str, Any]) 
     placed = [(_position(problem.path, value), _rank(problem), problem) for problem in problems]
     placed.sort(key=lambda entry: entry[:2])
     findings: dict[tuple[str, str], Finding] = {}
-    mistyped: set[tuple[tuple[int, ...], str]] = set()
+    mistyped: set[tuple[int, ...]] = set()
     for position, _, problem in placed:
-        place = (position, json_path(problem.path))
-        if place in mistyped:
+        if position in mistyped:
             continue
         if problem.keyword == "type":
-            mistyped.add(place)
+            mistyped.add(position)
         problem.above = _nodes(schema, problem.schema_path)
         for finding in _findings(problem):
             findings.setdefault((finding.path, finding.message), finding)
@@ -138,8 +137,8 @@ def _nodes(schema: dict[str, Any], path: list[str | int]) -> list[dict[str, Any]
 
 
 def _findings(problem: Problem) -> Iterator[Finding]:
-    keyword = problem.keyword or "false"
-    node = problem.node if isinstance(problem.node, dict) else {}
+    keyword = problem.keyword
+    node = problem.node
     section = next((above["x-spec"] for above in reversed(problem.above) if "x-spec" in above), "§2").partition(",")[0]
     assumed = node.get("x-assumed") if keyword in node.get("x-assumed-for", (keyword,)) else None
     if keyword == "type" and problem.value is None:

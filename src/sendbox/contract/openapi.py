@@ -128,7 +128,7 @@ def document(routes: Sequence[Row], contract: Contract, *, origin: str, version:
 
 
 def webhook_schema(kind: Kind) -> str:
-    """The schema reference of a delivery whose events are all of one kind; `webhooks.json#/$defs/Batch` takes any mix."""
+    """The schema reference of a delivery of events of one kind; `webhooks.json#/$defs/Batch` takes any mix."""
     return WEBHOOKS[kind][0]
 
 
@@ -143,14 +143,14 @@ def _operation(route: Row, definitions: dict[str, Node], used: dict[str, None]) 
     if route.assumed:
         operation["x-assumed"] = list(route.assumed)
     if route.query is not None:
-        operation["parameters"] = _parameters(definitions[name_of(route.query)], route.auth, used)
+        operation["parameters"] = _parameters(_definition(route.query, definitions), route.auth, used)
     if route.request is not None:
         operation["requestBody"] = {
             "required": True,
             "content": {route.request_type: {"schema": _reference(route.request, used)}},
         }
     used_schemas = [ref for ref in (route.request, route.query) if ref is not None]
-    if any(definitions[name_of(ref)].get("deprecated") for ref in used_schemas):
+    if any(_definition(ref, definitions).get("deprecated") for ref in used_schemas):
         operation["deprecated"] = True
     operation["responses"] = {
         str(status): _response(status, ref, definitions, used)
@@ -162,29 +162,28 @@ def _operation(route: Row, definitions: dict[str, Node], used: dict[str, None]) 
 
 def _parameters(query: Node, auth: str, used: dict[str, None]) -> list[dict[str, Any]]:
     """The properties of a query schema as parameters; a key that is a security scheme is not one of them."""
-    parameters = []
+    parameters: list[dict[str, Any]] = []
     for name, node in query["properties"].items():
         if name == "apikey" and auth == "header-or-query":
             continue
         if "$ref" in node:
             used[name_of(node["$ref"])] = None
-        parameter: dict[str, Any] = {
-            "name": name,
-            "in": "query",
-            "description": _described({"x-spec": query["x-spec"], **node})["description"],
-            "required": name in query.get("required", ()),
-            "schema": _component(node),
-        }
-        if node.get("deprecated"):
-            parameter["deprecated"] = True
-        parameters.append(parameter)
+        parameters.append(
+            {
+                "name": name,
+                "in": "query",
+                "description": _described({"x-spec": query["x-spec"], **node})["description"],
+                "required": name in query.get("required", ()),
+                "schema": _component(node),
+            }
+        )
     return parameters
 
 
 def _response(status: int, ref: str | None, definitions: dict[str, Node], used: dict[str, None]) -> dict[str, Any]:
     response: dict[str, Any] = {"description": STATUSES.get(status, "See the section.")}
     if ref is not None:
-        plain = definitions[name_of(ref)].get("type") == "string"
+        plain = _definition(ref, definitions).get("type") == "string"
         response["content"] = {"text/plain" if plain else "application/json": {"schema": _reference(ref, used)}}
     return response
 
@@ -202,6 +201,12 @@ def _webhook(kind: Kind, used: dict[str, None]) -> dict[str, Any]:
         },
         "security": [],
     }
+
+
+def _definition(ref: str, definitions: dict[str, Node]) -> Node:
+    if name_of(ref) not in definitions:
+        raise ValueError(f"{ref} is not defined; a route refers to it")
+    return definitions[name_of(ref)]
 
 
 def _reference(ref: str, used: dict[str, None]) -> dict[str, str]:

@@ -56,15 +56,17 @@ class Checker:
     def findings(self, value: object) -> list[Finding]:
         """Why the value is illegal, in the order of its parts, the one to show first; empty when it is legal."""
         try:
-            error = next(self._decide.iter_errors(value), None)
+            if self._decide.is_valid(value):
+                return []
         except ValueError as refusal:
             return [foreign([], "json", str(refusal))]
-        if error is None:
-            return []
         if self._engine is None:
             self._engine = _engine_class()(self._schema)
         found = explain(islice(_problems(self._engine, value), MOST), value, self._schema)
-        return found or [foreign(error.instance_path, str(error.schema_path[-1]), error.message)]
+        if found:
+            return found
+        error = next(self._decide.iter_errors(value))  # gathers all of them, so it is the last resort
+        return [foreign(error.instance_path, str(error.schema_path[-1]), error.message)]
 
 
 class Contract:
@@ -104,9 +106,12 @@ def _problems(engine: Any, value: object) -> Iterator[Problem]:
 def _telling(error: ValidationError) -> Iterator[Problem]:
     """The error, or for a union those of the branch that comes nearest: the one with the fewest."""
     if not error.context:
-        keyword = error.validator if isinstance(error.validator, str) else None
         yield Problem(
-            keyword, error.instance, error.schema, list(error.absolute_path), list(error.absolute_schema_path)
+            str(error.validator),
+            error.instance,
+            error.schema,
+            list(error.absolute_path),
+            list(error.absolute_schema_path),
         )
         return
     branches: dict[object, list[ValidationError]] = {}

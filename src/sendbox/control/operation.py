@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+import itertools
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sendbox.core.spans import duration
-from sendbox.runtime import Hosted, Runtime
+from sendbox.runtime import Hosted
+from sendbox.runtime import Runtime as Runtime  # the page takes it from here, and knows nothing behind control
+
+T = TypeVar("T")
 
 
 class ControlError(Exception):
@@ -132,6 +136,24 @@ def milliseconds(value: Any, name: str) -> int:
         return duration(int(value) if isinstance(value, str) and value.isdigit() else value)
     except ValueError as error:
         raise ControlError(400, "bad_argument", f"{name}: {error}") from None
+
+
+def whole(value: Any, name: str) -> int:
+    """A whole number as argument. Raises `ControlError`."""
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise ControlError(400, "bad_argument", f"{name}: {value!r} is no whole number") from None
+
+
+def newest(backwards: Iterable[T], last: Any) -> list[T]:
+    """The `last` newest (None: all) of what comes newest first, oldest first. No more is looked at than is needed."""
+    if last is None:
+        return list(backwards)[::-1]
+    most = whole(last, "last")
+    if most < 0:
+        raise ControlError(400, "bad_argument", f"last: {most} is no number of things; legal: 0 and more")
+    return list(itertools.islice(backwards, most))[::-1]
 
 
 async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Any]) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import base64
 from typing import Any
 
-from sendbox.control.operation import Call, ControlError, operation, wait_for
+from sendbox.control.operation import Call, ControlError, newest, operation, wait_for, whole
 from sendbox.core.assumptions import ASSUMPTIONS
 from sendbox.core.digest import ENGINE, digest_in_slices
 from sendbox.core.events import hook_events
@@ -21,16 +21,11 @@ LIMIT = 1000
 TRANSITIONS = KINDS[:8]
 
 
-def _whole(value: Any, name: str) -> int:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise ControlError(400, "bad_argument", f"{name}: {value!r} is no whole number") from None
-
-
 @operation("GET", "/worlds/{id}/journal")
-async def journal(call: Call, kind: str | None = None, after: Any = -1, limit: Any = LIMIT, wait: Any = None) -> Any:
-    """Entries after a number, oldest first; with `wait` a long poll until there is one."""
+async def journal(
+    call: Call, kind: str | None = None, after: Any = -1, limit: Any = LIMIT, wait: Any = None, last: Any = None
+) -> Any:
+    """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest."""
     kinds: frozenset[str] | None = None
     if kind is not None:
         wanted: set[str] = set()
@@ -40,10 +35,15 @@ async def journal(call: Call, kind: str | None = None, after: Any = -1, limit: A
                 raise ControlError(400, "bad_argument", f'kind: "{word}" is no kind of entry; legal: {legal}')
             wanted |= set(TRANSITIONS) if word == "transition" else {word}
         kinds = frozenset(wanted)
-    start, most = _whole(after, "after"), _whole(limit, "limit")
+    start, most = whole(after, "after"), whole(limit, "limit")
     hosted = call.here
 
     def look() -> list[int]:
+        if last is not None:
+            kept = hosted.world.journal.kind
+            codes = None if kinds is None else frozenset(CODE[kind] for kind in kinds)
+            backwards = range(len(kept) - 1, start, -1)
+            return newest((number for number in backwards if codes is None or kept[number] in codes), last)
         found = []
         for number in hosted.world.journal.numbers(kinds, start):
             found.append(number)
@@ -59,7 +59,7 @@ async def journal(call: Call, kind: str | None = None, after: Any = -1, limit: A
 async def journal_entry(call: Call, n: Any) -> Any:
     """One entry."""
     world = call.here.world
-    number = _whole(n, "n")
+    number = whole(n, "n")
     if not 0 <= number < len(world.journal):
         raise ControlError(404, "no_such_entry", f"{number} is no entry; the journal has {len(world.journal)}")
     return entry_view(world, number)
@@ -73,10 +73,10 @@ async def requests(call: Call, after: Any = -1, limit: Any = LIMIT, wait: Any = 
 
 
 @operation("GET", "/worlds/{id}/deliveries")
-async def deliveries(call: Call, state: str | None = None) -> Any:
-    """Webhooks, each with its tries."""
+async def deliveries(call: Call, state: str | None = None, last: Any = None) -> Any:
+    """Webhooks, each with its tries, oldest first; with `last` the newest."""
     world = call.here.world
-    found = [d for d in world.outlets.deliveries if state is None or d.state == state]
+    found = newest((d for d in reversed(world.outlets.deliveries) if state is None or d.state == state), last)
     return {"deliveries": [delivery_view(world, delivery) for delivery in found]}
 
 
@@ -136,12 +136,17 @@ async def hook_receive(call: Call, raw: Any = None) -> Any:
 
 
 @operation("GET", "/worlds/{id}/outbox")
-async def outbox(call: Call, wait: Any = None) -> Any:
-    """Deliveries to be carried out by whoever asks; from the first such call on they wait here instead of being pushed."""
+async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str = "") -> Any:
+    """Deliveries to be carried out by whoever asks; from the first such call on they wait here instead of being pushed.
+
+    With `during=advance` a long poll also ends when no advance is under way (any more). Deliveries named in `except`,
+    with commas between, are left out: whoever asks is carrying them already.
+    """
     hosted = call.here
+    known = frozenset(except_.split(","))
     call.runtime.pull(hosted)
     call.runtime.changed(hosted)
-    await wait_for(hosted, wait, lambda: hosted.outbox)
+    await wait_for(hosted, wait, lambda: hosted.outbox.keys() - known or (during == "advance" and not hosted.advancing))
     return {
         "calls": [
             {
@@ -153,6 +158,7 @@ async def outbox(call: Call, wait: Any = None) -> Any:
                 "hook": delivery.outlet.builtin,
             }
             for delivery_id, (http, delivery, _) in hosted.outbox.items()
+            if delivery_id not in known
         ]
     }
 
@@ -163,7 +169,7 @@ async def outbox_done(call: Call, delivery: str, status: Any = None, error: Any 
     waiting = call.here.outbox.get(delivery)
     if waiting is None:
         raise ControlError(404, "no_such_delivery", f'"{delivery}" does not wait in the outbox (any more)')
-    code = None if status is None else _whole(status, "status")
+    code = None if status is None else whole(status, "status")
     if error is None and code is not None and 300 <= code < 400:
         error = "redirect"
     if not waiting[2].done():

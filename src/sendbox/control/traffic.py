@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sendbox.control.operation import Call, ControlError, operation, wait_for
+from sendbox.control.operation import Call, ControlError, newest, operation, wait_for
 from sendbox.core.lifecycle import STATES, IllegalTransition
 from sendbox.core.numbers import normalize
 from sendbox.core.phones import NoSuchThing
@@ -24,14 +24,15 @@ async def messages(
     result: str | None = None,
     tag: str | None = None,
     wait: Any = None,
+    last: Any = None,
 ) -> Any:
-    """Messages with their attempts, oldest first; with `wait` a long poll until there is one."""
+    """Messages with their attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest."""
     hosted = call.here
 
     def look() -> list[Message]:
         world = hosted.world
         found = world.messages if phone is None else world.phones.messages_of(_number(world, phone))
-        return [message for message in found if _fits(message, channel, result, tag)]
+        return newest((message for message in reversed(found) if _fits(message, channel, result, tag)), last)
 
     found = await wait_for(hosted, wait, look)
     return {"messages": [message_view(hosted.world, message) for message in found]}

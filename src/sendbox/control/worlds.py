@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sendbox import __version__
-from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.operation import Call, ControlError, newest, operation
 from sendbox.core.account import Account
 from sendbox.core.blueprint import Blueprint
 from sendbox.core.digest import ENGINE
@@ -54,6 +54,8 @@ def clock_view(hosted: Hosted) -> dict[str, Any]:
 
 def read_scenario(source: Any) -> Blueprint:
     """A scenario by library name, YAML text or object. Raises `ControlError` 422 with every problem."""
+    if isinstance(source, Blueprint):  # in process, compiled where the test runs
+        return source
     try:
         return load(source, paths=False)
     except ScenarioError as error:
@@ -132,9 +134,9 @@ def to_instant(value: Any, name: str) -> int:
 
 
 @operation("GET", "/worlds")
-async def worlds(call: Call) -> Any:
-    """All open worlds."""
-    return {"worlds": [world_view(call, hosted) for hosted in call.runtime.worlds.values()]}
+async def worlds(call: Call, last: Any = None) -> Any:
+    """All open worlds, in the order in which they were opened; with `last` the newest."""
+    return {"worlds": [world_view(call, hosted) for hosted in newest(reversed(call.runtime.worlds.values()), last)]}
 
 
 @operation("GET", "/worlds/{id}")

@@ -34,9 +34,11 @@ _TOP: Final = frozenset(
 _DELIMITERS: Final = r"\s\x00-\x1f!\"#$&'()*,/:;<=>?\[\\\]^`{|}~«»\u2010-\u206f\u3000-\u303f\ue000-\uf8ff"
 _RUN: Final = re.compile(rf"[^{_DELIMITERS}]+")
 _TARGET: Final = r"[^\s\x00-\x1f<>\"«»\u201c-\u201f\ue000-\uf8ff]"
-_FULL: Final = re.compile(rf"https?://(?=[^{_DELIMITERS}.@+%-]|\[)(?:(?![,;|]https?://){_TARGET})+", re.IGNORECASE)
-_REST: Final = re.compile(rf"(?::[0-9]{{1,5}}(?![0-9]))?(?:[/?#](?:(?![,;|]https?://){_TARGET})*)?", re.IGNORECASE)
-_SCHEME: Final = re.compile(r"https?\Z", re.IGNORECASE)
+# Spelt out instead of IGNORECASE, which would make the large sets slow to compile and to match.
+_HTTP: Final = "[Hh][Tt][Tt][Pp][Ss]?"
+_FULL: Final = re.compile(rf"{_HTTP}://(?=[^{_DELIMITERS}.@+%-]|\[)(?:(?![,;|]{_HTTP}://){_TARGET})+")
+_REST: Final = re.compile(rf"(?::[0-9]{{1,5}}(?![0-9]))?(?:[/?#](?:(?![,;|]{_HTTP}://){_TARGET})*)?")
+_SCHEME: Final = re.compile(rf"{_HTTP}\Z")
 #: Inside a run, no domain holds these; around a domain, those are punctuation.
 _NO_NAME: Final = frozenset("@+%_")
 _OUTER: Final = "-.+%_"
@@ -66,14 +68,16 @@ def _shorten_all(text: str, make: Callable[[str], str]) -> str:
     done = at = 0
     while match := _RUN.search(text, at):
         start, at = match.span()
-        scheme = _SCHEME.search(match.group()) if text.startswith("://", at) else None
+        run = match.group()
+        scheme = _SCHEME.search(run) if text.startswith("://", at) else None
         full = _FULL.match(text, start + scheme.start()) if scheme else None
         if full:
             start, at = full.span()
             end = _trimmed(text, start, at)
             target = text[start:end]
+        elif "." not in run:
+            continue
         else:
-            run = match.group()
             start += len(run) - len(run.lstrip(_OUTER))
             end = at - len(run) + len(run.rstrip(_OUTER))
             # After a slash it is a part of a path, or the host of a protocol that is none of ours.

@@ -46,9 +46,10 @@ def _credit(node: Node, currency: str, reader: Reader, root_file: str) -> int:
     """Millionths. Credit in the other currency has no effect, so a file that gives nothing else has slipped."""
     amounts = node.entries()
     own = amounts.get(currency.lower())
-    written = [amount for amount in amounts.values() if amount.source.file == root_file]
-    if own is None or (written and own not in written):
-        message = f"{show(plain(node))} has no credit in {currency}, the currency of the account"
+    written = {key: amount for key, amount in amounts.items() if amount.source.file == root_file} or amounts
+    if currency.lower() not in written:
+        given = {key: amount.value for key, amount in written.items()}
+        message = f"{show(given)} has no credit in {currency}, the currency of the account"
         reader.complain(node, "credit", f'{message}; give {currency.lower()}, or say another "currency"')
     return 0 if own is None else reader.money(own)
 
@@ -87,7 +88,7 @@ def _templates(node: Node, reader: Reader) -> tuple[dict[str, Any], ...]:
         key = (record["name"].value, record["language"].value)
         known = kept.setdefault(key, item)
         if known is not item:
-            if known.source is item.source:
+            if known.source is item.source and not item.cut:
                 message = f"{show(key[0])} ({key[1]}) is a template of this account already"
                 reader.complain(record["name"], "template", message)
             continue

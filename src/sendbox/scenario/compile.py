@@ -16,7 +16,7 @@ from sendbox.scenario.account import changes, compile_account
 from sendbox.scenario.assume import compile_assume
 from sendbox.scenario.attempts import compile_rule as _rule
 from sendbox.scenario.attempts import compile_rules
-from sendbox.scenario.model import Node, Problem, ScenarioError, Source, in_order, problem, show
+from sendbox.scenario.model import Node, Problem, ScenarioError, Source, in_order, plain, problem, show
 from sendbox.scenario.read import Given, read
 from sendbox.scenario.values import Reader
 
@@ -43,15 +43,15 @@ def compile_rule(rule: Mapping[str, Any], *, country: str = "420", timing: Timin
 
     `country` and `timing` are the world's: the prefix of national numbers, and the times a path leaves out.
     """
-    given = {key: value for key, value in rule.items() if key != "in"}
-    node, problems = _from_object(given)
-    if "in" in rule and rule["in"] != "attempts":
-        problems.append(_not_a_list(node, rule["in"]))
+    node, problems = _from_object(rule)
+    into = node.entries().pop("in", None)
+    if into is not None and into.value != "attempts":
+        problems.append(_not_a_list(into))
     problems += shape.check(node, "rule")
     reader = Reader(country)
-    compiled = _rule(node, reader, timing or Timing()) if node.value else None
+    compiled = _rule(node, reader, timing or Timing())
     problems += reader.problems
-    if problems or compiled is None:
+    if problems:
         raise ScenarioError(in_order(problems))
     return replace(compiled, place=None)
 
@@ -92,7 +92,7 @@ def _compile(source: Given, name: str | None, *, paths: bool) -> tuple[Blueprint
     country = (node.get("assume") or node).get("country") or (node.get("account") or node).get("country")
     reader = Reader("420" if country is None else str(country.value))
     blueprint = _blueprint(node, reader, name, origin)
-    return blueprint, in_order([*problems, *reader.problems])
+    return blueprint, in_order([*problems, *reader.problems], origin.file)
 
 
 def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> Blueprint:
@@ -154,9 +154,8 @@ def _from_object(value: Mapping[str, Any]) -> tuple[Node, list[Problem]]:
     return parse.from_object(value, Source("rule"))
 
 
-def _not_a_list(node: Node, given: object) -> Problem:
-    if given in ("verify", "api", "webhooks"):
-        message = f"{show(given)} belongs to the scenario language but is not built yet in this version"
-    else:
-        message = f"{show(given)} is no list of rules; legal: attempts"
-    return problem(Node(None, node.source, "$.in"), "in", message, value=given)
+def _not_a_list(node: Node) -> Problem:
+    if node.value in ("verify", "api", "webhooks"):
+        message = f"{show(node.value)} belongs to the scenario language but is not built yet in this version"
+        return problem(node, "not-built", message)
+    return problem(node, "in", f"{show(plain(node))} is not a list of rules; legal: attempts")

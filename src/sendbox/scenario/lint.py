@@ -81,11 +81,13 @@ def template_makes_sense(node: Node, reader: Reader) -> None:
     """A template has one body, and variables that a step can fill (§2.2)."""
     components = node.entries()["components"]
     kinds = [item.entries()["type"].value for item in components.items()]
-    for kind in dict.fromkeys(kinds):
-        if kinds.count(kind) > 1:
-            reader.complain(components, "template", f'"{kind}" stands {kinds.count(kind)} times, a template has one')
-    if "BODY" not in kinds and not components.cut:
-        reader.complain(components, "template", f"{show(kinds)} has no BODY, which every template needs")
+    if not components.cut:
+        for kind in dict.fromkeys(kinds):
+            if kinds.count(kind) > 1:
+                times = kinds.count(kind)
+                reader.complain(components, "template", f'"{kind}" stands {times} times, a template has it once')
+        if "BODY" not in kinds:
+            reader.complain(components, "template", f"{show(kinds)} has no BODY, which every template needs")
     for item in components.items():
         if (text := item.get("text")) is not None:
             _variables_make_sense(text, reader)

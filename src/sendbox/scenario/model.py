@@ -131,9 +131,9 @@ def problem(
     return Problem(node.source.file, line, column, path, value, rule, message, nearest)
 
 
-def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Problems without repetitions, file by file in the order met, then by place."""
-    files: dict[str, int] = {}
+def in_order(problems: Iterable[Problem], first: str = "") -> list[Problem]:
+    """Problems without repetitions: those of the file `first`, then file by file in the order met; each by place."""
+    files = {first: 0}
     seen: dict[object, Problem] = {}
     for found in problems:
         files.setdefault(found.file, len(files))
@@ -150,7 +150,7 @@ def show(value: Any) -> str:
     """A value as messages quote it: JSON, cut after 60 characters."""
     try:
         text = orjson.dumps(value).decode()
-    except TypeError:  # beyond 64 bits, or half a surrogate pair
+    except TypeError:  # a number beyond 64 bits
         text = repr(value)
     return text if len(text) <= QUOTED else f"{text[: QUOTED - 1]}…"
 

@@ -96,17 +96,33 @@ def _wrap(value: object, source: Source, path: str, depth: int, problems: list[P
         problems.append(problem(node, "depth", f"{path[:60]}… is nested deeper than {DEPTH} levels"))
     elif isinstance(value, Mapping):
         node.value = {
-            str(key): _wrap(item, source, child(path, str(key)), depth + 1, problems) for key, item in value.items()
+            key: _wrap(item, source, child(path, key), depth + 1, problems)
+            for key, item in zip(map(str, value), value.values(), strict=True)
+            if not _broken(Node(key, source, path), problems)
         }
     elif isinstance(value, list | tuple):
         node.value = [_wrap(item, source, f"{path}[{at}]", depth + 1, problems) for at, item in enumerate(value)]
-    elif value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value)):
+    elif isinstance(value, str):
+        node.value = value
+        _broken(node, problems)
+    elif value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         node.value = value
     else:
         kind = type(value).__name__
         what = "is not a finite number" if isinstance(value, float) else f"is a {kind}, which a scenario cannot hold"
         problems.append(problem(node, "type", f"{value} {what}", value=str(value)))
     return node
+
+
+def _broken(node: Node, problems: list[Problem]) -> bool:
+    """Whether a text holds half of a surrogate pair, which JSON can write and nothing can send."""
+    try:
+        str(node.value).encode()
+    except UnicodeEncodeError:
+        message = f"{node.value!a} holds half of a character and cannot be encoded"
+        problems.append(problem(node, "character", message, value=ascii(node.value)))
+        return True
+    return False
 
 
 class _Stop(Exception):

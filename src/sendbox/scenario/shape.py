@@ -1,9 +1,11 @@
 """The shape of a scenario: its nodes against the language's JSON Schema, each deviation as a problem with its place.
 
 `jsonschema-rs` decides, which takes microseconds; `jsonschema` is imported only to explain what it refused. A schema
-node says in `x-says` what is wanted there, in words, and in `x-not-built` which keys of the language do not exist yet.
-After the complaints the deviating parts are cut off, so that the rules of meaning can be asked about all the rest and
-no problem hides another.
+node says in `x-says` what is wanted there, in words; in `x-without` what is wrong with a mapping that has none of the
+keys of which it needs one; in `x-not-built` which keys of the language do not exist yet.
+
+After the complaints the deviating parts are cut off, and what is missing gets a stand-in, so that the rules of meaning
+can be asked about all the rest and no problem hides another.
 """
 
 from __future__ import annotations
@@ -30,24 +32,30 @@ _LISTED: Final = 12
 #: Words for true and false that other languages know, YAML 1.1 among them.
 _TRUTHS: Final = {"on": "true", "yes": "true", "y": "true", "off": "false", "no": "false", "n": "false"}
 
-_KINDS: Final = {
-    "string": "a text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "a mapping",
-    "null": "null",
+#: By title of a mapping, something legal for each key that it must have.
+_INBOUND: Final = {"channel": "sms", "from": "420777000000", "body": ""}
+_BODY: Final = {"type": "BODY"}
+_STAND_INS: Final[dict[str, dict[str, Any]]] = {
+    "scenario": {"sendbox": 1},
+    "phone": {"number": "*"},
+    "rule": {"then": "delivered"},
+    "reply": {"body": "-"},
+    "click": {"after": 0},
+    "happening": {"at": 0, "inbound": _INBOUND},
+    "inbound": _INBOUND,
+    "template": {"name": "-", "language": "en", "components": [_BODY]},
+    "component": _BODY,
+    "button": {"type": "URL"},
+    "queue": {"normal": "1/s"},
+    "rate": {"max": 1, "within": 1},
+    "price": {"eur": 0, "czk": 0},
 }
 
 
 def check(node: Node, part: str = SCENARIO) -> list[Problem]:
-    """Every deviation from the schema; afterwards `node` has lost the parts that deviate.
-
-    An empty list with `node` whole, or problems and what is left. The root itself is never cut off.
-    """
+    """Every deviation from the schema; afterwards `node` has a legal shape, if not its own."""
     value = plain(node)
-    if _decides(value, part):
+    if _validator(part).is_valid(value):
         return []
     problems: list[Problem] = []
     first = True
@@ -56,6 +64,9 @@ def check(node: Node, part: str = SCENARIO) -> list[Problem]:
         if first:
             problems = [found for leaf in leaves for found in _explain(leaf, node, leaves)]
             first = False
+        for leaf in leaves:
+            if leaf.validator == "required" or _decides_nothing(leaf):
+                _fill(node, leaf)
         doomed = sorted({tuple(path) for leaf in leaves for path in _cuts(leaf)}, key=_order, reverse=True)
         if () in doomed:
             node.value = {}
@@ -63,7 +74,7 @@ def check(node: Node, part: str = SCENARIO) -> list[Problem]:
         for path in doomed:
             _cut(node, path)
         value = plain(node)
-    return problems or [problem(node, "schema", f"{show(value)} is refused by the language's schema")]
+    return problems or [problem(node, "schema", f"{show(value)} is refused by the schema of the language")]
 
 
 @functools.cache
@@ -85,13 +96,6 @@ def _validator(part: str) -> Any:
     import jsonschema_rs
 
     return jsonschema_rs.validator_for(_part(part))
-
-
-def _decides(value: Any, part: str) -> bool:
-    try:
-        return bool(_validator(part).is_valid(value))
-    except ValueError:  # half a surrogate pair: the explainer has the word
-        return not any(_explainer(part).iter_errors(value))
 
 
 @functools.cache
@@ -124,13 +128,38 @@ def _leaves(error: Error) -> Iterator[Error]:
         yield error
 
 
+def _decides_nothing(error: Error) -> bool:
+    return error.validator == "anyOf" and all(found.validator == "required" for found in error.context)
+
+
 def _cuts(error: Error) -> Iterator[list[Any]]:
     """The paths that must go for an error to be gone."""
     path = list(error.absolute_path)
-    if error.validator == "additionalProperties" and error.validator_value is False:
+    if error.validator == "additionalProperties":
         yield from ([*path, key] for key in _surplus(error))
-    else:
+    elif error.validator != "required" and not _decides_nothing(error):
         yield path
+
+
+def _fill(node: Node, error: Error) -> None:
+    """Gives a mapping what it must have and has not."""
+    for part in error.absolute_path:
+        node.cut = True
+        node = _step(node, part)
+    node.cut = True
+    entries = node.entries()
+    wanted = error.validator_value if error.validator == "required" else ["then"]
+    for key in wanted:
+        if key not in entries:
+            entries[key] = _stand_in(_STAND_INS[error.schema["title"]][key], node)
+
+
+def _stand_in(value: Any, parent: Node) -> Node:
+    if isinstance(value, dict):
+        value = {key: _stand_in(item, parent) for key, item in value.items()}
+    elif isinstance(value, list):
+        value = [_stand_in(item, parent) for item in value]
+    return Node(value, parent.source, parent.path, parent.line, parent.column, {}, cut=True)
 
 
 def _order(path: tuple[Any, ...]) -> tuple[tuple[int, str], ...]:
@@ -138,33 +167,22 @@ def _order(path: tuple[Any, ...]) -> tuple[tuple[int, str], ...]:
 
 
 def _cut(node: Node, path: tuple[Any, ...]) -> None:
-    """Takes what is at `path` out of the tree, and marks all that is not whole any more."""
+    """Takes what is at `path` out of the tree, and marks all that is not whole any more. The deepest are cut first."""
     *way, last = path
     node.cut = True
     for part in way:
-        found = _step(node, part)
-        if found is None:
-            return  # it went with what it stood in
-        node = found
+        node = _step(node, part)
         node.cut = True
-    if isinstance(node.value, dict):
-        node.value.pop(last, None)
-    elif isinstance(node.value, list) and last < len(node.value):
-        del node.value[last]
+    node.value.pop(last)  # type: ignore[union-attr] # a mapping's key or a list's index
 
 
-def _step(node: Node, part: Any) -> Node | None:
-    if isinstance(node.value, dict):
-        return node.value.get(part)
-    if isinstance(node.value, list) and part < len(node.value):
-        found: Node = node.value[part]
-        return found
-    return None
+def _step(node: Node, part: Any) -> Node:
+    return node.value[part]  # type: ignore[index, return-value] # a mapping's key or a list's index
 
 
 def _at(node: Node, error: Error) -> Node:
     for part in error.absolute_path:
-        node = _step(node, part) or node
+        node = _step(node, part)
     return node
 
 
@@ -191,10 +209,11 @@ def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
         ]
         if rule == "required":
             return _missing(node, error, beside)
-        if isinstance(error.instance, dict) and beside:
+        if beside and _decides_nothing(error):
             return []
     message = _WORDING.get(rule, _not_what_is_wanted)(error)
-    return [problem(node, rule, message, nearest=_near(rule, error))]
+    key = error.instance if "propertyNames" in error.schema_path else None
+    return [problem(node, rule, message, key=key, nearest=_near(rule, error))]
 
 
 def _near(rule: str, error: Error) -> str | None:
@@ -233,16 +252,8 @@ def _missing(node: Node, error: Error, beside: list[str]) -> list[Problem]:
     return [problem(node, "required", message)]
 
 
-def _says(error: Error) -> str:
-    part = error.schema
-    if "x-says" in part:
-        return str(part["x-says"])
-    kinds = part.get("type", "object")
-    return " or ".join(_KINDS[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
-
-
 def _not_what_is_wanted(error: Error) -> str:
-    return f"{show(error.instance)} is not {_says(error)}"
+    return f"{show(error.instance)} is not {error.schema['x-says']}"
 
 
 def _wrong_type(error: Error) -> str:
@@ -268,7 +279,7 @@ def _outside(error: Error) -> str:
         "exclusiveMinimum": "is not above",
         "maximum": "is above the maximum of",
     }[str(error.validator)]
-    return f"{show(error.instance)} {words} {show(error.validator_value)}; wanted: {_says(error)}"
+    return f"{show(error.instance)} {words} {show(error.validator_value)}; wanted: {error.schema['x-says']}"
 
 
 def _too_long(error: Error) -> str:
@@ -284,8 +295,8 @@ def _repeated(error: Error) -> str:
 
 
 def _undecided(error: Error) -> str:
-    if isinstance(error.instance, dict) and "required" in error.schema["anyOf"][0]:
-        return f"{show(error.instance)} {error.schema['x-says']}"
+    if _decides_nothing(error):
+        return f"{show(error.instance)} {error.schema['x-without']}"
     return _wrong_type(error)
 
 

@@ -15,13 +15,14 @@ from sendbox.core.assume import Rate
 from sendbox.core.numbers import normalize
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Span
-from sendbox.scenario.model import Node, Problem, nearest, plain, problem, show
+from sendbox.scenario.model import Node, Problem, plain, problem, show
 
 T = TypeVar("T")
 
 _PHONE_PATTERN: Final = re.compile(r"[0-9*?]+")
 _NOT_IN_A_PATTERN: Final = re.compile(r"[^0-9*?]+")
 _SENDER_NAME: Final = 11
+_QUOTED: Final = re.compile(r"\A'([^'\\]*)'")
 #: Units as people write them, to those of the language.
 _UNITS: Final = (
     (re.compile(r"milli-?sec(?:ond)?s?|millis|msecs?"), "ms"),
@@ -49,11 +50,8 @@ class Reader:
         try:
             return read(value)
         except ValueError as error:
-            # one way of quoting in all messages about scenarios, that of JSON
-            text = str(error)
-            if text.startswith(spans.shown(value)):
-                text = show(value) + text.removeprefix(spans.shown(value))
-            self.complain(node, rule, text, near=_in_units(value) if rule in ("duration", "span") else None)
+            near = _in_units(value, read) if rule in ("duration", "span") else None
+            self.complain(node, rule, _requoted(str(error), value), near=near)
             return stand_in
 
     def duration(self, node: Node) -> int:
@@ -132,20 +130,25 @@ class Reader:
         from sendbox.core.numbering import CODES
 
         code = str(node.value)
-        codes = [row[0] for row in CODES]
-        if code not in codes:
-            near = nearest(code, codes)
-            self.complain(node, "country", f"{show(code)} is no assigned calling code", near=near)
+        if all(code != assigned for assigned, *_ in CODES):
+            self.complain(node, "country", f"{show(code)} is not an assigned calling code; 420 is one (E.164)")
         return code
 
 
-def _in_units(value: object) -> str | None:
-    """The duration that was meant by `5 minutes` or `2S`, None when it is no duration in any words."""
+def _in_units(value: object, read: Callable[[Any], object]) -> str | None:
+    """What was meant by `5 minutes` or `2S`, None when it is nothing in any words."""
     text = str(value).lower().replace(" ", "")
     for words, unit in _UNITS:
         text = words.sub(unit, text)
     try:
-        spans.span(text)
+        read(text)
     except ValueError:
         return None
     return text
+
+
+def _requoted(text: str, value: object) -> str:
+    """A message of the core with the value it begins with quoted like all in messages about scenarios, as JSON."""
+    if isinstance(value, dict) and text.startswith(spans.shown(value)):
+        return show(value) + text.removeprefix(spans.shown(value))
+    return _QUOTED.sub(lambda found: show(found[1]), text, count=1)

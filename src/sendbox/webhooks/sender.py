@@ -75,9 +75,7 @@ class Sender:
             await session.close()
             await asyncio.sleep(0)  # transports report their end on the loop's next turn
 
-    async def _exchange(
-        self, session: aiohttp.ClientSession, call: HttpCall, verify: bool | ssl.SSLContext
-    ) -> int:
+    async def _exchange(self, session: aiohttp.ClientSession, call: HttpCall, verify: bool | ssl.SSLContext) -> int:
         """Makes the call, reads the answer to its end or to the cap, and returns its status."""
         data = io.BytesIO(call.body) if len(call.body) >= LARGE else call.body or None
         async with session.request(

@@ -1,0 +1,72 @@
+"""The page over HTTP: `/_sandbox/` lists the open worlds, `/_sandbox/?world=ID` shows one. It changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from sendbox.control import operations
+from sendbox.control.operation import ControlError, Runtime, perform
+from sendbox.control.routes import PREFIX, origin_of
+from sendbox.page import view
+
+#: What a browser may do with the page: show it. A script that a client smuggled in would find no way to run.
+HEADERS: Final = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+#: Seconds between two looks of a page that reloads itself.
+REFRESH: Final = range(1, 61)
+
+
+def page_routes(runtime: Runtime) -> list[Route]:
+    """The routes of the page."""
+    table = operations.load()
+
+    async def ask(origin: str, name: str, world_id: str | None = None, **arguments: Any) -> Any:
+        return await perform(runtime, origin, table[name], world_id, arguments)
+
+    async def show(request: Request) -> Response:
+        origin = origin_of(runtime, request)
+        world_id = request.query_params.get("world")
+        version = (health := await ask(origin, "health"))["version"]
+        if world_id is None:
+            worlds = (await ask(origin, "worlds", last=view.WORLDS))["worlds"]
+            refused = (await ask(origin, "refused"))["refused"]
+            return await _page(lambda: view.overview(worlds, health["worlds"], refused, origin, version))
+        try:
+            shown = await ask(origin, "world", world_id)
+            messages = (await ask(origin, "messages", world_id, last=view.MESSAGES))["messages"]
+            deliveries = (await ask(origin, "deliveries", world_id, last=view.DELIVERIES))["deliveries"]
+            entries = (await ask(origin, "journal", world_id, kind="request,advice", last=view.SEARCHED))["entries"]
+        except ControlError as error:  # closed meanwhile, or never opened
+            data = {"message": error.message, "version": version, "origin": origin, "refresh": 0}
+            return await _page(lambda: view.html("missing.html", data), error.status)
+        refresh = _seconds(request.query_params.get("refresh"))
+        return await _page(lambda: view.world(shown, messages, deliveries, entries, refresh, origin, version))
+
+    async def home(request: Request) -> Response:
+        query = request.url.query
+        return RedirectResponse(f"{PREFIX}/{f'?{query}' if query else ''}")
+
+    return [
+        Route(f"{PREFIX}/", show, methods=["GET"], name="page"),
+        Route(PREFIX, home, methods=["GET"], name="page_home"),
+    ]
+
+
+async def _page(render: Callable[[], str], status: int = 200) -> Response:
+    """Rendered off the loop: a full page takes longer than anything may hold it."""
+    text = await asyncio.get_running_loop().run_in_executor(None, render)
+    return HTMLResponse(text, status, HEADERS)
+
+
+def _seconds(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() and len(text) < 3 and int(text) in REFRESH else 0

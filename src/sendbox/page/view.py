@@ -1,0 +1,212 @@
+"""What the page shows, from what control answers: plain data in, HTML out. No I/O but the templates.
+
+Everything a client sent goes through the escaping of the templates; nothing of it becomes an address to click on.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from sendbox.page import lines
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+#: So much of each is shown, the newest first.
+MESSAGES: Final = 100
+DELIVERIES: Final = 100
+REMARKS: Final = 50
+WORLDS: Final = 100
+REFUSED: Final = 10
+#: Calls and remarks of deliveries that are searched for findings and advice.
+SEARCHED: Final = 500
+#: The longest text that is shown whole.
+TEXT: Final = 400
+EVENTS: Final = 12
+
+_UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
+#: What a result or a state means for the eye.
+_TONES: Final = {
+    **dict.fromkeys(("delivered", "seen", "2xx"), "good"),
+    **dict.fromkeys(("undelivered", "held", "advice"), "fair"),
+    **dict.fromkeys(("rejected", "failed", "refused", "error"), "bad"),
+}
+
+
+@functools.cache
+def environment() -> Environment:
+    """The templates. Its first call imports their engine, which takes too long for the event loop."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {"since": since, "tone": tone, "cut": cut, "segment": segment, "when": when}
+    return made
+
+
+def html(template: str, data: Mapping[str, Any]) -> str:
+    """A template with its data."""
+    return environment().get_template(template).render(data)
+
+
+def since(at: str, start: str) -> str:
+    """How much later than `start` something was: `+1m30s`."""
+    ms = (datetime.fromisoformat(at) - datetime.fromisoformat(start)) // timedelta(milliseconds=1)
+    parts = []
+    left = abs(ms)
+    for unit, size in _UNITS:
+        number, left = divmod(left, size)
+        if number:
+            parts.append(f"{number}{unit}")
+    return ("-" if ms < 0 else "+") + ("".join(parts[:3]) or "0s")
+
+
+def when(at: str) -> str:
+    """An instant for the eye: `2026-03-01 09:00:00`, in UTC like everything."""
+    return at.replace("T", " ").removesuffix("Z").removesuffix(".000")
+
+
+def tone(word: str) -> str:
+    """The class of a word that names a result or a state: good, fair, bad, or still open."""
+    return _TONES.get(word, "open")
+
+
+def cut(text: object, length: int = TEXT) -> str:
+    """A text of bounded length."""
+    whole = str(text)
+    return whole if len(whole) <= length else f"{whole[: length - 1]}…"
+
+
+def segment(text: str) -> str:
+    """A text as one segment of a path."""
+    return quote(text, safe="")
+
+
+def attempts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The way of a message: each attempt with what happened, when, and what is still planned."""
+    start = message["accepted_at"]
+    return [
+        {
+            "channel": attempt["channel"],
+            "steps": [
+                {"result": step["result"], "after": since(step["at"], start), "info": step["info"]}
+                for step in attempt["timeline"]
+            ],
+            "planned": attempt["planned"],
+            "refused": attempt.get("refused"),
+        }
+        for attempt in message["attempts"]
+    ]
+
+
+def tries(delivery: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The tries of a delivery: when, and what came of each."""
+    found = []
+    for each in delivery["tries"]:
+        outcome = each["error"] or each["status"]
+        good = not each["error"] and each["status"] is not None and 200 <= each["status"] < 300
+        found.append(
+            {
+                "after": since(each["at"], delivery["at"]),
+                "outcome": "under way" if outcome is None else str(outcome),
+                "tone": "open" if outcome is None else tone("2xx" if good else "error"),
+            }
+        )
+    return found
+
+
+def remarks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Findings and advice of journal entries, newest first."""
+    found = []
+    for entry in reversed(entries):
+        if entry["kind"] == "request":
+            about = f"{entry['operation']} {entry['status']}"
+            word = "refused" if entry["status"] >= 400 else "rejected"
+            given = [(word, each["rule"], each) for each in entry["findings"]]
+            given += [("advice", each["code"], each) for each in entry["advice"]]
+        else:
+            about = "delivery"
+            given = [("advice", entry["advice"]["code"], entry["advice"])]
+        for word, rule, each in given:
+            found.append({"at": entry["at"], "entry": entry["n"], "about": about, "word": word, "rule": rule, **each})
+            if len(found) == REMARKS:
+                return found
+    return found
+
+
+def masked(key: str | None) -> str:
+    """A refused key for the eye: what might be a key of the real service is not spelled out."""
+    if key is None:
+        return "no key"
+    return key if key.startswith("test-") else f"{key[:4]}…"
+
+
+def overview(
+    worlds: list[dict[str, Any]], total: int, refused: list[dict[str, Any]], origin: str, version: str
+) -> str:
+    """The list of worlds, and how to open one."""
+    data = {
+        "version": version,
+        "origin": origin,
+        "worlds": worlds[::-1],
+        "total": total,
+        "refused": [{**each, "key": masked(each["key"])} for each in refused[: -REFUSED - 1 : -1]],
+        "addresses": addresses(origin),
+        "send_line": lines.send_line(f"{origin}/v2", "test-demo"),
+        "open_line": lines.open_line(f"{origin}/_sandbox"),
+        "refresh": 0,
+    }
+    return html("overview.html", data)
+
+
+def addresses(origin: str) -> dict[str, str]:
+    """The four base addresses, by the names that clients know them by."""
+    return {
+        "base_url": f"{origin}/v2",
+        "rest_url": f"{origin}/v1",
+        "verify_url": origin,
+        "http_api_url": origin,
+    }
+
+
+def world(
+    shown: dict[str, Any],
+    messages: list[dict[str, Any]],
+    deliveries: list[dict[str, Any]],
+    entries: list[dict[str, Any]],
+    refresh: int,
+    origin: str,
+    version: str,
+) -> str:
+    """One world: its clock, and the newest of what happened in it."""
+    world_url = f"{origin}/_sandbox/worlds/{segment(shown['id'])}"
+    data = {
+        "version": version,
+        "origin": origin,
+        "world": shown,
+        "clock": shown["clock"],
+        "address": f"?world={segment(shown['id'])}",
+        "api": f"worlds/{segment(shown['id'])}",
+        "messages": [{**each, "way": attempts(each)} for each in reversed(messages)],
+        "deliveries": [
+            {**each, "tried": tries(each), "more": max(0, len(each["events"]) - EVENTS), "events": each["events"][:EVENTS]}
+            for each in reversed(deliveries)
+        ],
+        "remarks": remarks(entries),
+        "send_line": lines.send_line(f"{origin}/v2", shown["id"]),
+        "advance_line": lines.advance_line(world_url, "1m"),
+        "refresh": refresh,
+        "most": {"messages": MESSAGES, "deliveries": DELIVERIES, "remarks": REMARKS, "searched": SEARCHED},
+    }
+    return html("world.html", data)

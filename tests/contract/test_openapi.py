@@ -1,0 +1,165 @@
+"""The OpenAPI document is valid, and says what the rows and the schemas say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from sendbox.contract.openapi import WEBHOOKS, Kind, document, webhook_schema
+from sendbox.contract.validators import Contract
+from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
+from sendbox.interfaces.sending.routes import ROUTES as SENDING
+from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
+from tests.contract.samples import incoming, sent_message
+
+CONTRACT = Contract()
+FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A made-up row."""
+
+    method: str
+    path: str
+    operation: str
+    summary: str = "Do it"
+    section: str = "§4.1"
+    auth: str = "header"
+    request: str | None = None
+    request_type: str = "application/json"
+    query: str | None = None
+    responses: Mapping[int, str | None] = field(default_factory=dict)
+    interface: str = "sending"
+    assumed: tuple[str, ...] = ()
+
+
+ROWS = (
+    Made(
+        "POST", "/v2/message", "sendMessage", request="sending.json#/$defs/Message", assumed=("A56", "A57"),
+        responses={200: "sending.json#/$defs/MessageResponse", 400: "sending.json#/$defs/Error", 299: None},
+    ),
+    Made("GET", "/v2/simple", "simple", query="sending.json#/$defs/SimpleQuery", auth="header-or-query"),
+    Made("POST", "/v2/simple", "simple", request="sending.json#/$defs/SimpleForm", request_type=FORM),
+    Made("POST", "/v2/other", "simple", auth="none"),
+    Made("POST", "/v3/other-one", "simple", auth="none"),
+    Made(
+        "GET", "/Send", "send", query="legacy.json#/$defs/SendForm", auth="form", interface="legacy",
+        responses={200: "legacy.json#/$defs/SendResult"},
+    ),
+)  # fmt: skip
+
+
+def make(*rows: Any) -> dict[str, Any]:
+    return document(rows, CONTRACT, origin="http://127.0.0.1:7357", version="0.1.0")
+
+
+def references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        yield from (value for key, value in node.items() if key == "$ref" and isinstance(value, str))
+        yield from node.get("discriminator", {}).get("mapping", {}).values() if "discriminator" in node else ()
+        for value in node.values():
+            yield from references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from references(value)
+
+
+@pytest.mark.parametrize(
+    "rows", [ROWS, (), SENDING, (*SENDING, *SIMPLE, *LEGACY)], ids=["made up", "none", "sending", "all"]
+)
+def test_the_document_is_valid(rows: tuple[Any, ...]) -> None:
+    """`openapi-spec-validator` finds nothing, every reference leads somewhere, and it is plain JSON."""
+    made = make(*rows)
+    assert list(OpenAPIV31SpecValidator(made).iter_errors()) == []
+    schemas = {f"#/components/schemas/{name}" for name in made["components"]["schemas"]}
+    assert set(references(made)) == schemas
+    assert orjson.loads(orjson.dumps(made)) == made
+
+
+def test_a_row_becomes_an_operation() -> None:
+    """Summary, section, assumptions, security, request and answers are those of the row."""
+    operation = make(*ROWS)["paths"]["/v2/message"]["post"]
+    assert operation["operationId"] == "sendMessage"
+    assert operation["description"] == "Do it (§4.1, A56, A57)."
+    assert (operation["x-spec"], operation["x-assumed"]) == ("§4.1", ["A56", "A57"])
+    assert operation["security"] == [{"x-api-key": []}]
+    assert operation["requestBody"]["content"] == {
+        "application/json": {"schema": {"$ref": "#/components/schemas/Message"}}
+    }
+    assert list(operation["responses"]) == ["200", "400", "299"]
+    assert "content" not in operation["responses"]["299"]
+
+
+def test_s5_2_the_key_as_query_is_a_scheme_of_its_own() -> None:
+    """§5: either credential lets in, and the key is not listed among the parameters again."""
+    operation = make(*ROWS)["paths"]["/v2/simple"]["get"]
+    assert operation["security"] == [{"x-api-key": []}, {"apikey": []}]
+    names = {parameter["name"]: parameter for parameter in operation["parameters"]}
+    assert "apikey" not in names
+    assert names["sender"]["schema"]["$ref"] == "#/components/schemas/Sender"
+    assert names["phone_number"]["description"] == "Phone number of the recipient (§4.1)."
+    assert not names["phone_number"]["required"]
+
+
+def test_the_legacy_interface_is_deprecated_plain_text() -> None:
+    """§4.1: fields as query parameters, required where the form requires them; plain text comes back."""
+    operation = make(*ROWS)["paths"]["/Send"]["get"]
+    assert operation["deprecated"] is True
+    assert operation["security"] == []
+    assert {parameter["name"]: parameter["required"] for parameter in operation["parameters"]} == {
+        "apikey": True, "number": True, "message": True, "sender": False,
+    }  # fmt: skip
+    assert list(operation["responses"]["200"]["content"]) == ["text/plain"]
+
+
+def test_operation_ids_are_unique() -> None:
+    """Rows that share an operation get ids of their own; one method and path in two rows is a mistake."""
+    made = make(*ROWS)
+    ids = [operation["operationId"] for path in made["paths"].values() for operation in path.values()]
+    assert ids == ["sendMessage", "simple", "simplePost", "simplePostOther", "simplePostOtherOne", "send"]
+    with pytest.raises(ValueError, match="GET /a is in two rows"):
+        make(*[Made("GET", "/a", "a")] * 4)
+
+
+def test_a_row_with_an_unknown_schema_is_refused() -> None:
+    """A document never has a dangling reference."""
+    with pytest.raises(ValueError, match="Nothing is not defined; a route refers to it"):
+        make(Made("GET", "/a", "a", responses={200: "sending.json#/$defs/Nothing"}))
+
+
+def test_sources_are_kept_and_said() -> None:
+    """`x-spec` and `x-assumed` travel along, and stand behind the descriptions."""
+    schemas = make(*ROWS)["components"]["schemas"]
+    assert schemas["Callback"]["x-assumed"] == "A01"
+    assert schemas["Callback"]["properties"]["batch_size"]["description"] == "Most events in one delivery (A01)."
+    assert schemas["FlowStep"]["description"].endswith("(§2.2).")
+    assert "Uri" in schemas
+    assert "SendForm" not in schemas
+
+
+def test_s6_webhooks_are_arrays_of_their_kind() -> None:
+    """§6: each kind is a webhook whose body is an array; its schema takes such events and no other."""
+    made = make()
+    assert list(made["webhooks"]) == ["sentMessage", "incomingReplyMessage", "incomingMessage"]
+    samples: dict[Kind, dict[str, Any]] = {
+        "sentMessage": sent_message("sms"),
+        "incomingReplyMessage": incoming(reply=True),
+        "incomingMessage": incoming(reply=False),
+    }
+    for kind in WEBHOOKS:
+        content = made["webhooks"][kind]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+        assert content == webhook_schema(kind).replace("webhooks.json#/$defs/", "#/components/schemas/")
+        checker = CONTRACT.checker(webhook_schema(kind))
+        assert {name for name, event in samples.items() if checker.is_valid([event])} == {kind}
+
+
+def test_the_discriminator_leads_to_components() -> None:
+    """The mapping of `gateway` to schemas moves with the schemas."""
+    mapping = make()["components"]["schemas"]["SentMessage"]["discriminator"]["mapping"]
+    assert mapping["chatapp_text"] == "#/components/schemas/SentMessageChatappText"

@@ -1,0 +1,54 @@
+"""The registry of assumptions: complete, and in step with the settings that change them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from sendbox.core.assume import Assume
+from sendbox.core.assumptions import ASSUMPTIONS, CONFIDENCE, SETTINGS, Assumption, by_id, by_setting
+
+
+def test_every_id_has_a_row() -> None:
+    """A01 to A86 each stand once, in order."""
+    assert [row.id for row in ASSUMPTIONS] == [f"A{number:02}" for number in range(1, 87)]
+
+
+@pytest.mark.parametrize("row", ASSUMPTIONS, ids=lambda row: row.id)
+def test_a_row_says_what_it_is(row: Assumption) -> None:
+    """Each has a section, a title, a default and a known confidence."""
+    assert row.section.startswith("§")
+    assert row.title
+    assert row.default
+    assert set(row.confidence.split("/")) <= set(CONFIDENCE)
+
+
+def test_built_settings_are_those_of_the_core() -> None:
+    """The settings of built rows are exactly the fields of Assume, each of one row."""
+    built = [name for row in ASSUMPTIONS if row.built for name in row.setting]
+    assert sorted(built) == sorted(field.name for field in fields(Assume)) == sorted(SETTINGS)
+
+
+def test_rows_are_found_by_id_and_by_setting() -> None:
+    """An id that is not there raises, a setting that is nobody's gives None."""
+    assert by_id("A20").setting == ("webhook_retry", "webhook_timeout")
+    assert by_setting("webhook_timeout") is by_id("A20")
+    assert by_setting("verify_limits") is by_id("A53")
+    assert not by_id("A53").built
+    assert by_setting("nothing") is None
+    with pytest.raises(KeyError):
+        by_id("A87")
+
+
+def test_a_row_as_json() -> None:
+    """Control and the command line show every field; settings are a list."""
+    assert by_id("A03").as_json() == {
+        "id": "A03",
+        "section": "§2.2",
+        "title": "ttl_condition of the chatapp steps",
+        "default": "sent, delivered or seen; delivered unless given",
+        "setting": [],
+        "confidence": "F",
+        "built": True,
+    }

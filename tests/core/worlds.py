@@ -1,0 +1,120 @@
+"""Worlds for tests of the core: opened in a word, sent into, moved, and answered for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import orjson
+
+from sendbox.core.blueprint import Blueprint
+from sendbox.core.keys import Key
+from sendbox.core.model import Recipient, Send, Step, Target
+from sendbox.core.records import Delivery, Message
+from sendbox.core.world import World
+
+#: 2026-03-01T09:00:00Z, a Sunday.
+START: Final = 1_772_355_600_000
+PHONE: Final = "420777000100"
+HOUR: Final = 3_600_000
+#: Steps of one `run`, more than any test has.
+PLENTY: Final = 10**9
+
+
+def make_world(
+    world_id: str = "test-w",
+    *,
+    start: int = START,
+    seed: int | str | None = None,
+    salt: str | None = None,
+    **blueprint: Any,
+) -> World:
+    """A manual world; keywords are fields of the blueprint (`attempts=…`, `account=…`, `assume=…`)."""
+    return World(world_id, Blueprint(**blueprint), start=start, seed=seed, salt=salt)
+
+
+def step(channel: Any = "sms", body: str | None = "Hello", **fields: Any) -> Step:
+    """A flow step; other channels than sms have a sender unless one is given."""
+    if channel != "sms":
+        fields = {"sender": "Acme" if channel == "richmsg" else "109876543210987", "condition": "delivered"} | fields
+    return Step(channel, body, **fields)
+
+
+def command(*numbers: str, steps: list[Step] | None = None, body: str = "Hello", **fields: Any) -> Send:
+    """One Message object to `numbers` (default: `PHONE`), by sms unless `steps` say more; text without digits is invalid.
+
+    Other fields are `Send`'s; a `payload` may be an object, a `callback` an address.
+    """
+    payload = fields.pop("payload", b"{}")
+    callback = fields.pop("callback", None)
+    return Send(
+        [Recipient(number, number.isdigit()) for number in numbers or (PHONE,)],
+        [step(body=body)] if steps is None else steps,
+        payload=payload if isinstance(payload, bytes) else orjson.dumps(payload),
+        callback=Target(callback) if isinstance(callback, str) else callback,
+        **fields,
+    )
+
+
+def content_of(*sends: Send) -> bytes:
+    """What stands for the canonical request: everything that was asked, but where to report it."""
+    items = [
+        {
+            "to": [recipient.number for recipient in send.recipients],
+            "flow": [[each.channel, each.body, each.sender, each.ttl, each.condition] for each in send.steps],
+            "tag": send.tags,
+            "datetime": send.at,
+            "payload": orjson.Fragment(send.payload),
+        }
+        for send in sends
+    ]
+    return orjson.dumps(items[0] if len(items) == 1 else items, option=orjson.OPT_SORT_KEYS)
+
+
+def send(
+    world: World,
+    *numbers: str,
+    operation: str = "sendMessage",
+    key: Key | None = None,
+    content: bytes | None = None,
+    origin: str = "http://sandbox.example",
+    **fields: Any,
+) -> list[Message]:
+    """Sends one Message object (see `command`) and returns the messages that were accepted."""
+    one = command(*numbers, **fields)
+    found = world.accept(
+        operation, [one], key or world.keys[world.id], content_of(one) if content is None else content, origin
+    )
+    return [world.by_id[message_id] for message_id in found.messages[0] if message_id is not None]
+
+
+def send_one(world: World, *numbers: str, **fields: Any) -> Message:
+    """Sends to one number and returns its message."""
+    (message,) = send(world, *numbers, **fields)
+    return message
+
+
+Answer = Callable[[Delivery], tuple[int | None, str | None]]
+
+
+def answer_200(_delivery: Delivery) -> tuple[int | None, str | None]:
+    """A receiver that is content with everything."""
+    return 200, None
+
+
+def advance(world: World, by: int = 0, *, answer: Answer = answer_200) -> None:
+    """Moves the world by so many milliseconds and settles it; `answer` is the receiver of every delivery."""
+    until = world.now + by
+    while True:
+        world.run(until, PLENTY)
+        for delivery in world.outlets.take():
+            world.outlets.outcome(delivery, *answer(delivery))
+        if world.settled(until):
+            return
+
+
+def results(message: Message) -> list[tuple[int, str]]:
+    """(attempt from 1, result) of each transition, attempt by attempt."""
+    from sendbox.core.lifecycle import STATES
+
+    return [(each.number + 1, STATES[code]) for each in message.attempts for code, _ in each.transitions()]

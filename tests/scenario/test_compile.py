@@ -1,0 +1,407 @@
+"""Compiling: what a legal scenario becomes, from each form in which it may come."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sendbox.core.assume import Assume, Prices, Rate, Timing
+from sendbox.core.blueprint import AccountSpec, Blueprint, PhoneSpec, TimelineEntry
+from sendbox.core.patterns import Pattern
+from sendbox.core.rules import GOALS, PathEntry, Reply, Span, When
+from sendbox.core.rules import Path as Way
+from sendbox.scenario.compile import check, compile_account_patch, compile_rule, load
+from sendbox.scenario.model import ScenarioError
+
+
+def at(milliseconds: int) -> Span:
+    """A span of no width."""
+    return Span(milliseconds, milliseconds)
+
+
+def refused(error: pytest.ExceptionInfo[ScenarioError]) -> list[str]:
+    """The lines of a refusal."""
+    return str(error.value).splitlines()
+
+
+def test_the_least_scenario_is_an_empty_blueprint() -> None:
+    """A scenario that says nothing leaves every default of the core alone."""
+    assert load("sendbox: 1", name="least") == Blueprint(name="least")
+    assert load({"sendbox": 1}) == Blueprint(name="scenario")
+
+
+def test_settings_of_the_world() -> None:
+    """Name, seed, clock and digest arrive as they were written."""
+    text = """
+        sendbox: 1
+        name: A story
+        seed: monday
+        clock: {mode: auto, start: "2026-03-01T09:00:00+01:00", rate: 60}
+        digest: {ignore: [payload.trace_id, payload.trace_id, body]}
+        """
+    assert load(text) == Blueprint(
+        name="A story",
+        seed="monday",
+        mode="auto",
+        start=1_772_352_000_000,
+        rate=60.0,
+        digest_ignore=("payload.trace_id", "body"),
+    )
+    assert load({"sendbox": 1, "clock": {"start": None}, "seed": 7}).seed == 7
+
+
+def test_the_account() -> None:
+    """Money becomes millionths, numbers become international, records get their defaults."""
+    body = {"type": "BODY", "text": "Code {{1}}", "kept": True}
+    blueprint = load(
+        {
+            "sendbox": 1,
+            "account": {
+                "credit": {"eur": 25.07},
+                "country": 421,
+                "default_callback_url": "http://127.0.0.1:9000/hooks",
+                "default_callback_secret": "quiet",
+                "verificationSecret": "s3cret",
+                "senders": {"sms": ["Acme", 420900000001], "chatapp": ["109876543210987"]},
+                "numbers": ["+420 900 000 001"],
+                "domains": ["go.acme.example"],
+                "templates": [{"name": "otp", "language": "en", "components": [body]}],
+                "optout": [420777000009, "0905 123 456"],
+                "blacklist": ["00420777000008"],
+                "stop_words": [" stop ", "konec"],
+            },
+        }
+    )
+    assert blueprint.account == AccountSpec(
+        credit=25_070_000,
+        currency="EUR",
+        country="421",
+        default_callback_url="http://127.0.0.1:9000/hooks",
+        default_callback_secret="quiet",
+        verification_secret="s3cret",
+        senders={"sms": frozenset({"Acme", "420900000001"}), "chatapp": frozenset({"109876543210987"})},
+        numbers=frozenset({"420900000001"}),
+        domains=frozenset({"go.acme.example"}),
+        templates=(
+            {"category": "UTILITY", "status": "APPROVED", "name": "otp", "language": "en", "components": [body]},
+        ),
+        optout=frozenset({"420777000009", "421905123456"}),
+        blacklist=frozenset({"420777000008"}),
+        stop_words=frozenset({"STOP", "KONEC"}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("expected", "account"),
+    [
+        pytest.param(("EUR", 5_000_000), {"credit": {"eur": 5}}, id="eur"),
+        pytest.param(("CZK", 5_000_000), {"credit": {"czk": 5}}, id="czk-alone-is-the-currency"),
+        pytest.param(("EUR", 1_000_000), {"credit": {"eur": 1, "czk": 5}}, id="both"),
+        pytest.param(("CZK", 5_000_000), {"credit": {"eur": 1, "czk": 5}, "currency": "CZK"}, id="stated"),
+        pytest.param(("CZK", 10_000_000_000), {"currency": "CZK"}, id="default-credit"),
+    ],
+)
+def test_the_currency_of_an_account(expected: tuple[str, int], account: dict[str, Any]) -> None:
+    """The account has the currency it states, or the only one it has credit in, or EUR."""
+    spec = load({"sendbox": 1, "account": account}).account
+    assert (spec.currency, spec.credit) == expected
+
+
+def test_phones() -> None:
+    """Handsets keep their order; what is not said of them is ordinary."""
+    text = """
+        sendbox: 1
+        phones:
+          - {number: "+420 777 000 101", channels: [sms, chatapp], conversation: open}
+          - {number: "420777??*", offline: true, conversation: closed}
+        """
+    assert load(text).phones == (
+        PhoneSpec(Pattern("420777000101", phone=True), frozenset({"sms", "chatapp"}), conversation=True),
+        PhoneSpec(Pattern("420777??*", phone=True), offline=True),
+    )
+
+
+def test_the_timeline() -> None:
+    """An instant counts from the start of the world, or is a date and time."""
+    text = """
+        sendbox: 1
+        timeline:
+          - {at: 5m, inbound: {channel: sms, from: "777 000 002", to: 420900000001, body: "Hello"}}
+          - {at: 0, inbound: {channel: chatapp, from: 420777000002, body: "", message_id: m-1}}
+          - {at: "2026-03-01T09:00:00Z", inbound: {channel: richmsg, from: 420777000002, to: Acme, body: x}}
+        """
+    phone = "420777000002"
+    assert load(text, name="a.yaml").timeline == (
+        TimelineEntry(
+            300_000,
+            True,
+            "inbound",
+            {"channel": "sms", "from": phone, "to": "420900000001", "body": "Hello"},
+            "a.yaml:4",
+        ),
+        TimelineEntry(
+            0, True, "inbound", {"channel": "chatapp", "from": phone, "body": "", "message_id": "m-1"}, "a.yaml:5"
+        ),
+        TimelineEntry(
+            1_772_355_600_000,
+            False,
+            "inbound",
+            {"channel": "richmsg", "from": phone, "to": "Acme", "body": "x"},
+            "a.yaml:6",
+        ),
+    )
+
+
+def test_every_setting_of_assume() -> None:
+    """Each setting is read by its own type; what is left out keeps the default of its row."""
+    given = {
+        "rcs": True,
+        "fallback_on_failure": "ttl",
+        "invalid_number": "response",
+        "messages_accepted": "recipient",
+        "legacy_error": "plain",
+        "country": 421,
+        "queue": {"normal": "10/s"},
+        "nulls": "absent",
+        "sender_form": "accept",
+        "sms_sender": "strict",
+        "prices": {"sms": {"420": {"eur": 0.05, "czk": 1.2}, "default": {"eur": 0.1, "czk": 2.5}}},
+        "timing": {"sent": "2s"},
+        "conversation": "48h",
+        "promotional_window": "08:00-24:00",
+        "webhook_retry": ["5s", "PT10S"],
+        "webhook_timeout": 1500,
+        "bundle": False,
+        "allowed": ["420777*", "+420 900 000 001"],
+        "identical": {"max": 5, "within": "1h"},
+        "list_delay": "0s",
+    }
+    assert load({"sendbox": 1, "assume": given}).assume == Assume(
+        rcs=True,
+        fallback_on_failure="ttl",
+        invalid_number="response",
+        messages_accepted="recipient",
+        legacy_error="plain",
+        country="421",
+        queue=Rate(10, 1_000),
+        nulls="absent",
+        sender_form="accept",
+        sms_sender="strict",
+        prices=Prices({("sms", "420"): (50_000, 1_200_000), ("sms", ""): (100_000, 2_500_000)}),
+        timing=Timing(sent=2_000),
+        conversation=172_800_000,
+        promotional_window=(480, 1440),
+        webhook_retry=(5_000, 10_000),
+        webhook_timeout=1_500,
+        bundle=False,
+        allowed=("420777*", "420900000001"),
+        identical=Rate(5, 3_600_000),
+        list_delay=0,
+    )
+    assert load({"sendbox": 1, "assume": {"promotional_window": None}}).assume == Assume()
+
+
+def test_conditions() -> None:
+    """Every condition reaches the core; chatapp stands for both of its steps, and alone or in a list is the same."""
+    rule = compile_rule(
+        {
+            "when": {
+                "channel": ["chatapp", "sms", "chatapp_text"],
+                "phone": "420777????02",
+                "tag": "promo",
+                "body": "*?",
+                "sender": "Ac*",
+                "operation": "sendMessage",
+                "attempt": 2,
+                "nth": 3,
+                "key": "test-*",
+                "payload": {"order.id": "A*", "paid": True},
+            },
+            "then": "delivered",
+        }
+    )
+    assert rule.when == When(
+        channel=("chatapp_text", "chatapp_template", "sms"),
+        phone=Pattern("420777????02", phone=True),
+        tag=Pattern("promo"),
+        body=Pattern("*?"),
+        sender=Pattern("Ac*"),
+        operation=("sendMessage",),
+        attempt=2,
+        nth=3,
+        key=Pattern("test-*"),
+        payload=((("order", "id"), Pattern("A*")), (("paid",), True)),
+    )
+    assert compile_rule({"when": {"channel": "sms", "operation": ["a", "b"]}, "then": "sent"}).when == When(
+        channel=("sms",), operation=("a", "b")
+    )
+
+
+def test_paths() -> None:
+    """An entry is a word, a word with a time, or with time and info; one without a time takes the usual one (A63)."""
+    rule = compile_rule(
+        {"then": ["sending", {"sent": "1s..5s"}, {"undelivered": {"after": "30s", "info": "[1] Undelivered"}}]}
+    )
+    assert rule.path == Way(
+        (
+            PathEntry("sending", at(0)),
+            PathEntry("sent", Span(1_000, 5_000)),
+            PathEntry("undelivered", at(30_000), "[1] Undelivered"),
+        )
+    )
+    usual = compile_rule({"then": ["sending", "sent", {"delivered": {"info": "ok"}}]}, timing=Timing(sent=7))
+    assert usual.path == Way(
+        (PathEntry("sending", at(0)), PathEntry("sent", at(7)), PathEntry("delivered", at(2_000), "ok"))
+    )
+    assert compile_rule({"then": "seen"}).path == Way(goal="seen")
+
+
+def test_the_timing_of_the_scenario_is_the_usual_one() -> None:
+    """The times that a path leaves out are those of `assume: {timing: …}`."""
+    rule = load({"sendbox": 1, "assume": {"timing": {"seen": 9}}, "attempts": [{"then": ["sent", "seen"]}]}).attempts[0]
+    assert rule.path == Way((PathEntry("sent", at(1_000)), PathEntry("seen", at(9))))
+
+
+def test_what_else_a_rule_decides() -> None:
+    """Mix, replies, click, times and illegal reach the core."""
+    rule = compile_rule(
+        {
+            "name": "losses",
+            "mix": {"delivered": 95, "failed": 0.5},
+            "replies": [{"after": "20s", "body": "YES"}, {"body": "and no"}],
+            "click": {"after": "1m..2m"},
+            "times": 2,
+        }
+    )
+    assert (rule.name, rule.key, rule.times) == ("losses", "losses", 2)
+    assert not rule.illegal
+    assert rule.mix == ((Way(goal="delivered"), 95), (Way(goal="failed"), 0.5))
+    assert rule.replies == (Reply(at(20_000), "YES"), Reply(at(0), "and no"))
+    assert rule.click == Span(60_000, 120_000)
+    assert compile_rule({"then": ["delivered", "sent"], "illegal": True}).illegal
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param(
+            {"when": {"phone": "420777000101", "tag": "a"}, "then": [{"sending": "1s"}]},
+            {"then": [{"sending": {"after": 1000}}], "when": {"tag": "a", "phone": "+420 777 000 101"}},
+            id="written-differently",
+        ),
+        pytest.param({"then": "sent"}, {"then": "sent", "times": 3}, id="times"),
+        pytest.param({"name": "a", "then": "sent"}, {"name": "a", "then": "failed"}, id="name"),
+    ],
+)
+def test_rules_that_share_a_key(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """What a rule asks and decides makes its key, or its name does; never its place, order or spelling."""
+    assert compile_rule(one).key == compile_rule(other).key
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param({"then": "sent"}, {"then": ["sent"]}, id="goal-or-path"),
+        pytest.param({"then": "sent"}, {"mix": {"sent": 1}}, id="mix"),
+        pytest.param({"then": "sent"}, {"when": {"nth": 1}, "then": "sent"}, id="condition"),
+        pytest.param({"click": {"after": 1}}, {"replies": [{"after": 1, "body": "x"}]}, id="kind"),
+        pytest.param({"when": {"body": "1"}, "then": "sent"}, {"when": {"tag": "1"}, "then": "sent"}, id="field"),
+    ],
+)
+def test_rules_that_differ_have_keys_of_their_own(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Two nameless rules share draws only if they are equal."""
+    assert compile_rule(one).key != compile_rule(other).key
+
+
+def test_the_position_of_a_rule_is_not_in_its_key() -> None:
+    """Keys stay when rules move, and say where the rule stands only in `place`."""
+    first, second = load("sendbox: 1\nattempts:\n  - then: sent\n  - click: {after: 1s}\n", name="a.yaml").attempts
+    moved = load("sendbox: 1\nattempts:\n  - click: {after: 1s}\n  - then: sent\n").attempts
+    assert (second.key, first.key) == (moved[0].key, moved[1].key)
+    assert (first.place, second.place) == ("a.yaml:3", "a.yaml:4")
+
+
+def test_paths_need_only_one_channel_when_the_rule_names_none() -> None:
+    """`seen` in a path is legal for a rule that does not say sms; chatapp, said alone, has it too."""
+    assert not check({"sendbox": 1, "attempts": [{"then": ["sending", "sent", "delivered", "seen"]}]})
+    assert not check({"sendbox": 1, "attempts": [{"when": {"channel": "chatapp"}, "then": ["sent", "seen"]}]})
+    assert not check({"sendbox": 1, "attempts": [{"when": {"channel": ["sms", "richmsg"]}, "then": "seen"}]})
+
+
+def test_a_rule_of_control_has_paths_for_places() -> None:
+    """A rule that is put in front of a list is checked like one in a file; `in` may name the list."""
+    assert compile_rule({"in": "attempts", "then": "failed", "times": 1}).place is None
+    with pytest.raises(ScenarioError) as error:
+        compile_rule({"in": "webhooks", "when": {"phone": "77"}, "then": "fail"})
+    assert refused(error) == [
+        '$.in: "webhooks" belongs to the scenario language but is not built yet in this version',
+        '$.then: "fail" is not a result; legal: ' + ", ".join(GOALS) + '; did you mean "failed"?',
+        '$.when.phone: "77" is no phone number: 8 to 15 digits with an assigned calling code (A14)',
+    ]
+    with pytest.raises(ScenarioError, match=r'^\$\.in: "rules" is not a list of rules; legal: attempts$'):
+        compile_rule({"in": "rules", "then": "sent"})
+    with pytest.raises(ScenarioError, match=r"^\$: \[1\] is not a rule such as \{then: delivered\}"):
+        compile_rule([1])  # type: ignore[arg-type] # what a client may post
+    assert compile_rule({"when": {"phone": "905 123 456"}, "then": "sent"}, country="421").when.phone == Pattern(
+        "421905123456", phone=True
+    )
+
+
+def test_an_account_patch_names_only_what_it_changes() -> None:
+    """A patch gives fields of AccountSpec, in the world's currency and country unless it states others."""
+    assert compile_account_patch({}) == {}
+    assert compile_account_patch({"credit": {"czk": 0}}, currency="CZK") == {"credit": 0}
+    assert compile_account_patch(
+        {"credit": {"czk": 1}, "currency": "CZK", "optout": ["0905123456"]}, country="421"
+    ) == {
+        "credit": 1_000_000,
+        "currency": "CZK",
+        "optout": frozenset({"421905123456"}),
+    }
+    assert compile_account_patch({"country": "421", "numbers": ["905123456"], "senders": "any"}) == {
+        "country": "421",
+        "numbers": frozenset({"421905123456"}),
+        "senders": "any",
+    }
+    with pytest.raises(ScenarioError) as error:
+        compile_account_patch({"sender": "any", "credit": {"czk": 5}, "templates": [{"name": "x"}]})
+    assert refused(error) == [
+        '$.templates[0]: {"name":"x"} has no "language" and "components", which every template needs',
+        '$.sender: "sender" is not a key of an account; did you mean "senders"?',
+        '$.credit: {"czk":5} has no credit in EUR, the currency of the account; give eur, or say another "currency"',
+    ]
+
+
+def test_an_error_carries_its_problems() -> None:
+    """The exception has a line for each problem, and the problems themselves as control answers them."""
+    with pytest.raises(ScenarioError) as error:
+        load("sendbox: 1\nclock: {strt: x}\n", name="a.yaml")
+    assert [problem.as_json() for problem in error.value.problems] == [
+        {
+            "file": "a.yaml",
+            "line": 2,
+            "column": 9,
+            "path": "$.clock.strt",
+            "value": "strt",
+            "rule": "unknown-key",
+            "message": '"strt" is not a key of clock; legal: mode, start, rate; did you mean "start"?',
+            "nearest": "start",
+        }
+    ]
+
+
+def test_a_scenario_of_the_library_is_compiled_once() -> None:
+    """Every world of a process shares one blueprint of a library scenario."""
+    assert load("default") is load("default")
+
+
+def test_reading_a_legal_scenario_imports_nothing_heavy() -> None:
+    """`jsonschema`, which explains refusals, is not imported while there is nothing to refuse."""
+    code = (
+        "import sys; from sendbox.scenario.compile import load; load('default'); sys.exit('jsonschema' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0

@@ -1,0 +1,216 @@
+"""Finding scenarios: by name, path, text or object, and what building on another one means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sendbox.scenario import library
+from sendbox.scenario.compile import check, load
+from sendbox.scenario.model import ScenarioError
+from sendbox.scenario.read import CHAIN, LONGEST
+
+LEGAL = ", ".join(library.names())
+
+
+def write(folder: Path, **files: str) -> Path:
+    """Writes scenarios, each with its first line, and gives the folder."""
+    for name, text in files.items():
+        (folder / f"{name}.yaml").write_text("sendbox: 1\n" + text, "utf-8")
+    return folder
+
+
+def lines(source: Any, **options: Any) -> list[str]:
+    """The problems of a scenario."""
+    return [str(problem) for problem in check(source, **options)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("sendbox: 1", id="one-line"),
+        pytest.param("sendbox: 1\nname: sendbox\n", id="text"),
+        pytest.param('{"sendbox": 1}', id="json-text"),
+        pytest.param("# a comment\nsendbox: 1", id="comment-first"),
+        pytest.param({"sendbox": 1}, id="object"),
+    ],
+)
+def test_texts_and_objects(source: Any) -> None:
+    """A text is recognized without being told apart from a name or a path."""
+    assert load(source, name="given").attempts == ()
+    assert load({"sendbox": 1}, name="given").name == "given"
+
+
+def test_paths(tmp_path: Path) -> None:
+    """A path is read as UTF-8, with or without a byte order mark, and names the scenario by its stem."""
+    file = write(tmp_path, mine="seed: 7\n") / "mine.yaml"
+    assert load(file).seed == 7
+    assert load(str(file)).name == "mine"
+    file.write_bytes(b"\xef\xbb\xbfsendbox: 1\nname: J\xc3\xa1ra\n")
+    assert load(file).name == "Jára"
+
+
+def test_the_library_by_path_is_the_library() -> None:
+    """A file of the library is the same scenario by name and by path."""
+    found, known = load(library.path("default")), load("default")
+    assert [rule.key for rule in found.attempts] == [rule.key for rule in known.attempts]
+    assert (found.name, found.account, found.phones) == (known.name, known.account, known.phones)
+
+
+@pytest.mark.parametrize(
+    ("expected", "source", "paths"),
+    [
+        pytest.param(
+            f'"defualt" is neither a scenario of the library nor a path; legal: {LEGAL}; did you mean "default"?',
+            "defualt",
+            True,
+            id="name",
+        ),
+        pytest.param(f'"xyz" is no scenario of the library; legal: {LEGAL}', "xyz", False, id="name-without-paths"),
+        pytest.param(
+            f'"/etc/passwd" is a path, and this scenario came without a folder; legal: {LEGAL}',
+            "/etc/passwd",
+            False,
+            id="path-without-paths",
+        ),
+        pytest.param(
+            'gone.yaml:1:1: "gone.yaml" cannot be read: No such file or directory', "gone.yaml", True, id="no-file"
+        ),
+        pytest.param('$: {} does not say which language it is in; begin it with "sendbox: 1"', {}, True, id="empty"),
+        pytest.param("scenario:1:1: [] is not a mapping that begins with sendbox: 1", "[]\n", True, id="list"),
+        pytest.param(
+            'scenario:1:1: nothing is written here; a scenario begins with "sendbox: 1"', " ", True, id="nothing"
+        ),
+        pytest.param(
+            "scenario:1:10: 2 is not the version of the language, which is 1; legal: 1",
+            "sendbox: 2",
+            True,
+            id="version",
+        ),
+        pytest.param(
+            f"scenario:1:1: {LONGEST + 12} characters are too many; at most {LONGEST} are legal",
+            "sendbox: 1\n#" + "x" * LONGEST,
+            True,
+            id="too-long",
+        ),
+    ],
+)
+def test_what_cannot_be_found_or_read(expected: str, source: Any, paths: bool) -> None:
+    """The refusal says what was looked for and what is legal."""
+    assert lines(source, paths=paths) == [expected]
+    with pytest.raises(ScenarioError) as error:
+        load(source, paths=paths)
+    assert str(error.value) == expected
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    """A file in another encoding is named with the first byte that does not fit."""
+    file = tmp_path / "a.yaml"
+    file.write_bytes(b"name: J\xe1ra")
+    (problem,) = check(file)
+    assert (problem.rule, problem.line) == ("file", 1)
+    assert problem.message.endswith("is not UTF-8 at byte 7")
+
+
+def test_a_scenario_builds_on_another(tmp_path: Path) -> None:
+    """Its own rules come first, mappings are joined, everything else is its own word."""
+    write(
+        tmp_path,
+        base="""
+name: base
+seed: 1
+clock: {mode: real, rate: 2}
+account: {credit: {eur: 5}, optout: [420777000001], senders: any}
+attempts: [{name: theirs, then: sent}]
+timeline: [{at: 1s, inbound: {channel: sms, from: 420777000001, body: theirs}}]
+assume: {webhook_retry: [1s, 2s, 3s], nulls: absent}
+""",
+        mine="""
+extends: base.yaml
+clock: {mode: manual}
+account: {optout: [420777000002], senders: {sms: [Acme]}}
+attempts: [{name: mine, then: failed}]
+assume: {webhook_retry: [5s]}
+""",
+    )
+    found = load(tmp_path / "mine.yaml")
+    assert (found.name, found.seed, found.mode, found.rate) == ("mine", 1, "manual", 2.0)
+    assert found.account.credit == 5_000_000
+    assert found.account.optout == {"420777000001", "420777000002"}
+    assert found.account.senders == {"sms": frozenset({"Acme"})}
+    assert [rule.name for rule in found.attempts] == ["mine", "theirs"]
+    assert [entry.what["body"] for entry in found.timeline] == ["theirs"]
+    assert (found.assume.webhook_retry, found.assume.nulls) == ((5_000,), "absent")
+
+
+def test_a_template_replaces_its_namesake(tmp_path: Path) -> None:
+    """The nearer scenario's template wins by name and language; the same name in one file is a mistake."""
+    template = "{name: otp, language: en, components: [{type: BODY, text: %s}]}"
+    write(
+        tmp_path,
+        base=f"account: {{templates: [{template % 'old'}]}}\n",
+        mine=f"extends: base.yaml\naccount: {{templates: [{template % 'new'}]}}\n",
+    )
+    (found,) = load(tmp_path / "mine.yaml").account.templates
+    assert found["components"][0]["text"] == "new"
+
+
+def test_credit_of_another_currency_replaces_that_of_the_library() -> None:
+    """A scenario on top of the default one may choose the other currency, with or without an amount."""
+    assert load("sendbox: 1\nextends: default\naccount: {currency: CZK}\n").account.credit == 250_000_000_000
+    given = load("sendbox: 1\nextends: default\naccount: {currency: CZK, credit: {czk: 5}}\n").account
+    assert (given.currency, given.credit) == ("CZK", 5_000_000)
+    assert lines("sendbox: 1\nextends: default\naccount: {credit: {czk: 5}}\n", name="a.yaml") == [
+        'a.yaml:3:19: {"czk":5} has no credit in EUR, the currency of the account; give eur, or say another "currency"'
+    ]
+
+
+def test_problems_of_a_parent_are_reported_in_its_file(tmp_path: Path) -> None:
+    """A mistake has the place where it was made, and does not hide those of the scenario that was asked for."""
+    write(tmp_path, base="seeds: 1\nattempts: [{then: [delivered]}]\n", mine="extends: base.yaml\nnam: x\n")
+    found = check(tmp_path / "mine.yaml")
+    assert [(Path(problem.file).name, problem.line, problem.rule) for problem in found] == [
+        ("mine.yaml", 3, "unknown-key"),
+        ("base.yaml", 2, "unknown-key"),
+        ("base.yaml", 3, "transition"),
+    ]
+
+
+def test_a_parent_that_is_unreadable_or_no_scenario(tmp_path: Path) -> None:
+    """What can be said about the scenario itself is still said."""
+    write(tmp_path, mine="extends: base.yaml\nattempts: [{then: [delivered]}]\n", other="extends: gone.yaml\n")
+    (tmp_path / "base.yaml").write_text("", "utf-8")
+    assert [(Path(problem.file).name, problem.rule) for problem in check(tmp_path / "mine.yaml")] == [
+        ("mine.yaml", "transition"),
+        ("base.yaml", "empty"),
+    ]
+    (problem,) = check(tmp_path / "other.yaml")
+    assert problem.message == f'"gone.yaml" is no file: {tmp_path / "gone.yaml"} does not exist'
+
+
+def test_scenarios_that_build_on_themselves(tmp_path: Path) -> None:
+    """A circle is refused with the way around it, a chain without end by its length."""
+    write(tmp_path, a="extends: b.yaml\n", b="extends: a.yaml\n", c="extends: c.yaml\n")
+    (problem,) = check(tmp_path / "a.yaml")
+    assert problem.message == '"a.yaml" builds on itself: a.yaml -> b.yaml -> a.yaml'
+    (problem,) = check(tmp_path / "c.yaml")
+    assert problem.message == '"c.yaml" builds on itself: c.yaml -> c.yaml'
+    write(tmp_path, **{f"n{number}": f"extends: n{number + 1}.yaml\n" for number in range(CHAIN + 1)})
+    (problem,) = check(tmp_path / "n0.yaml")
+    assert problem.message == f'"n{CHAIN}.yaml" is scenario {CHAIN + 1} of a chain; {CHAIN} are legal'
+
+
+def test_a_scenario_from_afar_reads_no_files(tmp_path: Path) -> None:
+    """Without paths, `extends` knows the library and nothing else, however the file is called."""
+    write(tmp_path, secret="")
+    path = str(tmp_path / "secret.yaml")
+    text = f"sendbox: 1\nextends: {path}\n"
+    assert not check(text)
+    (problem,) = check(text, paths=False)
+    assert (problem.line, problem.column) == (2, 10)
+    assert "is a path, and this scenario came without a folder" in problem.message
+    (problem,) = check({"sendbox": 1, "extends": "defalt"}, paths=False)
+    assert str(problem) == f'$.extends: "defalt" is no scenario of the library; legal: {LEGAL}; did you mean "default"?'
+    assert not check({"sendbox": 1, "extends": "default"}, paths=False)

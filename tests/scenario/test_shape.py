@@ -1,0 +1,135 @@
+"""The language's JSON Schema: valid, complete enough for editors, and explained in words everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from sendbox.core.assume import Assume
+from sendbox.core.assumptions import ASSUMPTIONS
+from sendbox.core.lifecycle import STATES
+from sendbox.core.model import CHANNELS
+from sendbox.core.rules import GOALS, When
+from sendbox.scenario import shape
+from sendbox.scenario.model import Source, plain
+from sendbox.scenario.parse import from_object
+
+SCHEMA = shape.schema()
+DEFINITIONS = SCHEMA["$defs"]
+
+
+def nodes(schema: Any, path: str = "#") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every subschema with its path."""
+    if not isinstance(schema, dict):
+        return
+    yield path, schema
+    for keyword in ("properties", "$defs"):
+        for key, value in schema.get(keyword, {}).items():
+            yield from nodes(value, f"{path}/{keyword}/{key}")
+    for keyword in ("items", "additionalProperties", "propertyNames"):
+        yield from nodes(schema.get(keyword), f"{path}/{keyword}")
+    for at, value in enumerate(schema.get("anyOf", ())):
+        yield from nodes(value, f"{path}/anyOf/{at}")
+
+
+ALL = dict(nodes(SCHEMA))
+
+
+def test_the_schema_is_valid() -> None:
+    """The language's schema is itself valid JSON Schema 2020-12."""
+    Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.mark.parametrize("path", [path for path in ALL if "/properties/" in path])
+def test_every_key_is_described(path: str) -> None:
+    """An editor shows one sentence for each key."""
+    schema = ALL[path]
+    name = schema.get("$ref", "").rpartition("/")[2]
+    description = schema.get("description") or DEFINITIONS[name]["description"]
+    assert description.endswith(".")
+    assert "\n" not in description
+
+
+@pytest.mark.parametrize(
+    "path", [path for path, schema in ALL.items() if not {"$ref", "required"} & {*schema} or "type" in schema]
+)
+def test_every_value_has_words(path: str) -> None:
+    """What can be refused says what is wanted, so that no message speaks of JSON types."""
+    assert ALL[path]["x-says"]
+
+
+def test_every_mapping_is_closed_or_says_why() -> None:
+    """Unknown keys are refused everywhere but in parts of templates and in mappings whose keys are the user's."""
+    mappings = {path: schema for path, schema in ALL.items() if schema.get("type") == "object"}
+    open_ones = {path for path, schema in mappings.items() if schema.get("additionalProperties") is not False}
+    assert {path.rpartition("/")[2] for path in open_ones} == {
+        "button", "component", "example", "limited_time_offer", "items", "payload", "sms", "richmsg", "chatapp",
+    }  # fmt: skip
+    assert all("title" in schema for path, schema in mappings.items() if path not in open_ones)
+
+
+def test_what_a_mapping_must_have_has_a_stand_in() -> None:
+    """Checks of meaning go on where a key is missing, because something legal stands in for it."""
+    for schema in ALL.values():
+        for key in schema.get("required", ()):
+            if "title" in schema:
+                node, problems = from_object(shape._STAND_INS[schema["title"]][key], Source("x"))
+                assert not problems
+                part = schema["properties"][key]
+                validator = Draft202012Validator({"$defs": DEFINITIONS, **part})
+                assert validator.is_valid(plain(node))
+
+
+def test_the_words_are_those_of_the_core() -> None:
+    """Channels, results, conditions and settings of the schema are the ones that the core has."""
+    assert DEFINITIONS["result"]["enum"] == list(GOALS) == list(STATES[1:])
+    assert DEFINITIONS["channel"]["enum"] == [*CHANNELS, "chatapp"]
+    assert set(DEFINITIONS["when"]["properties"]) == {field.name for field in fields(When)}
+    assert set(DEFINITIONS["assume"]["properties"]) == {field.name for field in fields(Assume)}
+    assert set(DEFINITIONS["entry"]["anyOf"][1]["properties"]) == set(DEFINITIONS["mix"]["properties"]) == set(GOALS)
+
+
+def test_settings_carry_their_assumption() -> None:
+    """Each setting of `assume` names its row, and those of rows that are not built are refused by name."""
+    rows = {name: row for row in ASSUMPTIONS for name in row.setting}
+    assume = DEFINITIONS["assume"]
+    assert {name: schema["x-assumed"] for name, schema in assume["properties"].items()} == {
+        name: rows[name].id for name in assume["properties"]
+    }
+    assert set(assume["x-not-built"]) == {name for name, row in rows.items() if not row.built}
+
+
+@pytest.mark.parametrize(
+    ("expected", "value"),
+    [
+        pytest.param([], {"sendbox": 1, "seed": 10**30}, id="a-seed-of-any-size"),
+        pytest.param(
+            [f"$.account.country: {10**30} is above the maximum of 999; wanted: a calling code such as 420"],
+            {"sendbox": 1, "account": {"country": 10**30}},
+            id="beyond-64-bits",
+        ),
+        pytest.param(
+            [f"$.assume.webhook_retry: [{'1,' * 29}… has 101 entries, at most 100 are legal"],
+            {"sendbox": 1, "assume": {"webhook_retry": [1] * 101}},
+            id="too-many",
+        ),
+    ],
+)
+def test_values_that_are_hard_to_carry(expected: list[str], value: dict[str, Any]) -> None:
+    """Numbers beyond what JSON libraries take, and very long lists, are accepted or refused in words, never by an exception."""
+    node, problems = from_object(value, Source("x"))
+    assert not problems
+    assert [str(problem).partition("; legal")[0] for problem in shape.check(node)] == expected
+
+
+def test_a_refusal_that_nobody_can_explain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the validator refuses what the explainer takes, the refusal still stands, in general words."""
+    monkeypatch.setattr(shape, "_validator", lambda part: SimpleNamespace(is_valid=lambda value: False))
+    node, _ = from_object({"sendbox": 1}, Source("x"))
+    assert list(map(str, shape.check(node))) == ['$: {"sendbox":1} is refused by the schema of the language']
