@@ -3,72 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import signal
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 import pytest
 import time_machine
 from freezegun import freeze_time
 
-from sendbox.loop import Kind
-from sendbox.server import App, CannotListen, HttpServer, Message, Receive, Scope, Send
+from sendbox.server import HttpServer, Receive, Scope, Send
 from sendbox.thread import ServerThread
 from sendbox.tls import Tls, self_signed
-
-#: Seconds a client of these tests waits at most for a socket; reached only when something is broken.
-LIMIT = 10
+from tests.serving import GET, LIMIT, asked, connected, hello, served, threaded
 
 
 @pytest.fixture(params=["uvloop", "asyncio"])
 def thread(request: pytest.FixtureRequest) -> Iterator[ServerThread]:
-    kind: Kind = request.param
-    thread = ServerThread(kind)
-    thread.start()
-    yield thread
-    errors = thread.errors
-    thread.stop()
-    assert errors == []
-
-
-async def hello(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers with the body it got, and the path."""
-    message: Message = {"more_body": True, "body": b""}
-    body = b""
-    while message.get("more_body"):
-        message = await receive()
-        body += message.get("body", b"")
-    answer = scope["path"].encode() + body
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(answer))]})
-    await send({"type": "http.response.body", "body": answer})
-
-
-def served(thread: ServerThread, app: App = hello, **given: Any) -> HttpServer:
-    server = HttpServer(app, **given)
-    thread.run(server.start())
-    return server
-
-
-def connected(server: HttpServer, host: str = "127.0.0.1") -> socket.socket:
-    return socket.create_connection((host, server.port), timeout=LIMIT)
-
-
-def asked(sock: socket.socket, raw: bytes, end: bytes) -> bytes:
-    """Sends `raw` and reads until the answer ends with `end`, or the connection ends."""
-    sock.sendall(raw)
-    got = b""
-    while not got.endswith(end) and (more := sock.recv(65536)):
-        got += more
-    return got
-
-
-GET = b"GET /a HTTP/1.1\r\nhost: x\r\n\r\n"
+    with threaded(request.param) as thread:
+        yield thread
 
 
 def test_answer_on_the_wire(thread: ServerThread) -> None:
@@ -162,6 +119,7 @@ JAVA = b"POST /a HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\n"
             [b"/a"],
             id="websocket",
         ),
+        pytest.param([b"CONNECT /a HTTP/1.1\r\nhost: x\r\n\r\n"], [b"/a"], id="connect"),
     ],
 )
 def test_upgrade_is_declined_without_a_word(
@@ -186,13 +144,15 @@ def test_upgrade_is_declined_without_a_word(
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        pytest.param(b"CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n", b"HTTP/1.1 ", id="connect"),
+        pytest.param(b"CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n", b"HTTP/1.1 400 ", id="tunnel"),
         pytest.param(JAVA + b"content-length: x\r\n\r\n", b"HTTP/1.1 400 ", id="offer-with-nonsense"),
         pytest.param(
-            JAVA.replace(b"Upgrade,", b"close, Upgrade,") + FIXED, b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\n/abody", id="offer-and-close",
+            JAVA.replace(b"Upgrade,", b"close, Upgrade,") + FIXED,
+            b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\n/abody",
+            id="offer-and-close",
         ),
     ],
-)  # fmt: skip
+)
 def test_end_of_a_connection(thread: ServerThread, raw: bytes, expected: bytes) -> None:
     """A tunnel, nonsense and a last request are answered and end the connection."""
     server = served(thread)
@@ -209,138 +169,6 @@ def test_limit(thread: ServerThread, caplog: pytest.LogCaptureFixture) -> None:
     thread.run(server.stop())
 
 
-# --- where it listens -------------------------------------------------------------------------------------------------
-
-
-def test_port_is_returned_kept_and_free_after_the_stop(thread: ServerThread) -> None:
-    """Port 0 is a free one; after the stop the same server gets it again."""
-    server = HttpServer(hello)
-    port = thread.run(server.start())
-    assert port == server.port != 0
-    thread.run(server.stop())
-    assert thread.run(server.start()) == port
-    with connected(server) as sock:
-        assert asked(sock, GET, b"/a").endswith(b"/a")
-    thread.run(server.stop())
-
-
-def test_a_server_starts_once(thread: ServerThread) -> None:
-    """A second start says that there was a first."""
-    server = served(thread)
-    with pytest.raises(RuntimeError, match=rf"^127.0.0.1:{server.port} is being served already: stop it first$"):
-        thread.run(server.start())
-    thread.run(server.stop())
-
-
-def test_every_address_of_a_name(thread: ServerThread) -> None:
-    """`localhost` is served on each address that it has here, on one port."""
-    server = served(thread, host="localhost")
-    addresses = {each[4][0] for each in socket.getaddrinfo("localhost", 0, type=socket.SOCK_STREAM)}
-    assert addresses
-    for address in addresses:
-        with connected(server, str(address)) as sock:
-            assert asked(sock, GET, b"/a").endswith(b"/a")
-    thread.run(server.stop())
-
-
-def cannot(thread: ServerThread, **given: Any) -> CannotListen:
-    with pytest.raises(CannotListen) as caught:
-        thread.run(HttpServer(hello, **given).start())
-    return caught.value
-
-
-def test_port_is_taken(thread: ServerThread) -> None:
-    """A port in use is told by its number, and no socket is left open."""
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        port = sock.getsockname()[1]
-        error = cannot(thread, port=port)
-    assert error.errno == errno.EADDRINUSE
-    assert (
-        error.strerror == f"127.0.0.1:{port} is taken by another program: give another port, or 0 for any that is free"
-    )
-
-
-def test_port_is_taken_on_the_second_address(thread: ServerThread, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name is served on all of its addresses or on none."""
-    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0)) for address in ("127.0.0.2", "127.0.0.1")]
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        port = sock.getsockname()[1]
-        monkeypatch.setattr(
-            "sendbox.server.socket.getaddrinfo", lambda *_, **__: [(*each[:4], (each[4][0], port)) for each in found]
-        )
-        error = cannot(thread, host="two", port=port)
-    assert str(error).endswith(f"two:{port} is taken by another program: give another port, or 0 for any that is free")
-
-
-@pytest.mark.parametrize(
-    ("host", "number", "message"),
-    [
-        pytest.param(
-            "192.0.2.1",
-            errno.EADDRNOTAVAIL,
-            "192.0.2.1 is not an address of this machine: give 127.0.0.1, 0.0.0.0 or one of its own",
-            id="foreign-address",
-        ),
-        pytest.param(
-            "no-such-host.invalid",
-            None,
-            "no-such-host.invalid is not a host name that resolves: give 127.0.0.1, 0.0.0.0 or a name of this machine",
-            id="unknown-name",
-        ),
-    ],
-)
-def test_host_is_not_here(thread: ServerThread, host: str, number: int | None, message: str) -> None:
-    """A host that cannot be served is told by its name, with what would do."""
-    error = cannot(thread, host=host)
-    assert error.strerror == message
-    assert number in (None, error.errno)
-
-
-@pytest.mark.parametrize(
-    ("host", "number", "message"),
-    [
-        pytest.param(
-            "::1",
-            errno.EACCES,
-            "[::1]:80 needs a privilege: give a port from 1024 up, or 0 for any that is free",
-            id="privilege",
-        ),
-        pytest.param("", errno.EMFILE, "*:80 cannot be listened on: [Errno 24] no more", id="anything-else"),
-    ],
-)
-def test_what_else_the_system_refuses(
-    thread: ServerThread, monkeypatch: pytest.MonkeyPatch, host: str, number: int, message: str
-) -> None:
-    """Whatever the system says no to has address and reason in the message."""
-
-    class Refusing(socket.socket):
-        def bind(self, address: Any) -> None:
-            raise OSError(number, "no more")
-
-    monkeypatch.setattr("sendbox.server._new_socket", lambda family: Refusing(family))
-    assert cannot(thread, host=host, port=80).strerror == message
-
-
-def test_address_family_that_is_missing_is_left_out(thread: ServerThread, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that also has an address this machine lacks is served on the others."""
-    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0)) for address in ("192.0.2.1", "127.0.0.1")]
-    monkeypatch.setattr("sendbox.server.socket.getaddrinfo", lambda *_, **__: found)
-    server = served(thread, host="both")
-    monkeypatch.undo()
-    with connected(server) as sock:
-        assert asked(sock, GET, b"/a").endswith(b"/a")
-    thread.run(server.stop())
-
-
-def test_sockets_without_posix(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where SO_REUSEADDR would let two programs share a port (Windows) it is not set."""
-    from sendbox import server
-
-    monkeypatch.setattr(server.os, "name", "nt")
-    with server._new_socket(socket.AF_INET) as sock:
-        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR) == 0
-
-
 # --- TLS --------------------------------------------------------------------------------------------------------------
 
 
@@ -352,8 +180,6 @@ def tls() -> Iterator[Tls]:
 
 def test_tls_stop_does_not_wait_for_clients(thread: ServerThread, tls: Tls) -> None:
     """A TLS client that is connected and silent does not hold the stop up; requests are https."""
-    import ssl
-
     schemes: list[str] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -368,15 +194,6 @@ def test_tls_stop_does_not_wait_for_clients(thread: ServerThread, tls: Tls) -> N
         with pytest.raises(OSError):  # noqa: PT011 - an end without farewell, or a reset: either is at once
             raise OSError if not sock.recv(1) else AssertionError
     assert schemes == ["https"]
-
-
-@pytest.mark.parametrize("missing", [True, False], ids=["missing", "junk"])
-def test_certificate_that_cannot_be_served(thread: ServerThread, tmp_path: Path, missing: bool) -> None:
-    """A certificate that is not there, or is none, is told by its path."""
-    path = tmp_path / "certificate.pem"
-    if not missing:
-        path.write_text("junk")
-    assert str(cannot(thread, ssl=(str(path), str(path)))).startswith(f"{path} cannot be served with the key {path}: ")
 
 
 # --- the stop ---------------------------------------------------------------------------------------------------------

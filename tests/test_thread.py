@@ -285,4 +285,4 @@ def test_faults_of_clients_are_no_errors_of_ours(
     """What a transport reports is logged, and is not kept as an error of the thread."""
     thread.call(lambda: asyncio.get_running_loop().call_exception_handler(context))
     assert thread.errors == []
-    assert context["message"] in caplog.text
+    assert str(context["message"]) in caplog.text

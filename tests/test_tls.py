@@ -85,7 +85,7 @@ def agreed(tls: Tls, name: str) -> bool:
     client = trusting(tls).wrap_bio(to_client, to_server, server_hostname=name)
     left = {server, client}
     while left:
-        for side in list(left):
+        for side in tuple(left):
             try:
                 side.do_handshake()
             except ssl.SSLWantReadError:

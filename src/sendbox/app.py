@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
 from sendbox.contract.openapi import document
-from sendbox.contract.validators import Contract, preload
+from sendbox.contract.validators import Contract, NotLoaded, preload
 from sendbox.control.routes import control_routes
 from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
@@ -79,7 +79,6 @@ class Emulated(BaseRoute):
         self._table: dict[str, dict[str, Route]] = {}
         for route in routes:
             self._table.setdefault(route.path, {})[route.method] = route
-        self._loaded = False
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Every path of the table, and everything else below the prefixes of the interfaces."""
@@ -143,7 +142,12 @@ class Emulated(BaseRoute):
                 text = f"the body is longer than {BODY_CAP} bytes, the most that is read"
                 await _reply(send, route.error(413, text))
                 return
-            await _reply(send, self._answer(scope, route, hosted, key, body))
+            try:
+                answer = self._answer(scope, route, hosted, key, body)
+            except NotLoaded:  # the first refusal: nothing was done yet, and the loop must not wait for an import
+                await asyncio.get_running_loop().run_in_executor(None, preload)
+                answer = self._answer(scope, route, hosted, key, body)
+            await _reply(send, answer)
         finally:
             hosted.request_ended()
             self._runtime.changed(hosted)
@@ -163,6 +167,8 @@ class Emulated(BaseRoute):
         except Refused as refused:
             findings = refused.findings
             answer = route.error(refused.status, refused.text)
+        except NotLoaded:
+            raise
         except Exception:
             log.exception("%s failed while it answered %s", world.id, route.operation)
             findings = [Finding("$", "internal", "an error of the sandbox itself; its log has the details", "§7.1")]

@@ -16,7 +16,7 @@ import itertools
 import os
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
 from sendbox import wall
@@ -27,6 +27,7 @@ from sendbox.core.identity import tag_of
 from sendbox.core.journal import CODE
 from sendbox.core.keys import Key
 from sendbox.core.records import Delivery
+from sendbox.core.why import refusal_line
 from sendbox.core.world import World
 from sendbox.settings import Settings
 from sendbox.webhooks import policy
@@ -72,8 +73,8 @@ class Hosted:
     """A world and what the runtime keeps beside it."""
 
     __slots__ = (
-        "advancing", "blueprint", "busy", "changed", "checkpoints", "controls", "deliverer", "next_blueprint", "open",
-        "outbox", "pulling", "quiet", "tasks", "timer", "world",
+        "advancing", "blueprint", "busy", "changed", "checkpoints", "controls", "deliverer", "gone", "logged", "next_blueprint",
+        "open", "outbox", "pulling", "quiet", "tasks", "timer", "world",
     )  # fmt: skip
 
     def __init__(self, world: World, blueprint: Blueprint) -> None:
@@ -82,6 +83,10 @@ class Hosted:
         #: what a scenario change left for the next reset
         self.next_blueprint: Blueprint | None = None
         self.advancing = False
+        #: how far the journal was read for the log
+        self.logged = 0
+        #: the world was closed
+        self.gone = False
         #: requests of emulated interfaces that are being answered
         self.open = 0
         self.controls = 0
@@ -247,7 +252,15 @@ class Runtime:
         self.worlds.pop(hosted.world.id, None)
         self._tags.pop(hosted.world.tag, None)
         self.closed.add(hosted.world.id)
+        hosted.gone = True
         hosted.touch()
+        self._dispose(hosted.world.dispose())
+
+    def _dispose(self, rest: Iterator[None]) -> None:
+        """Takes a closed world apart, a slice a turn of the loop."""
+        for _ in rest:
+            self._loop.call_soon(self._dispose, rest)
+            return
 
     def reset(self, hosted: Hosted) -> None:
         """Back to the start, in a new epoch; seed and salt stay."""
@@ -274,6 +287,7 @@ class Runtime:
             shard=old.shard,
             epoch=old.epoch + 1,
         )
+        hosted.logged = 0
         hosted.world.outlets.captured = hosted.pulling or hosted.deliverer is not None
         hosted.world.journal.add(start, CODE["reset"], {"epoch": hosted.world.epoch})
         self.changed(hosted)
@@ -292,6 +306,7 @@ class Runtime:
         world.outlets.captured = hosted.pulling or hosted.deliverer is not None
         world.clock.rebase(wall.monotonic_ns())
         hosted.world = world
+        hosted.logged = len(world.journal)
         hosted.blueprint = blueprint
         world.journal.add(world.now, CODE["restored"], {"name": name, "epoch": world.epoch})
         self.changed(hosted)
@@ -324,7 +339,18 @@ class Runtime:
     def changed(self, hosted: Hosted) -> None:
         """After a request, an outcome or an act: waiters look again, and the clock is wound."""
         hosted.touch()
+        self._log_refusals(hosted)
         self.kick(hosted)
+
+    def _log_refusals(self, hosted: Hosted) -> None:
+        """One line for each hand-over that was refused since the last look: nobody has to guess why."""
+        world = hosted.world
+        kinds = world.journal.kind
+        number = kinds.find(CODE["refusal"], hosted.logged)
+        while number >= 0:
+            self.log(world.id, refusal_line(*world.journal.what[number]))
+            number = kinds.find(CODE["refusal"], number + 1)
+        hosted.logged = len(kinds)
 
     def kick(self, hosted: Hosted) -> None:
         """Winds the timer of a world whose time passes by itself."""
@@ -369,6 +395,7 @@ class Runtime:
         finally:
             hosted.busy = False
         hosted.touch()
+        self._log_refusals(hosted)
         if world.settled(until):
             self.kick(hosted)
 

@@ -46,9 +46,9 @@ class Protocol(HttpToolsProtocol):
     The log is switched off here and not by `access_log=False`, which takes the handlers from every uvicorn of the
     process.
 
-    Java's HttpClient offers `Upgrade: h2c` with each request, and a server may go on in HTTP/1.1 as if nothing was said.
-    uvicorn's parser however stops behind such a head: the request is answered without its body, which is then taken for
-    the next request (Kludex/uvicorn#2722). So a new parser reads the head again, without the offer, and then the rest.
+    Java's HttpClient offers `Upgrade: h2c` with each request, and a server may go on in HTTP/1.1 as if it had not. But
+    uvicorn's parser stops behind such a head: the request is answered without its body, which is then taken for the
+    next request (Kludex/uvicorn#2722). So a new parser reads the head again, without the offer, and then the rest.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

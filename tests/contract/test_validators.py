@@ -252,3 +252,13 @@ def test_preload_can_be_called_again() -> None:
     """It is idempotent."""
     preload()
     preload()
+
+
+def test_a_deferred_explainer_is_not_imported_on_the_spot() -> None:
+    """Where the explainer is deferred, the first refusal says so; once it is loaded, findings come."""
+    deferred = Contract(deferred=True).checker(MESSAGE)
+    validators._engine_class.cache_clear()
+    with pytest.raises(validators.NotLoaded):
+        deferred.findings([])
+    preload()
+    assert deferred.findings([])

@@ -122,7 +122,7 @@ def test_settings_carry_their_assumption() -> None:
     ],
 )
 def test_values_that_are_hard_to_carry(expected: list[str], value: dict[str, Any]) -> None:
-    """Numbers beyond what JSON libraries take, and very long lists, are accepted or refused in words, never by an exception."""
+    """Numbers beyond what JSON libraries take, and very long lists, are refused in words, never by an exception."""
     node, problems = from_object(value, Source("x"))
     assert not problems
     assert [str(problem).partition("; legal")[0] for problem in shape.check(node)] == expected

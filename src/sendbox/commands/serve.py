@@ -80,7 +80,7 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
             raise Failure(CANNOT, str(error)) from None
         runtime.log = lambda world, line: log(f"{world}: {line}")
         closing.push_async_callback(runtime.aclose)
-        server = HttpServer(make_app(runtime, Contract()), bind(settings.host), settings.port, ssl=tls)
+        server = HttpServer(make_app(runtime, Contract(deferred=True)), bind(settings.host), settings.port, ssl=tls)
         closing.push_async_callback(server.stop)
         try:
             port = await server.start()
@@ -91,7 +91,7 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
             if authority is not None:
                 ca_port = options.ca_port
                 if ca_port is None:
-                    ca_port = settings.port and settings.port + 1
+                    ca_port = settings.port + 1 if 0 < settings.port < 65535 else 0
                 second = HttpServer(_authority(authority), bind(settings.host), ca_port)
                 closing.push_async_callback(second.stop)
                 served.ca_url = f"http://{host}:{await second.start()}{CA_PATH}"
@@ -104,8 +104,6 @@ async def serve(options: Options, stop: asyncio.Event, say: Callable[[str], None
     """Serves until `stop` is set; `say` gets the banner once the port listens."""
     async with serving(options, log) as served:
         say(banner(options, served))
-        # What the start has made stays for good, so the collector need not look at it again.
-        gc.freeze()
         await stop.wait()
 
 
@@ -113,6 +111,7 @@ def run(options: Options) -> None:
     """Serves in this process until SIGINT or SIGTERM. Raises `Failure` when it cannot start."""
     from sendbox.loop import new_loop
 
+    thresholds = gc.get_threshold()
     gc.disable()  # until the imports are done: they leave nothing to collect
     try:
         with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -121,6 +120,7 @@ def run(options: Options) -> None:
         pass
     finally:
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
         gc.enable()
 
 
@@ -130,17 +130,15 @@ async def _until_signalled(options: Options) -> None:
     with contextlib.suppress(NotImplementedError):
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop.set)
-    thresholds = gc.get_threshold()
 
-    def say(text: str) -> None:
+    def started(text: str) -> None:
+        gc.freeze()  # what a start has made stays for good, and need not be looked at again
         gc.set_threshold(*THRESHOLDS)
         gc.enable()
-        print(text, flush=True)  # noqa: T201
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
 
-    try:
-        await serve(options, stop, say, to_stderr)
-    finally:
-        gc.set_threshold(*thresholds)
+    await serve(options, stop, started, to_stderr)
 
 
 def to_stderr(line: str) -> None:
@@ -185,9 +183,7 @@ def callable_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _self_signed(
-    settings: Settings, closing: contextlib.AsyncExitStack
-) -> tuple[tuple[str, str], bytes]:
+def _self_signed(settings: Settings, closing: contextlib.AsyncExitStack) -> tuple[tuple[str, str], bytes]:
     from sendbox.tls import NoTls, self_signed
 
     public = urlsplit(settings.public_url or "").hostname

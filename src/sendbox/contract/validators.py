@@ -34,13 +34,18 @@ MOST: Final = 100
 ENTRIES: Final = 200
 
 
+class NotLoaded(Exception):
+    """What explains refusals was not imported yet, and importing it here would hold an event loop: see `preload`."""
+
+
 class Checker:
     """One schema, ready to check values. `ref` names it (`sending.json#/$defs/Message`)."""
 
-    __slots__ = ("_decide", "_engine", "_schema", "ref")
+    __slots__ = ("_decide", "_deferred", "_engine", "_schema", "ref")
 
-    def __init__(self, ref: str, schema: schemas.Node) -> None:
+    def __init__(self, ref: str, schema: schemas.Node, *, deferred: bool = False) -> None:
         self.ref = ref
+        self._deferred = deferred
         self._schema = schema
         # Linear time whatever the text; formats are patterns, because engines differ on what a format is.
         self._decide = Draft202012Validator(schema, validate_formats=False, pattern_options=RegexOptions())
@@ -54,12 +59,17 @@ class Checker:
             return False
 
     def findings(self, value: object) -> list[Finding]:
-        """Why the value is illegal, in the order of its parts, the one to show first; empty when it is legal."""
+        """Why the value is illegal, in the order of its parts, the one to show first; empty when it is legal.
+
+        Raises `NotLoaded` where the contract defers its explainer and it was not loaded yet.
+        """
         try:
             if self._decide.is_valid(value):
                 return []
         except ValueError as refusal:
             return [foreign([], "json", str(refusal))]
+        if self._deferred and not _engine_class.cache_info().currsize:
+            raise NotLoaded
         if self._engine is None:
             self._engine = _engine_class()(self._schema)
         found = explain(islice(_problems(self._engine, value), MOST), value, self._schema)
@@ -72,10 +82,12 @@ class Checker:
 class Contract:
     """The schemas, loaded once, and a checker for each that is asked for.
 
-    `folder` None means where the package keeps them (`sendbox.data`). `definitions` are the schemas by name.
+    `folder` None means where the package keeps them (`sendbox.data`). `definitions` are the schemas by name. With
+    `deferred` the first refusal raises `NotLoaded` instead of importing for 60 ms where it stands.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, deferred: bool = False) -> None:
+        self._deferred = deferred
         self.definitions = schemas.load(folder or data.folder("schemas"))
         self._checkers: dict[tuple[str, bool], Checker] = {}
 
@@ -87,7 +99,8 @@ class Contract:
         checker = self._checkers.get((ref, settled))
         if checker is None:
             schema = schemas.inlined(self.definitions, schemas.name_of(ref))
-            checker = Checker(ref, schema if settled else schemas.without_settings(schema))
+            given = schema if settled else schemas.without_settings(schema)
+            checker = Checker(ref, given, deferred=self._deferred)
             self._checkers[ref, settled] = checker
         return checker
 

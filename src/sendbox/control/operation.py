@@ -167,6 +167,8 @@ async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Any]) -> Any:
         async with asyncio.timeout(milliseconds(wait, "wait") / 1000):
             while not found:
                 await hosted.change()
+                if hosted.gone:
+                    raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")
                 found = look()
     except TimeoutError:
         pass

@@ -43,7 +43,7 @@ def accept(world: World, operation: str, sends: list[Send], key: Key, content: b
         submission.origin = origin
         world.accepted += len(send.recipients)
         ids: list[str | None] = []
-        chunk = names
+        messages: list[Message] = []
         for position, recipient in enumerate(send.recipients):
             if refused or (refuse_numbers and not recipient.valid):
                 if not refused:
@@ -52,19 +52,20 @@ def accept(world: World, operation: str, sends: list[Send], key: Key, content: b
                 continue
             if several:
                 message_id = f"{base}-{position}"
+            elif position < 3:  # the request's 64 bytes name it and its first three recipients
+                message_id = uuid_text(names[16 * (position + 1) :])
             else:
-                # the request's 64 bytes name it and its first three recipients; further ones take another hash each
-                chunk = names[16 * (position + 1) :] if position < 3 else world.name("message", names, position)
-                message_id = uuid_text(chunk)
+                message_id = uuid_text(world.name("message", names, position))
             message = Message(submission, position, message_id, recipient.number, recipient.valid, now)
-            submission.messages.append(message)
+            messages.append(message)
             world.by_id[message_id] = message
             ids.append(message_id)
         base_ids.append(base)
         answers.append(ids)
-        if submission.messages:
+        if messages:
+            submission.messages = tuple(messages)
             submission.outlet = outlet_for(world, key, send.callback)
-            world.messages += submission.messages
+            world.messages += messages
             world.timeline.at(_instant(send, now), submission.ordinal, world.simulator.submission_due, submission)
     return Accepted(request_id, base_ids, answers, findings)
 
@@ -76,7 +77,10 @@ def _instant(send: Send, now: int) -> int:
 
 
 def outlet_for(world: World, key: Key, callback: Target | None) -> Outlet | None:
-    """The line to the request's callback, else to the key's default, else to its parent's, else to the built-in (§6)."""
+    """The line to the request's callback, or the key's default, or its parent's, or the built-in receiver (§6, A68).
+
+    None where the default is "": nobody wants to be told.
+    """
     parent = world.keys[world.id]
     secret = key.default_callback_secret or parent.default_callback_secret
     if callback is not None:

@@ -31,6 +31,7 @@ EMPTY_TAGS: Final = "empty-tags"
 CONTENT_TYPE_MISSING: Final = "content-type-missing"
 CONTENT_TYPE_NOT_JSON: Final = "content-type-not-json"
 REPEATED_PARAMETER: Final = "repeated-parameter"
+NO_TARGET: Final = "no-target"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ ADVICE: Final[dict[str, Kind]] = {
     REPEATED_PARAMETER: Kind(
         "a parameter of a query or form that is given more than once; the last one counts", "§4.1"
     ),
+    NO_TARGET: Kind("a message from a phone that nobody is told of: there is no callback", "§6", "A68"),
 }
 
 

@@ -1,6 +1,6 @@
 """The registry of assumptions: what the specification leaves open, and what is built there.
 
-It is longer than a module should be because it is one table with a row for each id. A row's default is what happens
+Long because it is one table, with a row for each id. A row's default is what happens
 unless a scenario says otherwise under `assume:`; the settings are the fields of `core/assume.py`, which must change
 together with the rows that name them. A row whose part of the service does not exist yet has `built=False`, and its
 settings are refused by name (`scenario/assume.py`).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from sendbox.core import links
 from sendbox.core.templates import render
@@ -10,12 +11,14 @@ from sendbox.core.text import segment, to_gsm
 
 if TYPE_CHECKING:
     from sendbox.core.account import Account
-    from sendbox.core.model import Step
+    from sendbox.core.model import Shortening, Step
     from sendbox.core.records import Attempt, Submission
 
-#: A short link counts as this many characters, whatever its real length (A78); so does an id appended to it.
+#: A short link counts as this many characters, whatever its real length (A78).
 LINK_LENGTH: Final = 24
-ID_LENGTH: Final = 36
+#: What the ids of messages look like: one of its own, or base and index of the recipient, who is one of ten (§2.3).
+_OWN_ID: Final = "0" * 36
+_INDEXED_ID: Final = "0" * 38
 #: Stands for the n-th link until a message is known; a private-use character, which no link finder takes for text.
 _MARK: Final = "\ue000"
 
@@ -23,29 +26,30 @@ _MARK: Final = "\ue000"
 class Prepared:
     """A step's text, the same for all recipients. `targets` are the addresses that were found; `count` the segments."""
 
-    __slots__ = ("count", "culprit", "targets", "text")
+    __slots__ = ("count", "targets", "text")
 
-    def __init__(self, text: str, targets: list[str], count: int, culprit: str | None) -> None:
+    def __init__(self, text: str, targets: list[str], count: int) -> None:
         self.text = text
         self.targets = targets
         self.count = count
-        self.culprit = culprit
 
 
 def prepare(submission: Submission, number: int, step: Step, account: Account) -> Prepared:
-    """The prepared text of step `number`, made once a submission."""
-    if submission.prepared is None:
-        submission.prepared = {}
-    prepared = submission.prepared.get(number)
-    if prepared is None:
-        prepared = submission.prepared[number] = _prepare(submission, step, account)
+    """The prepared text of step `number`, made once for the recipients that are served one after another."""
+    kept = submission.prepared
+    if kept is not None and kept[0] == number:
+        text: Prepared = kept[1]
+        return text
+    prepared = _prepare(submission, step, account)
+    if len(submission.messages) > 1:
+        submission.prepared = (number, prepared)
     return prepared
 
 
 def _prepare(submission: Submission, step: Step, account: Account) -> Prepared:
     if step.template is not None:
         template = account.template(step.template.name, step.template.language)
-        return Prepared("" if template is None else render(template, step.template), [], 1, None)
+        return Prepared("" if template is None else render(template, step.template), [], 1)
     text = step.body or ""
     targets: list[str] = []
     shortening = submission.send.shortening
@@ -57,15 +61,19 @@ def _prepare(submission: Submission, step: Step, account: Account) -> Prepared:
 
         text = links.shorten(text.replace(_MARK, ""), shortening.type, mark)
     if step.channel != "sms":
-        return Prepared(text, targets, 1, None)
+        return Prepared(text, targets, 1)
     if step.type == "sms":
         text = _MARK.join(to_gsm(part) for part in text.split(_MARK)) if targets else to_gsm(text)
     counted = text
     if targets and shortening is not None:
-        length = LINK_LENGTH + (len(shortening.name) + 2 + ID_LENGTH if shortening.enhance else 0)
-        counted = text.replace(_MARK, "x" * length)
-    segments = segment(counted)
-    return Prepared(text, targets, segments.count, segments.culprit)
+        query = id_query(shortening, _INDEXED_ID if submission.base_id else _OWN_ID)
+        counted = text.replace(_MARK, "x" * LINK_LENGTH + query)
+    return Prepared(text, targets, segment(counted).count)
+
+
+def id_query(shortening: Shortening, message_id: str) -> str:
+    """What `get_enhance` appends to a short link, "" where it is not asked for (§2.1)."""
+    return f"?{quote(shortening.name, safe='')}={message_id}" if shortening.enhance else ""
 
 
 def text_of(attempt: Attempt, prepared: Prepared) -> str:

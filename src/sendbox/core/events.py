@@ -45,23 +45,21 @@ def channel_details(world: World, attempt: Attempt) -> dict[str, Any]:
     step = attempt.step
     place = country(attempt.message.phone) if attempt.message.valid else None
     eur, czk = attempt.price or (0, 0)
-    details: dict[str, Any] = {} if step.channel == "richmsg" else {"gateway": _gateway(attempt)}
-    details["sender"] = world.phones.sender_of(attempt)
-    details["country"] = 0 if place is None else place.mcc
-    details["operator"] = attempt.mnc
-    details["price_czk"] = czk / 1_000_000
-    details["price_eur"] = eur / 1_000_000
-    details["count"] = attempt.count
-    return details
+    details: dict[str, Any] = {}
+    if step.channel != "richmsg":
+        details["gateway"] = step.gateway if step.channel == "sms" else "chatapp"
+    return details | {
+        "sender": world.phones.sender_of(attempt),
+        "country": 0 if place is None else place.mcc,
+        "operator": attempt.mnc,
+        "price_czk": czk / 1_000_000,
+        "price_eur": eur / 1_000_000,
+        "count": attempt.count,
+    }
 
 
-def _gateway(attempt: Attempt) -> str:
-    step = attempt.step
-    return step.gateway if step.channel == "sms" else "chatapp"
-
-
-def sent_message(world: World, attempt: Attempt, code: int) -> dict[str, Any]:
-    """One `sentMessage` event: a status of an outgoing message changed (§6)."""
+def sent_message(world: World, attempt: Attempt, code: int, until: int) -> dict[str, Any]:
+    """One `sentMessage` event: a status of an outgoing message changed, at `until` at the latest (§6)."""
     message = attempt.message
     submission = message.submission
     channel = attempt.step.channel
@@ -69,7 +67,7 @@ def sent_message(world: World, attempt: Attempt, code: int) -> dict[str, Any]:
         "request_id": submission.request_id,
         "message_id": message.id,
         "gateway": channel,
-        "timestamp": (attempt.reached(code) or 0) // 1000,
+        "timestamp": attempt.entered(code, until) // 1000,
         "payload": orjson.Fragment(submission.send.payload),
         "type": "outgoing",
         "to": {"phone_number": message.phone},
@@ -99,12 +97,12 @@ def incoming(inbound: Inbound) -> dict[str, Any]:
     return event
 
 
-def event_of(world: World, event: Any) -> dict[str, Any]:
-    """An event record as the object that goes into a batch."""
+def event_of(world: World, event: Any, until: int) -> dict[str, Any]:
+    """An event record as the object that goes into a batch made at `until`."""
     if isinstance(event, Inbound):
         return incoming(event)
     attempt, code = event
-    return sent_message(world, attempt, code)
+    return sent_message(world, attempt, code, until)
 
 
 def kind_of(event: Any) -> str:
@@ -118,7 +116,7 @@ def batch_bytes(world: World, delivery: Delivery) -> bytes:
     """The JSON array of a delivery, the same bytes on every try while it lives (A22)."""
     if delivery.body is not None:
         return delivery.body
-    body = orjson.dumps([event_of(world, event) for event in delivery.events])
+    body = orjson.dumps([event_of(world, event, delivery.made_at) for event in delivery.events])
     if delivery.state == "sending":
         delivery.body = body
     return body

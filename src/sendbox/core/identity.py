@@ -25,9 +25,9 @@ def derive(seed: bytes, scope: str, key: bytes, n: int = 0) -> bytes:
 
 
 def uuid_text(raw: bytes) -> str:
-    """Sixteen bytes in the form of a version 4 UUID."""
+    """The first sixteen bytes in the form of a version 4 UUID."""
     h = raw.hex()
-    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[raw[8] & 3]}{h[17:20]}-{h[20:32]}"
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[raw[8] >> 4 & 3]}{h[17:20]}-{h[20:32]}"
 
 
 def tag_of(world_id: str, shard: int = 0) -> str:

@@ -50,10 +50,9 @@ class Journal:
 
     def numbers(self, kinds: frozenset[str] | None = None, after: int = -1) -> Iterator[int]:
         """The numbers of the entries of `kinds` (None = all) that come after number `after`."""
+        numbers = range(max(after, -1) + 1, len(self.kind))
         if kinds is None:
-            yield from range(after + 1, len(self.kind))
+            yield from numbers
             return
         codes = frozenset(CODE[kind] for kind in kinds)
-        for number in range(after + 1, len(self.kind)):
-            if self.kind[number] in codes:
-                yield number
+        yield from (number for number in numbers if self.kind[number] in codes)

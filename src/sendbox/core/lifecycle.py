@@ -25,6 +25,8 @@ from typing import Final
 STATES: Final = ("accepted", "sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed")
 ACCEPTED, SENDING, SENT, DELIVERED, SEEN, UNDELIVERED, REJECTED, FAILED = range(8)
 CODES: Final = {state: code for code, state in enumerate(STATES)}
+#: How far a state got, by code: sent < delivered < seen; everything else counts as not reached (A64, A65).
+REACH: Final = (0, 0, 1, 2, 3, 0, 0, 0)
 
 Table = dict[str, dict[str, str]]
 
@@ -83,9 +85,7 @@ class IllegalTransition(Exception):
         self.result = result
         self.legal = legal_next(channel, state)
         allowed = ", ".join(self.legal) or "none, it is an end"
-        super().__init__(
-            f'"{result}" does not follow "{state}" on the {channel} channel; legal: {allowed} (§3.1, A25)'
-        )
+        super().__init__(f'"{result}" does not follow "{state}" on the {channel} channel; legal: {allowed} (§3.1, A25)')
 
 
 def legal_next(channel: str, state: str) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from sendbox.core.window import Window
 
 Channel = Literal["sms", "richmsg", "chatapp_text", "chatapp_template"]
 CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
+#: What a channel is called where prices, senders, phones and incoming events speak of it (§6 `gateway`).
+FAMILY: Final = {"sms": "sms", "richmsg": "richmsg", "chatapp_text": "chatapp", "chatapp_template": "chatapp"}
 #: Ladder of delivery results that a `ttl_condition` compares (§2.2, A64).
 CONDITIONS: Final = ("sent", "delivered", "seen")
 

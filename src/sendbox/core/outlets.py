@@ -7,14 +7,19 @@ at once, without anybody outside. Everything else waits here until it is taken, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.core.advice import NO_TARGET, advise
 from sendbox.core.journal import CODE
 from sendbox.core.model import Target
 from sendbox.core.records import Attempt, Delivery, Inbound, Outlet, Try
 
 if TYPE_CHECKING:
     from sendbox.core.world import World
+
+#: The error of a try that a restore cut off, until it is made again.
+DROPPED: Final = "dropped"
 
 
 class Outlets:
@@ -28,11 +33,16 @@ class Outlets:
         self.hook: list[Delivery] = []
         #: lines with events of this instant
         self.dirty: list[Outlet] = []
-        #: lines with a batch that may be tried now
-        self.waiting: list[Outlet] = []
+        #: lines with a batch that may be tried now, in order; the values say nothing
+        self.waiting: dict[Outlet, None] = {}
         self.in_flight = 0
         #: True while somebody outside takes the built-in receiver's deliveries too (an app in process, an outbox)
         self.captured = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether something is to be delivered at this instant."""
+        return bool(self.waiting or self.dirty)
 
     def line(self, target: Target) -> Outlet:
         """The line to a target; equal targets share one."""
@@ -43,9 +53,11 @@ class Outlets:
         return outlet
 
     def emit(self, outlet: Outlet | None, event: Inbound) -> None:
-        """An event for a target; without one it is journaled and lost."""
+        """An event for a target; without one it is journaled, with advice, and lost (A68)."""
         if outlet is None:
             self.no_target(event)
+            text = f'"{event.sender}" wrote, and neither a callback nor a default callback URL says where to report it'
+            self._world.advise(advise(NO_TARGET, text, "$.default_callback_url"), event.sender)
             return
         if not outlet.pending:
             self.dirty.append(outlet)
@@ -71,37 +83,51 @@ class Outlets:
         delivery = Delivery(number, "", outlet, events, now)
         self.deliveries.append(delivery)
         world.journal.add(now, CODE["delivery"], delivery)
-        if outlet.builtin and not self.captured:
-            attempt = Try(now)
-            attempt.status = 200
-            delivery.tries.append(attempt)
-            delivery.state = "delivered"
-            self.hook.append(delivery)
-            world.journal.add(now, CODE["try"], (delivery, 0))
-            return
-        self._enqueue(delivery)
+        self._queue(delivery)
 
-    def _enqueue(self, delivery: Delivery) -> None:
+    def _queue(self, delivery: Delivery) -> None:
+        """Puts a batch at the end of its line; the built-in receiver, left to itself, answers at once."""
         outlet = delivery.outlet
+        if outlet.builtin and not self.captured:
+            self._begin_try(delivery).status = 200
+            delivery.state = "delivered"
+            return
         delivery.state = "waiting"
+        delivery.queued = True
         outlet.queue.append(delivery)
-        if not outlet.busy and outlet not in self.waiting:
-            self.waiting.append(outlet)
+        if not outlet.busy:
+            self.waiting[outlet] = None
+
+    def _begin_try(self, delivery: Delivery) -> Try:
+        if delivery.tries and delivery.tries[-1].error == DROPPED:  # the same try again, so that the future is the same
+            again = delivery.tries[-1]
+            again.error = None
+            return again
+        now = self._world.clock.now
+        begun = Try(now)
+        delivery.tries.append(begun)
+        if delivery.outlet.builtin and len(delivery.tries) == 1:
+            self.hook.append(delivery)
+        self._world.journal.add(now, CODE["try"], (delivery, len(delivery.tries) - 1))
+        return begun
 
     def take(self) -> list[Delivery]:
         """The batches to be tried now, at most one a target. Each must come back through `outcome`."""
-        now = self._world.clock.now
         taken = []
-        waiting, self.waiting = self.waiting, []
+        waiting, self.waiting = self.waiting, {}
         for outlet in waiting:
-            delivery = outlet.queue.pop(0)
+            if outlet.builtin and not self.captured:  # whoever took these has gone
+                left, outlet.queue = outlet.queue, deque()
+                for delivery in left:
+                    delivery.queued = False
+                    self._queue(delivery)
+                continue
+            delivery = outlet.queue.popleft()
+            delivery.queued = False
+            delivery.state = "sending"
             outlet.busy = True
             self.in_flight += 1
-            delivery.state = "sending"
-            if not delivery.tries and delivery.outlet.builtin:
-                self.hook.append(delivery)
-            delivery.tries.append(Try(now))
-            self._world.journal.add(now, CODE["try"], (delivery, len(delivery.tries) - 1))
+            self._begin_try(delivery)
             taken.append(delivery)
         return taken
 
@@ -118,9 +144,9 @@ class Outlets:
         if error == "timeout":
             free_at = max(now, last.at + (outlet.target.timeout_ms or world.assume.webhook_timeout))
         if free_at > now:
-            world.timeline.at(free_at, -1, self._free, outlet)
+            world.timeline.at(free_at, -1, self.free_due, outlet)
         else:
-            self._free(outlet)
+            self.free_due(outlet)
         if status is not None and error is None and 200 <= status < 300:
             delivery.state = "delivered"
             delivery.body = None
@@ -134,16 +160,19 @@ class Outlets:
             return
         delivery.state = "waiting"
         again = max(now, free_at, last.at + retries[len(delivery.tries) - 1])
-        world.timeline.at(again, -1, self._again, delivery)
+        world.timeline.at(again, -1, self.retry_due, (delivery, len(delivery.tries)))
 
-    def _free(self, outlet: Outlet) -> None:
+    def free_due(self, outlet: Outlet) -> None:
+        """The target can take its next batch."""
         outlet.busy = False
-        if outlet.queue and outlet not in self.waiting:
-            self.waiting.append(outlet)
+        if outlet.queue:
+            self.waiting[outlet] = None
 
-    def _again(self, delivery: Delivery) -> None:
-        if delivery.state == "waiting" and delivery not in delivery.outlet.queue:
-            self._enqueue(delivery)
+    def retry_due(self, what: tuple[Delivery, int]) -> None:
+        """A failed batch is due again, unless it was held, or released and tried, meanwhile."""
+        delivery, tries = what
+        if delivery.state == "waiting" and not delivery.queued and len(delivery.tries) == tries:
+            self._queue(delivery)
 
     # -- by hand
 
@@ -155,7 +184,7 @@ class Outlets:
                 key = f"inbound {first.number}"
             else:
                 attempt, code = first
-                key = f"{attempt.message.id} {attempt.number} {code} {delivery.made_at}"
+                key = f"{attempt.message.id} {attempt.number} {code} {delivery.made_at - self._world.start}"
             delivery.id = self._world.delivery_name(key.encode())
         return delivery.id
 
@@ -167,10 +196,11 @@ class Outlets:
         """Stops further tries until released; False when it has ended."""
         if delivery.state not in ("waiting", "sending"):
             return False
-        if delivery in delivery.outlet.queue:
+        if delivery.queued:
+            delivery.queued = False
             delivery.outlet.queue.remove(delivery)
-            if not delivery.outlet.queue and delivery.outlet in self.waiting:
-                self.waiting.remove(delivery.outlet)
+            if not delivery.outlet.queue:
+                self.waiting.pop(delivery.outlet, None)
         delivery.state = "held"
         return True
 
@@ -178,21 +208,33 @@ class Outlets:
         """Tries a held batch again, at this instant; False when it is not held."""
         if delivery.state != "held":
             return False
-        self._enqueue(delivery)
+        if delivery.under_way:
+            delivery.state = "sending"
+        else:
+            self._queue(delivery)
         return True
 
     def replay(self, delivery: Delivery) -> bool:
-        """Sends an ended batch once more, with the same events and id; False while it has not ended."""
+        """Sends an ended batch once more, with the same events and id; False while it has not ended.
+
+        Should it fail, it is retried as often as the schedule has tries left.
+        """
         if delivery.state not in ("delivered", "failed"):
             return False
-        self._enqueue(delivery)
+        self._queue(delivery)
         return True
 
     def land(self) -> None:
-        """After a restore: whatever was under way is not any more, and waits to be tried at this instant."""
+        """After a restore: whatever was under way is not any more, and is first to be tried at this instant."""
         self.in_flight = 0
         for delivery in self.deliveries:
-            if delivery.state == "sending":
-                delivery.tries.pop()
-                delivery.outlet.busy = False
-                self._enqueue(delivery)
+            if delivery.under_way:
+                delivery.tries[-1].error = DROPPED
+                outlet = delivery.outlet
+                outlet.busy = False
+                if delivery.state == "sending":
+                    delivery.state = "waiting"
+                    delivery.queued = True
+                    outlet.queue.appendleft(delivery)
+                if outlet.queue:
+                    self.waiting[outlet] = None

@@ -43,13 +43,12 @@ def _compile(text: str, phone: bool) -> Callable[[str], bool]:
     if text.endswith("*") and "*" not in text[:-1] and not (phone and "?" in text):
         prefix = text[:-1]
         return lambda value: value.startswith(prefix)
-    parts = []
-    for char in text:
-        if char == "*":
-            parts.append(".*")
-        elif phone and char == "?":
-            parts.append("[0-9]")
-        else:
-            parts.append(re.escape(char))
-    fullmatch = re.compile("".join(parts), re.DOTALL).fullmatch
+    first, *inner = ("".join("[0-9]" if phone and char == "?" else re.escape(char) for char in p) for p in text.split("*"))
+    if not inner:
+        fullmatch = re.compile(first).fullmatch
+    else:
+        # each inner part where it is first found, for good: one that stands earlier never hinders the others, and no
+        # text takes long because a pattern has many stars
+        *middle, last = inner
+        fullmatch = re.compile(first + "".join(f"(?>.*?{part})" for part in middle) + ".*" + last, re.DOTALL).fullmatch
     return lambda value: fullmatch(value) is not None

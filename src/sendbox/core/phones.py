@@ -5,23 +5,31 @@ A phone exists for every number; a record is kept only for one that did somethin
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from sendbox.core.content import Prepared
+from sendbox.core.accept import outlet_for
+from sendbox.core.content import Prepared, id_query
 from sendbox.core.journal import CODE
-from sendbox.core.lifecycle import ACCEPTED, DELIVERED, REJECTED, SEEN
+from sendbox.core.lifecycle import DELIVERED, LEGAL, SEEN, SENDING, SENT
+from sendbox.core.model import FAMILY
 from sendbox.core.records import Attempt, Inbound, Link, Message
 
 if TYPE_CHECKING:
     from sendbox.core.blueprint import PhoneSpec
-    from sendbox.core.records import Outlet
     from sendbox.core.world import World
 
-FAMILY: Final = {"sms": "sms", "richmsg": "richmsg", "chatapp_text": "chatapp", "chatapp_template": "chatapp"}
+#: How long a short link works unless the request says (§2.1).
 SEVEN_DAYS_MS: Final = 7 * 86_400_000
+#: The sender a phone shows when neither the request nor its key named one.
+DEFAULT_SENDER: Final = "InfoSMS"
 #: The number a phone writes to when nothing else is said and the account has none of its own.
 DEFAULT_NUMBER: Final = "420900000000"
+#: A link's code ends in so many letters that a million links in a world do not meet.
 _CODE_LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
+_CODE_LENGTH: Final = 10
+#: States of an attempt that a phone may have, as far as anybody knows.
+_HAD: Final = frozenset({SENDING, SENT, DELIVERED, SEEN})
 
 
 class NoSuchThing(LookupError):
@@ -104,9 +112,7 @@ class Phones:
 
     # -- what its owner does
 
-    def write(
-        self, family: str, number: str, to: str | None, body: str, *, message_id: str | None = None
-    ) -> Inbound:
+    def write(self, family: str, number: str, to: str | None, body: str, *, message_id: str | None = None) -> Inbound:
         """A phone writes to a number or sender: a reply to one of our messages, or unsolicited (A68)."""
         world = self._world
         replied: Message | None = None
@@ -119,10 +125,12 @@ class Phones:
         return self._receive(family, number, to, body, replied)
 
     def reply(self, message: Message, body: str) -> Inbound:
-        """The phone answers a message, on the channel that reached it."""
+        """The phone answers a message, on the channel that reached it. Raises `NoSuchThing` if none did."""
         attempt = message.shown
         if attempt is None:
             raise NoSuchThing(f'"{message.id}" was not handed over yet, nobody can answer it')
+        if attempt.state not in _HAD:
+            raise NoSuchThing(f'"{message.id}" is {message.result}, nobody can answer it')
         return self._receive(FAMILY[attempt.step.channel], message.phone, None, body, message)
 
     def pressed(self, message: Message, button: int | str) -> str:
@@ -132,25 +140,34 @@ class Phones:
         """
         use = next((a.step.template for a in reversed(message.attempts) if a.step.template is not None), None)
         template = None if use is None else self._world.account.template(use.name, use.language)
-        buttons = [] if template is None else list(template.buttons)
-        for index, candidate in enumerate(buttons):
-            if candidate.type == "QUICK_REPLY" and button in (index, str(index), candidate.text):
-                given = (use.buttons or []) if use is not None else []
-                value = given[index] if index < len(given) else None
+        given = [] if use is None else use.buttons or []
+        every = () if template is None else template.buttons
+        buttons = {at: candidate for at, candidate in enumerate(every) if candidate.type == "QUICK_REPLY"}
+        for at, candidate in buttons.items():
+            if button in (at, str(at), candidate.text):
+                value = given[at] if at < len(given) else None
                 return str(value["payload"]) if isinstance(value, dict) and "payload" in value else candidate.text
-        titles = ", ".join(b.text for b in buttons if b.type == "QUICK_REPLY") or "none"
+        titles = ", ".join(candidate.text for candidate in buttons.values()) or "none"
         raise NoSuchThing(f'"{button}" is no quick reply of this message; there are: {titles}')
 
     def _newest(self, family: str, number: str, to: str | None) -> Message | None:
-        for message in reversed(self.messages_of(number)):
-            for attempt in reversed(message.attempts):
-                if FAMILY[attempt.step.channel] == family and attempt.state not in (ACCEPTED, REJECTED):
-                    return message if to is None or to == self.sender_of(attempt) else None
-        return None
+        """The message handed over last for the phone on that channel, if it came from `to` (A68)."""
+        newest = max(
+            (
+                (attempt.transitions()[0][1], message.ordinal, attempt.number, attempt)
+                for message in self.messages_of(number)
+                for attempt in message.attempts
+                if attempt.state in _HAD and FAMILY[attempt.step.channel] == family
+            ),
+            default=None,
+        )
+        if newest is None or to not in (None, self.sender_of(newest[3])):
+            return None
+        return newest[3].message
 
     def sender_of(self, attempt: Attempt) -> str:
         """The sender a handset shows for an attempt."""
-        return attempt.step.sender or attempt.message.submission.key.default_sender or "InfoSMS"
+        return attempt.step.sender or attempt.message.submission.key.default_sender or DEFAULT_SENDER
 
     def _receive(self, family: str, number: str, to: str | None, body: str, replied: Message | None) -> Inbound:
         world = self._world
@@ -172,13 +189,7 @@ class Phones:
             world.timeline.lapse(until, "conversation", (number, until))
         if body.strip().upper() in world.account.stop_words:
             self.opt_out(number, replied)
-        outlet: Outlet | None
-        if replied is not None:
-            outlet = replied.submission.outlet
-        else:
-            from sendbox.core.accept import outlet_for
-
-            outlet = outlet_for(world, world.keys[world.id], None)
+        outlet = outlet_for(world, world.keys[world.id], None) if replied is None else replied.submission.outlet
         world.outlets.emit(outlet, inbound)
         return inbound
 
@@ -205,8 +216,14 @@ class Phones:
             world.timeline.at(world.clock.now, attempt.message.ordinal, world.simulator.transition_due, attempt)
 
     def see(self, message: Message) -> None:
-        """The owner opens a message. Raises `IllegalTransition` where nobody can see (§3.1)."""
-        self._world.simulator.move_by_hand(message, "seen", None)
+        """The owner opens a message, by the newest attempt that can be seen. Raises `IllegalTransition` (§3.1)."""
+        simulator = self._world.simulator
+        for attempt in reversed(message.attempts):
+            if LEGAL[attempt.step.channel][attempt.state][SEEN]:
+                simulator.move_attempt(attempt, "seen", None)
+                break
+        else:
+            simulator.move_by_hand(message, "seen", None)
         self._note(message.phone, "seen")
 
     def _note(self, number: str, what: str) -> None:
@@ -225,13 +242,11 @@ class Phones:
         made = []
         for index, target in enumerate(prepared.targets):
             raw = world.name("link", message.id.encode(), attempt.number * 1000 + index)
-            code = world.tag + "".join(_CODE_LETTERS[byte % len(_CODE_LETTERS)] for byte in raw[:8])
-            url = f"{origin}/s/{code}"
-            if shortening.enhance:
-                url += f"?{shortening.name}={message.id}"
-            link = Link(code, target, url, message, expires_at)
+            code = world.tag + "".join(_CODE_LETTERS[byte % len(_CODE_LETTERS)] for byte in raw[:_CODE_LENGTH])
+            link = Link(code, target, f"{origin}/s/{code}{id_query(shortening, message.id)}", message, expires_at)
             world.links[code] = link
-            world.timeline.lapse(expires_at, "link", link)
+            if expires_at > world.clock.now:
+                world.timeline.lapse(expires_at, "link", link)
             made.append(link)
         if message.links is None:
             message.links = {}
@@ -246,14 +261,17 @@ class Phones:
         self._world.journal.add(now, CODE["click"], link)
 
     def click(self, message: Message) -> Link:
-        """The owner follows the first link of a message that still works."""
+        """The owner follows the first link of a message that still works. Raises `NoSuchThing` if none does."""
+        link = self._working_link(message)
+        if link is None:
+            raise NoSuchThing(f'"{message.id}" holds no short link that works now')
+        self.clicked(link)
+        return link
+
+    def _working_link(self, message: Message) -> Link | None:
         now = self._world.clock.now
-        for links in (message.links or {}).values():
-            for link in links:
-                if now < link.expires_at:
-                    self.clicked(link)
-                    return link
-        raise NoSuchThing(f'"{message.id}" holds no short link that works now')
+        every = chain.from_iterable((message.links or {}).values())
+        return next((link for link in every if now < link.expires_at), None)
 
     # -- steps
 
@@ -264,7 +282,6 @@ class Phones:
 
     def click_due(self, message: Message) -> None:
         """A click that a rule planned has come; without a link that works there is nothing to click."""
-        now = self._world.clock.now
-        if any(now < link.expires_at for links in (message.links or {}).values() for link in links):
-            self.click(message)
-
+        link = self._working_link(message)
+        if link is not None:
+            self.clicked(link)

@@ -6,16 +6,22 @@ Events and rows are derived from these when asked (`core/events.py`, `core/views
 from __future__ import annotations
 
 import struct
+from collections import deque
+from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.core.lifecycle import ACCEPTED, STATES
+from sendbox.core.countries import operator
+from sendbox.core.lifecycle import ACCEPTED, REACH, STATES
 
 if TYPE_CHECKING:
     from sendbox.core.keys import Key
     from sendbox.core.model import Send, Step, Target
     from sendbox.core.remarks import Advice, Finding
+    from sendbox.core.rules import Fate
 
 _TRANSITION: Final = struct.Struct("<Bq")
+TRANSITION_SIZE: Final = _TRANSITION.size
 pack_transition = _TRANSITION.pack
 iter_transitions = _TRANSITION.iter_unpack
 
@@ -24,7 +30,7 @@ class RequestRecord:
     """One call of an emulated interface: what came, what was answered, and the remarks. `body` as it came."""
 
     __slots__ = (
-        "advice", "answer", "body", "canonical", "findings", "key", "made", "method", "operation", "path", "status",
+        "advice", "answer", "body", "canonical", "findings", "key", "method", "operation", "path", "status",
     )  # fmt: skip
 
     def __init__(
@@ -37,9 +43,9 @@ class RequestRecord:
         self.status = status
         self.body = body
         self.answer = answer
-        self.findings: list[Finding] = []
-        self.advice: list[Advice] = []
-        self.made: Submission | None = None
+        self.findings: Sequence[Finding] = ()
+        self.advice: Sequence[Advice] = ()
+        #: the request as its names were derived from it, None when it was refused
         self.canonical: bytes | None = None
 
 
@@ -71,11 +77,12 @@ class Submission:
         self.ordinal = ordinal
         #: the canonical request without callback, from which the names were derived; shared by its submissions
         self.content = content
-        self.messages: list[Message] = []
+        self.messages: Sequence[Message] = ()
         self.outlet: Outlet | None = None
         #: origin of the request, which short links begin with
         self.origin = ""
-        self.prepared: dict[int, Any] | None = None
+        #: (number of a step, its prepared text) while several recipients are served with it
+        self.prepared: tuple[int, Any] | None = None
 
 
 class Message:
@@ -120,7 +127,7 @@ class Message:
         """The attempt a row shows: the last one, or an earlier one that got further (A65)."""
         best = None
         for attempt in self.attempts:
-            if best is None or _REACH[attempt.state] >= _REACH[best.state]:
+            if best is None or REACH[attempt.state] >= REACH[best.state]:
                 best = attempt
         return best
 
@@ -131,17 +138,10 @@ class Message:
         return STATES[shown.state] if shown is not None else STATES[ACCEPTED]
 
 
-#: How far a state got: sent < delivered < seen; everything else counts as not reached.
-_REACH: Final = (0, 0, 1, 2, 3, 0, 0, 0)
-
-
 class Attempt:
-    """One flow step tried for one message. `plan` is what is still to come, None when it was dropped or has ended."""
+    """One flow step tried for one message. `plan` is its whole path, None when it was dropped or has ended."""
 
-    __slots__ = (
-        "count", "extra", "history", "message", "mnc", "number", "plan", "position", "previous", "price", "state",
-        "unlawful",
-    )  # fmt: skip
+    __slots__ = ("count", "extra", "fate", "history", "message", "number", "plan", "previous", "price", "state")
 
     def __init__(self, message: Message, number: int, previous: Attempt | None) -> None:
         self.message = message
@@ -150,19 +150,28 @@ class Attempt:
         self.state = ACCEPTED
         self.history = b""
         self.plan: tuple[tuple[int, int, str | None], ...] | None = None
-        self.position = 0
-        #: price of the whole attempt in millionths (eur, czk), None before the hand-over
+        #: what rules decided, None when they were not asked or had no say
+        self.fate: Fate | None = None
+        #: price of the whole attempt in millionths (eur, czk), None when it was not handed over
         self.price: tuple[int, int] | None = None
         self.count = 0
-        self.mnc = 0
-        self.unlawful = False
-        #: rarely needed: infos by code, the fate, why it was refused
+        #: rarely needed: infos by code, why it was refused
         self.extra: dict[str, Any] | None = None
 
     @property
     def step(self) -> Step:
         """The flow step that this attempt tries."""
         return self.message.submission.send.steps[self.number]
+
+    @property
+    def position(self) -> int:
+        """How many transitions there were; while there is a plan, the entry of it that comes next."""
+        return len(self.history) // TRANSITION_SIZE
+
+    @property
+    def mnc(self) -> int:
+        """The operator that took the attempt, 0 when nobody did (A67, A82)."""
+        return 0 if self.price is None else operator(self.message.phone)
 
     def transitions(self) -> list[tuple[int, int]]:
         """(state code, instant) of each transition, in order."""
@@ -174,6 +183,10 @@ class Attempt:
             if state == code:
                 return int(at)
         return None
+
+    def entered(self, code: int, until: int) -> int:
+        """The instant of the newest transition to a state up to `until`: a lawless path may reach one twice."""
+        return max((int(at) for state, at in iter_transitions(self.history) if state == code and at <= until))
 
     def info(self, code: int) -> str | None:
         """The `result_info` given for a state by a rule, a check or by hand; None = the default of A23."""
@@ -234,30 +247,44 @@ class Delivery:
     `state` is one of `waiting` (in the queue, or between tries), `sending`, `delivered`, `failed`, `held`.
     """
 
-    __slots__ = ("body", "events", "id", "made_at", "number", "outlet", "state", "tries")
+    __slots__ = ("_events", "body", "id", "made_at", "number", "outlet", "queued", "state", "tries")
 
     def __init__(self, number: int, delivery_id: str, outlet: Outlet, events: tuple[Any, ...], at: int) -> None:
         self.number = number
         self.id = delivery_id
         self.outlet = outlet
-        self.events = events
+        # event by event in one row: a pair each would cost more than what it holds
+        self._events = tuple(chain.from_iterable(e if isinstance(e, tuple) else (e, None) for e in events))
         self.made_at = at
         self.state = "waiting"
+        #: whether it is in the queue of its line
+        self.queued = False
         self.tries: list[Try] = []
         #: the bytes of the first try, kept until the delivery ends: a retry sends the same bytes (A22)
         self.body: bytes | None = None
+
+    @property
+    def events(self) -> list[Any]:
+        """What the batch carries, in order."""
+        row = iter(self._events)
+        return [what if code is None else (what, code) for what, code in zip(row, row, strict=True)]
+
+    @property
+    def under_way(self) -> bool:
+        """Whether the last try has no outcome yet; also true of one that is held meanwhile."""
+        return bool(self.tries) and self.tries[-1].status is None and self.tries[-1].error is None
 
 
 class Outlet:
     """The line to one target: events of this instant, batches waiting, and whether one is under way (A22)."""
 
-    __slots__ = ("batch", "builtin", "busy", "origin", "pending", "queue", "target")
+    __slots__ = ("builtin", "busy", "pending", "queue", "target")
 
     def __init__(self, target: Target, builtin: bool) -> None:
         self.target = target
         self.builtin = builtin
         self.pending: list[Any] = []
-        self.queue: list[Delivery] = []
+        self.queue: deque[Delivery] = deque()
         self.busy = False
 
 

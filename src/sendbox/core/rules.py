@@ -8,8 +8,8 @@ rule, never by the rule's position or by anything a client varies from run to ru
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from sendbox.core.identity import Draw
 from sendbox.core.patterns import Pattern
@@ -97,7 +97,10 @@ class Rule:
 
 @dataclass(slots=True)
 class Ask:
-    """What a rule may look at: one attempt about to be handed over. `ordinal` and `accepted_at` are its message's."""
+    """What a rule may look at: one attempt about to be handed over.
+
+    `ordinal`, `accepted_at` and `request` are its message's; `now` is the instant at which rules are asked.
+    """
 
     channel: str
     phone: str
@@ -110,14 +113,15 @@ class Ask:
     payload: Callable[[], object]
     ordinal: int = 0
     accepted_at: int = 0
+    request: str = ""
+    now: int = 0
 
 
 #: Results that `then: <result>` may name.
 GOALS: Final = ("sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed")
 
 
-@dataclass(slots=True)
-class Fate:
+class Fate(NamedTuple):
     """What becomes of an attempt, as far as rules decided it; None = nobody did.
 
     `entries` are (result, milliseconds after the entry before, info); `goal` stands instead of them when only a result
@@ -129,22 +133,33 @@ class Fate:
     replies: tuple[tuple[int, str], ...] | None = None
     click: int | None = None
     illegal: bool = False
-    rules: list[str] = field(default_factory=list)
+    rules: tuple[str, ...] = ()
     order_sensitive: bool = False
+
+
+class Asked(NamedTuple):
+    """A message that drew from a rule: how-manieth to its phone it was, and when and with which request it came."""
+
+    number: int
+    accepted_at: int
+    asked_at: int
+    request: str
 
 
 class Memory:
     """What a world remembers of its rules: who asked, how often they decided. Ordinals are messages'."""
 
-    __slots__ = ("asked", "counted", "used")
+    __slots__ = ("asked", "counted", "fates", "used")
 
     def __init__(self) -> None:
-        #: (rule key, phone) -> {ordinal: (how-manieth, accepted_at)}
-        self.asked: dict[tuple[str, str], dict[int, tuple[int, int]]] = {}
+        #: (rule key, phone) -> {ordinal: what asked}
+        self.asked: dict[tuple[str, str], dict[int, Asked]] = {}
         #: rule key -> {ordinal: how-manieth}
         self.counted: dict[str, dict[int, int]] = {}
         #: id of a rule with `times` -> ordinals it decided
         self.used: dict[str, set[int]] = {}
+        #: fates in which no time was drawn, one object for all attempts that have it
+        self.fates: dict[Fate, Fate] = {}
 
 
 def holds(when: When, ask: Ask) -> bool:
@@ -178,88 +193,107 @@ def _payload_holds(wanted: tuple[tuple[tuple[str, ...], object], ...], payload: 
 
 
 def decide(rules: Iterable[Rule], ask: Ask, memory: Memory, seed: bytes) -> Fate | None:
-    """Asks the rules in order and combines what they decide; None when nobody decided anything."""
-    fate: Fate | None = None
+    """Asks the rules in order and combines what they decide; None when none of them had a say.
+
+    A fate without a decision says that it depended on the order of arrival that nobody decided (`nth`, `times`).
+    """
+    path: Path | None = None
+    entries = replies = click = None
+    illegal = order_sensitive = varied = False
     path_open = replies_open = click_open = True
+    deciding: list[str] = []
     for rule in rules:
         takes_path = path_open and (rule.path is not None or rule.mix is not None)
         takes_replies = replies_open and rule.replies is not None
         takes_click = click_open and rule.click is not None
         if not (takes_path or takes_replies or takes_click) or not holds(rule.when, ask):
             continue
-        if rule.when.nth is not None:
-            fate = fate or Fate()
-            fate.order_sensitive = True
-            if _count(memory.counted.setdefault(rule.key, {}), ask.ordinal) != rule.when.nth:
+        if rule.when.nth is not None or rule.times is not None:
+            order_sensitive = True
+            if not _has_turn(rule, ask, memory):
                 continue
-        if rule.times is not None:
-            used = memory.used.setdefault(rule.id or rule.key, set())
-            if ask.ordinal not in used and len(used) >= rule.times:
-                continue
-            used.add(ask.ordinal)
-        fate = fate or Fate()
-        fate.order_sensitive = fate.order_sensitive or rule.times is not None
-        fate.rules.append(rule.name or rule.key)
-        lot = _Lot(rule, ask, memory, seed, fate)
+        deciding.append(rule.name or rule.key)
+        lot = _Lot(rule, ask, memory, seed)
         if takes_path:
             path_open = False
-            fate.illegal = rule.illegal
-            path = rule.path
-            if rule.mix is not None:
-                path = rule.mix[lot.draw().weighted(tuple(weight for _, weight in rule.mix), f"mix{ask.attempt}")][0]
-            assert path is not None
-            if path.goal is not None:
-                fate.goal = path.goal
-            else:
-                fate.entries = tuple(
+            illegal = rule.illegal
+            path = rule.path if rule.mix is None else lot.choose(rule.mix)
+            if path is not None and path.goal is None:
+                entries = tuple(
                     (entry.result, lot.time(entry.after, f"after{index}"), entry.info)
                     for index, entry in enumerate(path.entries)
                 )
         if takes_replies and rule.replies is not None:
             replies_open = False
-            fate.replies = tuple(
+            replies = tuple(
                 (lot.time(reply.after, f"reply{index}"), reply.body) for index, reply in enumerate(rule.replies)
             )
         if takes_click and rule.click is not None:
             click_open = False
-            fate.click = lot.time(rule.click, "click")
-    return fate
+            click = lot.time(rule.click, "click")
+        order_sensitive = order_sensitive or lot.raced
+        varied = varied or lot.varied
+    if not deciding and not order_sensitive:
+        return None
+    goal = None if path is None else path.goal
+    fate = Fate(goal, entries, replies, click, illegal, tuple(deciding), order_sensitive)
+    return fate if varied else memory.fates.setdefault(fate, fate)
 
 
-def _count(counted: dict[int, int], ordinal: int) -> int:
-    """How-manieth this message is among those counted; asking again does not count again."""
-    return counted.setdefault(ordinal, len(counted) + 1)
+def _has_turn(rule: Rule, ask: Ask, memory: Memory) -> bool:
+    """Whether it is this message's turn, by order of arrival: the `nth` that asks, among the first `times`."""
+    if rule.when.nth is not None:
+        counted = memory.counted.setdefault(rule.key, {})
+        # asking again, for a further attempt, does not count again
+        if counted.setdefault(ask.ordinal, len(counted) + 1) != rule.when.nth:
+            return False
+    if rule.times is not None:
+        used = memory.used.setdefault(rule.id or rule.key, set())
+        if ask.ordinal not in used and len(used) >= rule.times:
+            return False
+        used.add(ask.ordinal)
+    return True
 
 
 class _Lot:
-    """The draws of one rule for one attempt; counts the message only when something is really drawn."""
+    """The draws of one rule for one attempt; counts the message only when something is really drawn.
 
-    __slots__ = ("_ask", "_draw", "_fate", "_memory", "_rule", "_seed")
+    `raced` tells whether the count depended on who came first, `varied` whether a time was drawn.
+    """
 
-    def __init__(self, rule: Rule, ask: Ask, memory: Memory, seed: bytes, fate: Fate) -> None:
+    __slots__ = ("_ask", "_draw", "_memory", "_rule", "_seed", "raced", "varied")
+
+    def __init__(self, rule: Rule, ask: Ask, memory: Memory, seed: bytes) -> None:
         self._rule = rule
         self._ask = ask
         self._memory = memory
         self._seed = seed
-        self._fate = fate
         self._draw: Draw | None = None
+        self.raced = False
+        self.varied = False
 
-    def draw(self) -> Draw:
+    def _drawn(self) -> Draw:
         """The draw of this rule, this phone and how-manieth message asked."""
         if self._draw is None:
             ask = self._ask
             asked = self._memory.asked.setdefault((self._rule.key, ask.phone), {})
-            if ask.ordinal not in asked:
-                # two messages of one instant to one phone: which of them is the first depends on who came first
-                if asked and next(reversed(asked.values()))[1] == ask.accepted_at:
-                    self._fate.order_sensitive = True
-                asked[ask.ordinal] = (len(asked), ask.accepted_at)
-            key = f"{self._rule.key}\0{ask.phone}".encode()
-            self._draw = Draw(self._seed, key, asked[ask.ordinal][0])
+            before = next(reversed(asked.values()), None)
+            mine = asked.get(ask.ordinal)
+            if mine is None:
+                mine = asked[ask.ordinal] = Asked(len(asked), ask.accepted_at, ask.now, ask.request)
+                # two requests of one instant whose messages ask at one instant: who is first depends on who came first
+                self.raced = before is not None and before[1:3] == mine[1:3] and before.request != mine.request
+            self._draw = Draw(self._seed, f"{self._rule.key}\0{ask.phone}".encode(), mine.number)
         return self._draw
+
+    def choose(self, mix: tuple[tuple[Path, float], ...]) -> Path:
+        """One path of a mix, by weight."""
+        weights = tuple(weight for _, weight in mix)
+        return mix[self._drawn().weighted(weights, f"mix{self._ask.attempt}")][0]
 
     def time(self, span: Span, purpose: str) -> int:
         """Milliseconds of a span: drawn only when there is something to draw."""
         if span.low == span.high:
             return span.low
-        return self.draw().between(span.low, span.high, f"{purpose}.{self._ask.attempt}")
+        self.varied = True
+        return self._drawn().between(span.low, span.high, f"{purpose}.{self._ask.attempt}")

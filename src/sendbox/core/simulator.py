@@ -7,13 +7,14 @@ condition cannot be met any more (A04) or is not met in time (A64), the flow mov
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from sendbox.core import prices, window
-from sendbox.core.content import prepare, text_of
-from sendbox.core.countries import country, operator
+from sendbox.core.content import Prepared, prepare, text_of
+from sendbox.core.countries import country
 from sendbox.core.journal import CODE
 from sendbox.core.lifecycle import (
     ACCEPTED,
@@ -21,6 +22,7 @@ from sendbox.core.lifecycle import (
     DELIVERED,
     FAILED,
     LEGAL,
+    REACH,
     REJECTED,
     SEEN,
     SENDING,
@@ -29,20 +31,17 @@ from sendbox.core.lifecycle import (
     UNDELIVERED,
     IllegalTransition,
 )
+from sendbox.core.model import FAMILY
 from sendbox.core.patterns import Pattern
-from sendbox.core.records import Attempt, Message, Submission, pack_transition
+from sendbox.core.records import TRANSITION_SIZE, Attempt, Message, Submission, pack_transition
 from sendbox.core.rules import Ask, Fate, decide
 from sendbox.core.templates import approved
 from sendbox.core.timeline import LATE
 
 if TYPE_CHECKING:
+    from sendbox.core.assume import Rate
     from sendbox.core.model import Send, Step
     from sendbox.core.world import World
-
-#: What a channel is called where prices, senders, phones and incoming events speak of it.
-FAMILY: Final = {"sms": "sms", "richmsg": "richmsg", "chatapp_text": "chatapp", "chatapp_template": "chatapp"}
-#: The sender a phone shows when the request named none.
-DEFAULT_SENDER: Final = "InfoSMS"
 
 INVALID_NUMBER: Final = "[302] Invalid phone number format"
 NOT_ALLOWED: Final = "[303] Phone number is not in allowed list"
@@ -50,17 +49,26 @@ LISTED: Final = "[304] Phone number is blacklisted or opted-out"
 IDENTICAL: Final = "[306] Too many identical messages for the same recipient"
 NO_CREDIT: Final = "[307] Insufficient credit"
 
-_REACH: Final = (0, 0, 1, 2, 3, 0, 0, 0)
-_NEEDED: Final = {"sent": 1, "delivered": 2, "seen": 3}
 _BAD_ENDS: Final = frozenset({UNDELIVERED, REJECTED, FAILED})
+#: Results that the handset reports: while it is off they wait.
+_BY_HANDSET: Final = frozenset({DELIVERED, SEEN})
 
 Plan = tuple[tuple[int, int, str | None], ...]
 
 
 def met(attempt: Attempt) -> bool:
     """Whether the step's `ttl_condition` was met by its state or a later one (A64)."""
-    needed = _NEEDED[attempt.step.condition]
-    return any(_REACH[code] >= needed for code, _ in attempt.transitions())
+    needed = REACH[CODES[attempt.step.condition]]
+    return any(REACH[code] >= needed for code, _ in attempt.transitions())
+
+
+class NotHandedOver(IllegalTransition):
+    """A message of which no attempt was made yet; nothing can be moved, so `legal` is empty."""
+
+    def __init__(self, message: Message, result: str) -> None:
+        super().__init__(message.submission.send.steps[0].channel, STATES[ACCEPTED], result)
+        self.legal = ()
+        self.args = (f'"{message.id}" was not handed over yet, it has no result to move; move the clock first (§3.1)',)
 
 
 class Simulator:
@@ -70,8 +78,11 @@ class Simulator:
         self._world = world
         self._plans: dict[tuple[str, str], Plan] = {}
         self._prices = prices.combined(world.assume.prices)
+        self._costs: dict[tuple[str, str, int], tuple[int, int]] = {}
+        #: the first instant that no message of the normal queue has yet (A18)
         self._queue_free_at = 0
-        self._recent: dict[tuple[str, str], list[int]] = {}
+        #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
+        self._same: dict[tuple[str, ...], dict[int, int]] = {}
         allowed = world.assume.allowed
         self._allowed = None if allowed is None else [Pattern(text, phone=True) for text in allowed]
 
@@ -89,25 +100,41 @@ class Simulator:
 
     def message_due(self, message: Message) -> None:
         """Begins the first attempt, unless promotional hours or the normal queue hold the message back (A84, A18)."""
-        world = self._world
-        send = message.submission.send
-        now = world.clock.now
-        later = now
-        hours = world.assume.promotional_window
-        if hours is not None and "promotional" in send.tags:
-            later = window.daily(hours).next_open(now)
-        rate = world.assume.queue
-        if later == now and rate is not None and not send.priority:
-            later = max(now, self._queue_free_at)
-            if later == now:
-                self._queue_free_at = now + -(-rate.within // rate.count)
-        if later > now:
-            number = world.journal.add(now, CODE["postponed"], (message, later))
-            if rate is not None:
-                world.journal.mark(number)
-            world.timeline.at(later, message.ordinal, self.message_due, message)
+        now = self._world.clock.now
+        opens = self._opens(message)
+        if opens > now:
+            self._postpone(message, opens, self.message_due)
+            return
+        rate = self._world.assume.queue
+        if rate is None or message.submission.send.priority:
+            self.begin(message, 0)
+            return
+        turn = max(now, self._queue_free_at)
+        self._queue_free_at = turn + -(-rate.within // rate.count)
+        if turn > now:
+            self._world.journal.mark(self._postpone(message, turn, self.turn_due))
             return
         self.begin(message, 0)
+
+    def turn_due(self, message: Message) -> None:
+        """The message's turn in the normal queue has come; where hours have closed meanwhile, it needs another."""
+        if self._opens(message) > self._world.clock.now:
+            self.message_due(message)
+        else:
+            self.begin(message, 0)
+
+    def _opens(self, message: Message) -> int:
+        """The first instant from now at which promotional hours let the message through."""
+        now = self._world.clock.now
+        hours = self._world.assume.promotional_window
+        if hours is None or "promotional" not in message.submission.send.tags:
+            return now
+        return window.daily(hours).next_open(now)
+
+    def _postpone(self, message: Message, until: int, handler: Callable[[Message], None]) -> int:
+        world = self._world
+        world.timeline.at(until, message.ordinal, handler, message)
+        return world.journal.add(world.clock.now, CODE["postponed"], (message, until))
 
     def begin(self, message: Message, number: int) -> None:
         """Tries flow step `number`: checks, charge, fate, first transition."""
@@ -123,22 +150,23 @@ class Simulator:
         plan = self._fate(attempt, step)
         if not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over, so never charged
             prepared = prepare(submission, number, step, world.account)
-            eur, czk = self._unit_price(step.channel, message.phone)
-            eur *= prepared.count
-            czk *= prepared.count
-            if not world.account.charge(eur, czk):
+            cost = self._cost(step.channel, message.phone, prepared.count)
+            if not world.account.charge(*cost):
                 self._refuse(attempt, NO_CREDIT, "credit", ends_message=True)
                 return
-            attempt.price = (eur, czk)
+            attempt.price = cost
             attempt.count = prepared.count
-            attempt.mnc = operator(message.phone)
+            if world.assume.identical is not None:
+                self._same.setdefault(self._sameness(message, prepared), {})[message.ordinal] = world.clock.now
             if prepared.targets:
                 world.phones.make_links(attempt, prepared)
+            if message is submission.messages[-1]:
+                submission.prepared = None  # nobody is served with it next
         attempt.plan = plan
         self._next(attempt)
 
     def _refusal(self, message: Message, number: int, step: Step) -> tuple[str | None, bool, str]:
-        """(result_info, whether the message ends, why); why is "" when nothing speaks against the hand-over (A61, A62)."""
+        """(result_info, whether the message ends, why); why is "" when the attempt may be handed over (A61, A62)."""
         world = self._world
         now = world.clock.now
         phone = message.phone
@@ -152,10 +180,10 @@ class Simulator:
             return LISTED, True, "blacklist"
         if account.optout and "promotional" in send.tags and account.opted_out(phone, now):
             return LISTED, True, "optout"
-        if world.assume.identical is not None and self._too_many(message, number, step):
+        rate = world.assume.identical
+        if rate is not None and self._too_many(rate, message, number, step):
             return IDENTICAL, True, "identical"
-        why = self._step_refusal(message, step)
-        return None, False, why
+        return None, False, self._step_refusal(message, step)
 
     def _step_refusal(self, message: Message, step: Step) -> str:
         world = self._world
@@ -179,18 +207,16 @@ class Simulator:
                 return "template-not-approved"
         return ""
 
-    def _too_many(self, message: Message, number: int, step: Step) -> bool:
-        """A83: more than so many identical texts to one phone within the time."""
-        rate = self._world.assume.identical
-        assert rate is not None
-        now = self._world.clock.now
-        submission = message.submission
-        key = (message.phone, prepare(submission, number, step, self._world.account).text)
-        recent = [at for at in self._recent.get(key, ()) if at > now - rate.within]
-        if len(recent) >= rate.count:
-            return True
-        self._recent[key] = [*recent, now]
-        return False
+    def _too_many(self, rate: Rate, message: Message, number: int, step: Step) -> bool:
+        """Whether so many other messages of this text were handed over for the phone within the time (A83)."""
+        key = self._sameness(message, prepare(message.submission, number, step, self._world.account))
+        since = self._world.clock.now - rate.within
+        recent = self._same[key] = {who: at for who, at in self._same.get(key, {}).items() if at > since}
+        return len(recent.keys() - {message.ordinal}) >= rate.count
+
+    @staticmethod
+    def _sameness(message: Message, prepared: Prepared) -> tuple[str, ...]:
+        return (message.phone, prepared.text, *prepared.targets)
 
     def _refuse(self, attempt: Attempt, info: str | None, why: str, *, ends_message: bool) -> None:
         world = self._world
@@ -204,20 +230,23 @@ class Simulator:
 
     # -- prices and text
 
-    def _unit_price(self, channel: str, phone: str) -> tuple[int, int]:
+    def _cost(self, channel: str, phone: str, count: int) -> tuple[int, int]:
+        """What `count` segments cost, in millionths (eur, czk); one pair for all attempts of that price."""
         place = country(phone)
-        code = "" if place is None else place.code
-        table = self._prices
-        family = FAMILY[channel]
-        return table.get((family, code)) or table[(family, "")]
+        key = (FAMILY[channel], "" if place is None else place.code, count)
+        cost = self._costs.get(key)
+        if cost is None:
+            eur, czk = self._prices.get(key[:2]) or self._prices[key[0], ""]
+            cost = self._costs[key] = (eur * count, czk * count)
+        return cost
 
-    def price_of(self, send: Send, number: int, phone: str) -> tuple[int, int]:
-        """What step `number` of a Message object would cost for a phone, in millionths (eur, czk)."""
-        step = send.steps[number]
+    def price_of(self, send: Send) -> tuple[int, int]:
+        """What the first step of a Message object costs for all valid recipients, in millionths (eur, czk)."""
+        step = send.steps[0]
         submission = Submission(send, "", self._world.keys[self._world.id], "", "", 0, 0, b"")
-        count = prepare(submission, number, step, self._world.account).count
-        eur, czk = self._unit_price(step.channel, phone)
-        return eur * count, czk * count
+        count = prepare(submission, 0, step, self._world.account).count
+        costs = [self._cost(step.channel, each.number, count) for each in send.recipients if each.valid]
+        return sum(eur for eur, _ in costs), sum(czk for _, czk in costs)
 
     def text(self, attempt: Attempt) -> str:
         """The text that a phone shows for an attempt."""
@@ -247,14 +276,15 @@ class Simulator:
                 lambda: orjson.loads(send.payload),
                 message.ordinal,
                 message.accepted_at,
+                submission.request_id,
+                world.clock.now,
             ),
             world.memory,
             world.seed,
         )
         if fate is None:
             return self._goal_plan(step.channel, "delivered")
-        attempt.note("fate", fate)
-        attempt.unlawful = fate.illegal
+        attempt.fate = fate
         if fate.entries is None:
             return self._goal_plan(step.channel, fate.goal or "delivered")
         return tuple((CODES[result], after, info) for result, after, info in fate.entries)
@@ -287,10 +317,11 @@ class Simulator:
         plan = attempt.plan
         if plan is None:
             return
-        if attempt.position >= len(plan):
+        position = len(attempt.history) // TRANSITION_SIZE
+        if position >= len(plan):
             attempt.plan = None
             return
-        after = plan[attempt.position][1]
+        after = plan[position][1]
         if after == 0 and attempt.state == ACCEPTED:
             self.transition_due(attempt)
             return
@@ -302,15 +333,15 @@ class Simulator:
         plan = attempt.plan
         if plan is None:
             return
-        code, _, info = plan[attempt.position]
-        if code == DELIVERED and self._world.phones.park(attempt):
+        code, _, info = plan[len(attempt.history) // TRANSITION_SIZE]
+        if code in _BY_HANDSET and self._world.phones.park(attempt):
             return
-        if not attempt.unlawful and not LEGAL[attempt.step.channel][attempt.state][code]:
-            # a path written for one channel, met by another (`seen` by sms): what cannot be is left out
+        if not LEGAL[attempt.step.channel][attempt.state][code]:
             self._world.journal.add(self._world.clock.now, CODE["illegal"], (attempt, STATES[code]))
-            attempt.plan = None
-            return
-        attempt.position += 1
+            if attempt.fate is None or not attempt.fate.illegal:
+                # a path written for one channel, met by another (`seen` by sms): what cannot be is left out
+                attempt.plan = None
+                return
         self._enter(attempt, code, info)
         self._next(attempt)
 
@@ -332,14 +363,12 @@ class Simulator:
             outlet.pending.append((attempt, code))
         else:
             world.outlets.no_target(attempt)
-        extra = attempt.extra
-        if extra is not None:
-            fate: Fate | None = extra.get("fate")
-            if fate is not None:
-                if fate.order_sensitive:
-                    world.journal.mark(number)
-                if code == DELIVERED:
-                    self._delivered(attempt, fate)
+        fate = attempt.fate
+        if fate is not None:
+            if fate.order_sensitive:
+                world.journal.mark(number)
+            if code == DELIVERED:
+                self._delivered(attempt, fate)
         if attempt.number + 1 < len(submission.send.steps):
             self._watch(attempt, code, first)
 
@@ -372,24 +401,39 @@ class Simulator:
         self._move_on(attempt, "ttl")
 
     def _move_on(self, attempt: Attempt, why: str) -> None:
-        """To the next step, if there is one, the flow still stands at this attempt, and its condition was never met."""
-        message = attempt.message
-        if message.last is not attempt or attempt.number + 1 >= len(message.submission.send.steps):
+        """To the next step at this instant, unless the flow has to stay; a step of its own, as flows may be long."""
+        if self._stays(attempt):
             return
-        if met(attempt):
+        world = self._world
+        world.timeline.at(world.clock.now, attempt.message.ordinal, self.fallback_due, (attempt, why))
+
+    def fallback_due(self, what: tuple[Attempt, str]) -> None:
+        """The flow moves on to the next step."""
+        attempt, why = what
+        if self._stays(attempt):  # another reason came first, or a tester's hand
             return
         world = self._world
         world.journal.add(world.clock.now, CODE["fallback"], (attempt, why))
-        self.begin(message, attempt.number + 1)
+        self.begin(attempt.message, attempt.number + 1)
+
+    @staticmethod
+    def _stays(attempt: Attempt) -> bool:
+        """Whether the flow is past this attempt, has no further step, or met its condition (§2.2, A64)."""
+        message = attempt.message
+        last = message.last is not attempt or attempt.number + 1 >= len(message.submission.send.steps)
+        return last or met(attempt)
 
     # -- by hand
 
     def move_by_hand(self, message: Message, result: str, info: str | None) -> None:
         """Moves the current attempt; the rest of its plan is dropped. Raises `IllegalTransition` (§3.1)."""
-        attempt = message.last
+        if message.last is None:
+            raise NotHandedOver(message, result)
+        self.move_attempt(message.last, result, info)
+
+    def move_attempt(self, attempt: Attempt, result: str, info: str | None) -> None:
+        """The same for any attempt: a late receipt of a step that the flow left is legal (A05)."""
         code = CODES.get(result, ACCEPTED)
-        if attempt is None:
-            raise IllegalTransition(message.submission.send.steps[0].channel, STATES[ACCEPTED], result)
         if not LEGAL[attempt.step.channel][attempt.state][code]:
             raise IllegalTransition(attempt.step.channel, STATES[attempt.state], result)
         attempt.plan = None

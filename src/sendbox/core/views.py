@@ -12,15 +12,16 @@ from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import DELIVERED, SEEN, STATES
 from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord
 from sendbox.core.spans import iso
+from sendbox.core.why import refusal_line
 
 if TYPE_CHECKING:
+    from sendbox.core.remarks import Advice
     from sendbox.core.world import World
 
 
 def attempt_view(world: World, attempt: Attempt) -> dict[str, Any]:
     """One attempt: its channel, result, transitions, price and what decided about it."""
     extra = attempt.extra or {}
-    fate = extra.get("fate")
     plan = attempt.plan
     view: dict[str, Any] = {
         "number": attempt.number + 1,
@@ -32,7 +33,7 @@ def attempt_view(world: World, attempt: Attempt) -> dict[str, Any]:
         ],
         "planned": [] if plan is None else [STATES[code] for code, _, _ in plan[attempt.position :]],
         "details": channel_details(world, attempt),
-        "rules": [] if fate is None else fate.rules,
+        "rules": [] if attempt.fate is None else list(attempt.fate.rules),
     }
     if "why" in extra:
         view["refused"] = extra["why"]
@@ -209,30 +210,15 @@ def request_view(record: RequestRecord) -> dict[str, Any]:
 
 
 def entry_view(world: World, number: int) -> dict[str, Any]:
-    """One entry of the journal."""
+    """One entry of the journal: `n`, `at`, `kind`, then what its kind shows."""
     journal = world.journal
     code = journal.kind[number]
     kind = KINDS[code]
-    view: dict[str, Any] = {
-        "n": number,
-        "at": iso(journal.at[number]),
-        "kind": "transition" if code < 8 else kind,
-        **_RENDER[kind](world, code, journal.what[number]),
-    }
+    head = {"n": number, "at": iso(journal.at[number]), "kind": "transition" if kind in STATES else kind}
+    view = {**head, **_RENDER[kind](world, code, journal.what[number]), **head}
     if number in journal.order_sensitive:
         view["order_sensitive"] = True
     return view
-
-
-def _transition(world: World, code: int, attempt: Attempt) -> dict[str, Any]:
-    return {
-        "message_id": attempt.message.id,
-        "phone": attempt.message.phone,
-        "channel": attempt.step.channel,
-        "attempt": attempt.number + 1,
-        "result": STATES[code],
-        "info": info_of(attempt, code),
-    }
 
 
 def _of_attempt(attempt: Attempt) -> dict[str, Any]:
@@ -244,8 +230,31 @@ def _of_attempt(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def _pair(name: str) -> Callable[[World, int, Any], dict[str, Any]]:
+def _transition(_world: World, code: int, attempt: Attempt) -> dict[str, Any]:
+    return {**_of_attempt(attempt), "result": STATES[code], "info": info_of(attempt, code)}
+
+
+def _and(name: str) -> Callable[[World, int, tuple[Attempt, str]], dict[str, Any]]:
+    """An attempt and one word about it."""
     return lambda _world, _code, what: {**_of_attempt(what[0]), name: what[1]}
+
+
+def _refusal(_world: World, _code: int, what: tuple[Attempt, str]) -> dict[str, Any]:
+    attempt, why = what
+    return {**_of_attempt(attempt), "why": why, "message": refusal_line(attempt, why)}
+
+
+def _postponed(_world: World, _code: int, what: tuple[Message, int]) -> dict[str, Any]:
+    message, until = what
+    return {"message_id": message.id, "phone": message.phone, "until": iso(until)}
+
+
+def _delivery(world: World, _code: int, delivery: Delivery) -> dict[str, Any]:
+    return {
+        "delivery": world.outlets.id_of(delivery),
+        "target": target_of(delivery),
+        "events": [event_view(event) for event in delivery.events],
+    }
 
 
 def _try(world: World, _code: int, what: tuple[Delivery, int]) -> dict[str, Any]:
@@ -264,42 +273,44 @@ def _no_target(_world: World, _code: int, event: Attempt | Inbound) -> dict[str,
     return inbound_view(event) if isinstance(event, Inbound) else _of_attempt(event)
 
 
-def _lapse(_world: World, _code: int, what: tuple[str, Any]) -> dict[str, Any]:
+def _click(_world: World, _code: int, link: Link) -> dict[str, Any]:
+    return {"url": link.url, "message_id": link.message.id, "phone": link.message.phone}
+
+
+def _opt_out(_world: World, _code: int, what: tuple[str, Message | None]) -> dict[str, Any]:
+    number, message = what
+    return {"phone": number, "message_id": None if message is None else message.id}
+
+
+def _lapse(_world: World, _code: int, what: tuple[str, Link | tuple[str, int]]) -> dict[str, Any]:
     kind, subject = what
     return {"what": kind, **({"url": subject.url} if isinstance(subject, Link) else {"phone": subject[0]})}
 
 
-def _advice(_world: World, _code: int, what: tuple[Any, Any]) -> dict[str, Any]:
-    return {"advice": what[0].as_json(), "about": what[1]}
+def _advice(_world: World, _code: int, what: tuple[Advice, Any]) -> dict[str, Any]:
+    advice, about = what
+    return {"advice": advice.as_json(), "about": about}
 
 
 def _plain(_world: World, _code: int, what: dict[str, Any]) -> dict[str, Any]:
-    return {f"{name}_" if name in ("n", "at", "kind") else name: value for name, value in what.items()}
+    return what
 
 
 _RENDER: Final[dict[str, Callable[[World, int, Any], dict[str, Any]]]] = {
     **dict.fromkeys(STATES, _transition),
     "request": lambda _world, _code, record: request_view(record),
-    "refusal": _pair("why"),
-    "fallback": _pair("why"),
-    "illegal": _pair("wanted"),
-    "postponed": lambda _world, _code, what: {
-        "message_id": what[0].id,
-        "phone": what[0].phone,
-        "until": iso(what[1]),
-    },
-    "delivery": lambda world, _code, delivery: {
-        "delivery": world.outlets.id_of(delivery),
-        "target": target_of(delivery),
-        "events": [event_view(event) for event in delivery.events],
-    },
+    "refusal": _refusal,
+    "fallback": _and("why"),
+    "postponed": _postponed,
+    "illegal": _and("wanted"),
+    "delivery": _delivery,
     "try": _try,
     "no_target": _no_target,
-    "inbound": lambda _world, _code, inbound: {f"{k}_" if k == "at" else k: v for k, v in inbound_view(inbound).items()},
-    "click": lambda _world, _code, link: {"url": link.url, "message_id": link.message.id, "phone": link.message.phone},
+    "inbound": lambda _world, _code, inbound: inbound_view(inbound),
+    "click": _click,
     "phone": lambda _world, _code, what: {"phone": what[0], "act": what[1]},
-    "opt_out": lambda _world, _code, what: {"phone": what[0], "message_id": what[1] and what[1].id},
-    "timeline": _plain,
+    "opt_out": _opt_out,
+    "timeline": lambda _world, _code, what: {"entry": what},
     "lapse": _lapse,
     "advice": _advice,
     "opened": _plain,

@@ -7,14 +7,13 @@ Nothing here does I/O or looks at a clock of the machine; one thread touches a w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from heapq import heappop
 from typing import Any
 
-from sendbox.core import lifecycle
 from sendbox.core.accept import accept
 from sendbox.core.account import Account
-from sendbox.core.blueprint import Blueprint, Mode
+from sendbox.core.blueprint import Blueprint, Mode, TimelineEntry
 from sendbox.core.clock import Clock
 from sendbox.core.identity import derive, seed_bytes, tag_of, uuid_text
 from sendbox.core.journal import CODE, Journal
@@ -124,41 +123,35 @@ class World:
             fired += 1
         if outlets.dirty:
             outlets.flush()
-        if rest and not outlets.waiting and until > clock.now and not (steps and steps[0][0] <= until):
+        if rest and not outlets.waiting and until > clock.now:
             self._move(until)
         self.fired += fired
         return fired
 
     def settled(self, until: int) -> bool:
         """Whether nothing is due any more up to `until` and nothing is ready to be delivered."""
-        steps = self.timeline.steps
-        return self.clock.now >= until and not self.outlets.waiting and not (steps and steps[0][0] <= until)
+        due = self.timeline.next_due()
+        return self.clock.now >= until and not self.outlets.ready and (due is None or due > until)
 
     def _move(self, instant: int) -> None:
         lapses = self.timeline.lapses
         if lapses and lapses[0][0] <= instant:
             for at, kind, what in self.timeline.lapsed(instant):
-                self.journal.add(at, CODE["lapse"], (kind, what))
+                if kind != "conversation" or self.phones.conversations.get(what[0]) == at:  # else prolonged since (A66)
+                    self.journal.add(at, CODE["lapse"], (kind, what))
         self.clock.move(instant)
         self.instants += 1
 
     # -- commands
 
-    def accept(
-        self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = ""
-    ) -> Accepted:
+    def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "") -> Accepted:
         """Takes the Message objects of one request; what follows from them is due at the instants they name."""
         return accept(self, operation, sends, key, content, origin)
 
     def can_pay(self, sends: list[Send]) -> bool:
         """Whether the account could pay all of these now (legacy interface, A13)."""
-        total_eur = total_czk = 0
-        for send in sends:
-            for recipient in send.recipients:
-                eur, czk = self.simulator.price_of(send, 0, recipient.number)
-                total_eur += eur
-                total_czk += czk
-        return (total_eur if self.account.currency == "EUR" else total_czk) <= self.account.balance
+        prices = [self.simulator.price_of(send) for send in sends]
+        return sum(eur if self.account.currency == "EUR" else czk for eur, czk in prices) <= self.account.balance
 
     def count_equal(self, name: bytes) -> int:
         """How many requests of this content came before (names, §2.3)."""
@@ -206,7 +199,7 @@ class World:
         self.simulator.move_by_hand(message, result, info)
 
     def open_link(self, code: str, *, count: bool = True) -> Link | None:
-        """A short link by its code, its click counted unless `count` is False; None when there is none or it expired."""
+        """A short link by its code, its click counted unless told not to; None when there is none or it expired."""
         link = self.links.get(code)
         if link is None or self.clock.now >= link.expires_at:
             return None
@@ -214,16 +207,14 @@ class World:
             self.phones.clicked(link)
         return link
 
-    def _entry_due(self, entry: Any) -> None:
+    def _entry_due(self, entry: TimelineEntry) -> None:
+        """An entry of the scenario's `timeline` has come; `inbound` is the only kind that is built."""
         what = entry.what
         self.journal.add(self.clock.now, CODE["timeline"], {"kind": entry.kind, **what})
-        handlers: dict[str, Callable[[dict[str, Any]], None]] = {"inbound": self._inbound_due}
-        handlers[entry.kind](what)
-
-    def _inbound_due(self, what: dict[str, Any]) -> None:
-        self.phones.write(
-            what["channel"], what["from"], what.get("to"), what["body"], message_id=what.get("message_id")
-        )
+        message_id = what.get("message_id")
+        if message_id not in self.by_id:
+            message_id = None  # a reply to a message that never was finds its way like any other (A68)
+        self.phones.write(what["channel"], what["from"], what.get("to"), what["body"], message_id=message_id)
 
     # -- names and views used everywhere
 
@@ -235,11 +226,19 @@ class World:
         """A message by its id."""
         return self.by_id.get(message_id)
 
+    def dispose(self) -> Iterator[None]:
+        """Takes the cycles of a closed world apart, so that it is freed by its counts; pauses now and then."""
+        self.timeline.steps.clear()
+        self.timeline.lapses.clear()
+        for number, message in enumerate(self.messages):
+            message.last = None
+            message.submission.messages = []
+            if number % 1000 == 999:
+                yield
+        for part in (self.simulator, self.phones, self.outlets):
+            del part._world
+
     @property
     def idle(self) -> bool:
         """Whether nothing is scheduled, waiting or under way."""
-        return not self.timeline.steps and not self.outlets.waiting and not self.outlets.in_flight
-
-
-#: Re-exported for the shells: what a state may become.
-legal_next = lifecycle.legal_next
+        return not self.timeline.steps and not self.outlets.ready and not self.outlets.in_flight

@@ -24,7 +24,7 @@ REMARKS: Final = 50
 WORLDS: Final = 100
 REFUSED: Final = 10
 #: Calls and remarks of deliveries that are searched for findings and advice.
-SEARCHED: Final = 500
+SEARCHED: Final = 200
 #: The longest text that is shown whole.
 TEXT: Final = 400
 EVENTS: Final = 12
@@ -35,6 +35,22 @@ _TONES: Final = {
     **dict.fromkeys(("delivered", "seen", "2xx"), "good"),
     **dict.fromkeys(("undelivered", "held", "advice"), "fair"),
     **dict.fromkeys(("rejected", "failed", "refused", "error"), "bad"),
+}
+
+
+#: Why a step was not even tried, by the words that views have for it.
+_REASONS: Final = {
+    "number": "this is no phone number",
+    "allowed": "the number is not among those that the account may write to",
+    "blacklist": "the number is on the blacklist",
+    "optout": "the phone has opted out of promotional messages",
+    "identical": "the phone got too many messages of this text lately",
+    "sender": "the account has no such sender",
+    "channel": "the phone does not have this channel",
+    "conversation": "free text needs an open conversation",
+    "template-unknown": "the account has no such template in this language",
+    "template-not-approved": "the template is not approved",
+    "credit": "the credit is not enough",
 }
 
 
@@ -104,7 +120,7 @@ def attempts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
                 for step in attempt["timeline"]
             ],
             "planned": attempt["planned"],
-            "refused": attempt.get("refused"),
+            "refused": _REASONS.get(refused, refused) if (refused := attempt.get("refused")) else None,
         }
         for attempt in message["attempts"]
     ]
@@ -152,9 +168,7 @@ def masked(key: str | None) -> str:
     return key if key.startswith("test-") else f"{key[:4]}…"
 
 
-def overview(
-    worlds: list[dict[str, Any]], total: int, refused: list[dict[str, Any]], origin: str, version: str
-) -> str:
+def overview(worlds: list[dict[str, Any]], total: int, refused: list[dict[str, Any]], origin: str, version: str) -> str:
     """The list of worlds, and how to open one."""
     data = {
         "version": version,
@@ -200,7 +214,12 @@ def world(
         "api": f"worlds/{segment(shown['id'])}",
         "messages": [{**each, "way": attempts(each)} for each in reversed(messages)],
         "deliveries": [
-            {**each, "tried": tries(each), "more": max(0, len(each["events"]) - EVENTS), "events": each["events"][:EVENTS]}
+            {
+                **each,
+                "tried": tries(each),
+                "more": max(0, len(each["events"]) - EVENTS),
+                "events": each["events"][:EVENTS],
+            }
             for each in reversed(deliveries)
         ],
         "remarks": remarks(entries),

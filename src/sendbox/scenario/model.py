@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import orjson
 
-#: Longest value that a message quotes whole.
+#: Longest value that a message quotes whole, and longest that a problem carries as it is.
 QUOTED: Final = 60
+WHOLE: Final = 1_000
 
 Scalar = str | int | float | bool | None
 
@@ -94,13 +95,13 @@ class Problem:
         return f"{self.file}:{self.line}:{self.column}: {self.message}"
 
     def as_json(self) -> dict[str, Any]:
-        """The problem as control answers it."""
+        """The problem as control answers it; a value that is long, or beyond JSON, as the message quotes it."""
         return {
             "file": self.file,
             "line": self.line,
             "column": self.column,
             "path": self.path,
-            "value": self.value,
+            "value": _short(self.value),
             "rule": self.rule,
             "message": self.message,
             "nearest": self.nearest,
@@ -144,6 +145,13 @@ def in_order(problems: Iterable[Problem], first: str = "") -> list[Problem]:
 def child(path: str, key: str) -> str:
     """The path of a mapping's key: `$.a.b`, or `$.a['b c']` for a key that is no plain word."""
     return f"{path}.{key}" if key.replace("-", "_").isidentifier() else f"{path}[{key!r}]"
+
+
+def _short(value: Any) -> Any:
+    try:
+        return value if len(orjson.dumps(value)) <= WHOLE else show(value)
+    except TypeError:
+        return show(value)
 
 
 def show(value: Any) -> str:

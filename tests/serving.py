@@ -1,0 +1,62 @@
+"""An app that is served, and a client of plain sockets."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sendbox.loop import Kind
+from sendbox.server import App, HttpServer, Message, Receive, Scope, Send
+from sendbox.thread import ServerThread
+
+#: Seconds a client of these tests waits at most for a socket; reached only when something is broken.
+LIMIT = 10
+
+
+async def hello(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with the body it got, and the path."""
+    message: Message = {"more_body": True, "body": b""}
+    body = b""
+    while message.get("more_body"):
+        message = await receive()
+        body += message.get("body", b"")
+    answer = scope["path"].encode() + body
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(answer))]})
+    await send({"type": "http.response.body", "body": answer})
+
+
+def served(thread: ServerThread, app: App = hello, **given: Any) -> HttpServer:
+    server = HttpServer(app, **given)
+    thread.run(server.start())
+    return server
+
+
+def connected(server: HttpServer, host: str = "127.0.0.1") -> socket.socket:
+    return socket.create_connection((host, server.port), timeout=LIMIT)
+
+
+def asked(sock: socket.socket, raw: bytes, end: bytes) -> bytes:
+    """Sends `raw` and reads until the answer ends with `end`, or the connection ends."""
+    sock.sendall(raw)
+    got = b""
+    while not got.endswith(end) and (more := sock.recv(65536)):
+        got += more
+    return got
+
+
+GET = b"GET /a HTTP/1.1\r\nhost: x\r\n\r\n"
+
+
+@contextmanager
+def threaded(kind: Kind) -> Iterator[ServerThread]:
+    """A thread with a loop on which nothing may go wrong unnoticed."""
+    thread = ServerThread(kind)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        errors = thread.errors
+        thread.stop()
+    assert errors == []
