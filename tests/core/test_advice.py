@@ -16,7 +16,7 @@ def test_codes_are_constants_with_a_row() -> None:
     constants = {name: value for name, value in vars(advice).items() if name.isupper() and isinstance(value, str)}
     assert set(constants.values()) == set(ADVICE)
     for name, code in constants.items():
-        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code)
+        assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", code)
         assert name == code.upper().replace("-", "_")
 
 

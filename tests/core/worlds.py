@@ -9,8 +9,10 @@ import orjson
 
 from sendbox.core.blueprint import Blueprint
 from sendbox.core.keys import Key
+from sendbox.core.lifecycle import STATES
 from sendbox.core.model import Recipient, Send, Step, Target
 from sendbox.core.records import Delivery, Message
+from sendbox.core.rules import Path, PathEntry, Rule, Span, When
 from sendbox.core.world import World
 
 #: 2026-03-01T09:00:00Z, a Sunday.
@@ -115,6 +117,28 @@ def advance(world: World, by: int = 0, *, answer: Answer = answer_200) -> None:
 
 def results(message: Message) -> list[tuple[int, str]]:
     """(attempt from 1, result) of each transition, attempt by attempt."""
-    from sendbox.core.lifecycle import STATES
-
     return [(each.number + 1, STATES[code]) for each in message.attempts for code, _ in each.transitions()]
+
+
+def moves(message: Message, start: int = START) -> list[tuple[int, int, str]]:
+    """(milliseconds since `start`, attempt from 1, result) of each transition, in order of time."""
+    return sorted(
+        (at - start, each.number + 1, STATES[code]) for each in message.attempts for code, at in each.transitions()
+    )
+
+
+def path(*entries: str | tuple[str, int] | tuple[str, int, str]) -> Path:
+    """A path of results; one with a time comes so many milliseconds after the entry before, a third part is its info."""
+    found = [(each, 0) if isinstance(each, str) else each for each in entries]
+    return Path(tuple(PathEntry(each[0], Span(each[1], each[1]), *each[2:]) for each in found))
+
+
+def rule(then: str | Path | None = None, *, key: str = "rule", **fields: Any) -> Rule:
+    """A rule for whatever asks, unless `when` says more; `then` is a result or a path."""
+    return Rule(key, fields.pop("when", When()), Path(goal=then) if isinstance(then, str) else then, **fields)
+
+
+def journaled(world: World, kind: str) -> list[tuple[int, Any]]:
+    """(milliseconds since the world's start, subject) of every entry of a kind."""
+    journal = world.journal
+    return [(journal.at[n] - world.start, journal.what[n]) for n in journal.numbers(frozenset({kind}))]

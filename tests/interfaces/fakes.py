@@ -19,7 +19,9 @@ class FakeWorld:
 
     assume: Assume = field(default_factory=Assume)
     account: Any = field(
-        default_factory=lambda: SimpleNamespace(country="420", domains=frozenset(), numbers=frozenset())
+        default_factory=lambda: SimpleNamespace(
+            country="420", domains=frozenset(), numbers=frozenset(), senders={}, registered=lambda family, sender: True
+        )
     )
     rejected: frozenset[int] = frozenset()
     credit: bool = True

@@ -32,6 +32,7 @@ CONTENT_TYPE_MISSING: Final = "content-type-missing"
 CONTENT_TYPE_NOT_JSON: Final = "content-type-not-json"
 REPEATED_PARAMETER: Final = "repeated-parameter"
 NO_TARGET: Final = "no-target"
+ANSWER_NOT_200: Final = "answer-not-200"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ ADVICE: Final[dict[str, Kind]] = {
     REPEATED_PARAMETER: Kind(
         "a parameter of a query or form that is given more than once; the last one counts", "§4.1"
     ),
+    ANSWER_NOT_200: Kind("a receiver that answered another 2xx than 200; it counts as delivered", "§6", "A20"),
     NO_TARGET: Kind("a message from a phone that nobody is told of: there is no callback", "§6", "A68"),
 }
 

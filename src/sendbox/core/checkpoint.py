@@ -34,7 +34,13 @@ def restore(taken: bytes, blueprint: Blueprint, epoch: int) -> World:
 
 
 def _shared(blueprint: Blueprint) -> dict[str, Any]:
-    return {"blueprint": blueprint, **{f"rule{index}": rule for index, rule in enumerate(blueprint.attempts)}}
+    """What a world takes from its blueprint as it is, by a name that both sides know."""
+    account = blueprint.account
+    parts = (
+        blueprint, blueprint.assume, *blueprint.attempts, *blueprint.timeline,
+        account.senders, account.templates, *account.templates, account.numbers, account.domains, account.stop_words,
+    )  # fmt: skip
+    return {str(number): part for number, part in enumerate(parts)}
 
 
 class _Pickler(pickle.Pickler):

@@ -8,7 +8,9 @@ which no client can control from several threads, does not count, and the sum ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import re
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,15 +19,19 @@ import orjson
 from sendbox.core.events import info_of
 from sendbox.core.journal import CONTROL_KINDS, KINDS
 from sendbox.core.lifecycle import STATES
+from sendbox.core.outlets import DROPPED
 from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord
 
 if TYPE_CHECKING:
+    from sendbox.core.remarks import Advice
     from sendbox.core.world import World
 
 #: Version of our rules; raised whenever an equal input has another outcome.
 ENGINE: Final = 1
 _MODULUS: Final = 2**256
 _SLICE: Final = 200
+#: The key in the form of a legacy call, which is the world's id.
+_KEY: Final = re.compile(rb"(?:^|(?<=&))apikey=[^&]*")
 
 Line = dict[str, Any]
 
@@ -46,11 +52,12 @@ def digest_in_slices(world: World) -> Generator[None, None, str]:
     total = 0
     journal = world.journal
     for number in range(len(journal)):
-        kind = KINDS[journal.kind[number]]
+        code = journal.kind[number]
+        kind = KINDS[code]
         if kind not in CONTROL_KINDS:
-            for line in canon.lines(kind, journal.kind[number], journal.what[number]):
-                line["at"] = journal.at[number] - world.start
-                raw = orjson.dumps(line, option=orjson.OPT_SORT_KEYS)
+            head = {"at": journal.at[number] - world.start, "kind": "transition" if kind in STATES else kind}
+            for line in _LINES[kind](canon, code, journal.what[number]):
+                raw = orjson.dumps({**line, **head}, option=orjson.OPT_SORT_KEYS)
                 total += int.from_bytes(blake2b(raw, digest_size=32).digest(), "big")
         if number % _SLICE == _SLICE - 1:
             yield
@@ -58,59 +65,40 @@ def digest_in_slices(world: World) -> Generator[None, None, str]:
 
 
 class _Canon:
-    """Turns entries into canonical lines; numbers equal requests in the order in which they came."""
+    """Turns entries into canonical lines; numbers equal requests in the order in which their messages are met."""
 
     def __init__(self, world: World) -> None:
-        self._world = world
+        self._start = world.start
         self._ignore = [tuple(path.split(".")) for path in world.blueprint.digest_ignore]
-        self._names: dict[int, str] = {}
-        self._equal: dict[bytes, int] = {}
-        self._contents: dict[str, bytes] = {}
-
-    def lines(self, kind: str, code: int, what: Any) -> list[Line]:
-        """The lines of one entry; none for what is only bookkeeping."""
-        return _LINES[kind](self, code, what)
+        #: hashed content of a request -> how many of its kind were met
+        self._equal: Counter[str] = Counter()
+        #: id of a request -> its content and how-manieth equal one it is
+        self._requests: dict[str, str] = {}
 
     def content(self, raw: bytes) -> bytes:
         """A request's canonical content, without the paths that the scenario ignores."""
-        if not self._ignore:
-            return raw
-        value = orjson.loads(raw)
-        for item in value if isinstance(value, list) else [value]:
-            for path in self._ignore:
-                _remove(item, path)
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        return _without(orjson.loads(raw), self._ignore) if self._ignore else raw
+
+    def refused(self, body: bytes) -> bytes:
+        """A refused request's content as far as it can be read: without callback, key, and what is ignored."""
+        try:
+            value = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            return _KEY.sub(b"", body)
+        return _without(value, [("callback",), *self._ignore])
 
     def message(self, message: Message) -> str:
         """A message's name: its request's content, how-manieth equal one, position of object and recipient."""
         submission = message.submission
-        name = self._names.get(id(submission))
+        name = self._requests.get(submission.request_id)
         if name is None:
-            seen = self._contents.get(submission.request_id)
-            if seen is None:
-                hashed = blake2b(
-                    submission.operation.encode() + b"\0" + self.content(submission.content), digest_size=16
-                )
-                n = self._equal.get(hashed.digest(), 0)
-                self._equal[hashed.digest()] = n + 1
-                seen = self._contents[submission.request_id] = f"{hashed.hexdigest()}:{n}".encode()
-            name = self._names[id(submission)] = f"{seen.decode()}:{submission.index}"
-        return f"{name}:{message.index}"
+            content = submission.operation.encode() + b"\0" + self.content(submission.content)
+            hashed = blake2b(content, digest_size=16).hexdigest()
+            name = self._requests[submission.request_id] = f"{hashed}:{self._equal[hashed]}"
+            self._equal[hashed] += 1
+        return f"{name}:{submission.index}:{message.index}"
 
-    def transition(self, code: int, attempt: Attempt) -> list[Line]:
-        """A result reached."""
-        return [
-            {
-                "kind": "transition",
-                **self.of_attempt(attempt),
-                "result": STATES[code],
-                "info": info_of(attempt, code),
-                "price": attempt.price,
-                "count": attempt.count,
-            }
-        ]
-
-    def of_attempt(self, attempt: Attempt) -> Line:
+    def attempt(self, attempt: Attempt) -> Line:
         """What names an attempt."""
         message = attempt.message
         return {
@@ -120,43 +108,16 @@ class _Canon:
             "channel": attempt.step.channel,
         }
 
-    def request(self, _code: int, record: RequestRecord) -> list[Line]:
-        """A call: what was asked and how it was answered; its path without the query, which may hold the key."""
-        if record.canonical is not None:
-            body = self.content(record.canonical)
-        else:
-            body = record.body
-        return [
-            {
-                "kind": "request",
-                "operation": record.operation,
-                "method": record.method,
-                "path": record.path.partition("?")[0],
-                "status": record.status,
-                "body": blake2b(body, digest_size=16).hexdigest(),
-            }
-        ]
-
-    def tries(self, _code: int, what: tuple[Delivery, int]) -> list[Line]:
-        """One line an event: which events share a batch depends on who came first."""
-        delivery, index = what
-        done = delivery.tries[index]
-        return [
-            {"kind": "try", "number": index, "status": done.status, "error": done.error, "event": self.event(event)}
-            for event in delivery.events
-        ]
-
     def event(self, event: Any) -> Line:
-        """An event's canonical content."""
+        """What a delivery carries."""
         if isinstance(event, Inbound):
-            return self.inbound_line(event)
+            return self.from_phone(event)
         attempt, code = event
-        return {**self.of_attempt(attempt), "result": STATES[code]}
+        return {**self.attempt(attempt), "result": STATES[code]}
 
-    def inbound_line(self, inbound: Inbound) -> Line:
+    def from_phone(self, inbound: Inbound) -> Line:
         """A message from a phone."""
         return {
-            "kind": "inbound",
             "channel": inbound.channel,
             "phone": inbound.sender,
             "to": inbound.recipient,
@@ -164,12 +125,94 @@ class _Canon:
             "reply": None if inbound.message is None else self.message(inbound.message),
         }
 
-    def lapse(self, _code: int, what: tuple[str, Any]) -> list[Line]:
+    # -- one method a kind: the lines of an entry, none for what is only bookkeeping
+
+    def transition(self, code: int, attempt: Attempt) -> Iterable[Line]:
+        """A result reached."""
+        yield {
+            **self.attempt(attempt),
+            "result": STATES[code],
+            "info": info_of(attempt, code),
+            "price": attempt.price,
+            "count": attempt.count,
+        }
+
+    def request(self, _code: int, record: RequestRecord) -> Iterable[Line]:
+        """A call: what was asked and how it was answered; its path without the query, which may hold the key."""
+        content = self.refused(record.body) if record.canonical is None else self.content(record.canonical)
+        yield {
+            "operation": record.operation,
+            "method": record.method,
+            "path": record.path.partition("?")[0],
+            "status": record.status,
+            "body": blake2b(content, digest_size=16).hexdigest(),
+        }
+
+    def about_attempt(self, _code: int, what: tuple[Attempt, str]) -> Iterable[Line]:
+        """A refusal and its reason, a fallback and its reason, a result that could not be."""
+        attempt, word = what
+        yield {**self.attempt(attempt), "word": word}
+
+    def postponed(self, _code: int, what: tuple[Message, int]) -> Iterable[Line]:
+        """A message held back."""
+        message, until = what
+        yield {"message": self.message(message), "until": until - self._start}
+
+    def delivery(self, _code: int, _delivery: Delivery) -> Iterable[Line]:
+        """None: which events share a batch depends on who came first; its tries tell what was sent."""
+        return ()
+
+    def tried(self, _code: int, what: tuple[Delivery, int]) -> Iterable[Line]:
+        """A try of a delivery, one line an event."""
+        delivery, index = what
+        done = delivery.tries[index]
+        error = None if done.error == DROPPED else done.error
+        for event in delivery.events:
+            yield {"number": index, "status": done.status, "error": error, "event": self.event(event)}
+
+    def no_target(self, _code: int, event: Attempt | Inbound) -> Iterable[Line]:
+        """An event that nobody asked for."""
+        yield self.from_phone(event) if isinstance(event, Inbound) else self.attempt(event)
+
+    def inbound(self, _code: int, inbound: Inbound) -> Iterable[Line]:
+        """A phone wrote."""
+        yield self.from_phone(inbound)
+
+    def click(self, _code: int, link: Link) -> Iterable[Line]:
+        """A short link was followed."""
+        yield {"message": self.message(link.message), "target": link.target}
+
+    def phone(self, _code: int, what: tuple[str, str]) -> Iterable[Line]:
+        """The owner of a phone did something."""
+        yield {"phone": what[0], "act": what[1]}
+
+    def opt_out(self, _code: int, what: tuple[str, Message | None]) -> Iterable[Line]:
+        """A phone opted out."""
+        yield {"phone": what[0]}
+
+    def timeline(self, _code: int, what: dict[str, Any]) -> Iterable[Line]:
+        """An entry of the scenario's timeline came due."""
+        yield {"entry": what}
+
+    def lapse(self, _code: int, what: tuple[str, Link | tuple[str, int]]) -> Iterable[Line]:
         """Something stopped being true."""
         kind, subject = what
         if isinstance(subject, Link):
-            return [{"kind": "lapse", "what": kind, "message": self.message(subject.message), "target": subject.target}]
-        return [{"kind": "lapse", "what": kind, "phone": subject[0]}]
+            yield {"what": kind, "message": self.message(subject.message), "target": subject.target}
+        else:
+            yield {"what": kind, "phone": subject[0]}
+
+    def advice(self, _code: int, what: tuple[Advice, Any]) -> Iterable[Line]:
+        """A remark that belongs to no request."""
+        yield {"code": what[0].code}
+
+
+def _without(value: Any, paths: list[tuple[str, ...]]) -> bytes:
+    """A request's content in canonical form without some paths; in each object of it, when it is an array."""
+    for item in value if isinstance(value, list) else [value]:
+        for path in paths:
+            _remove(item, path)
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def _remove(value: Any, path: tuple[str, ...]) -> None:
@@ -179,32 +222,21 @@ def _remove(value: Any, path: tuple[str, ...]) -> None:
         value.pop(path[-1], None)
 
 
-_LINES: Final[dict[str, Callable[[_Canon, int, Any], list[Line]]]] = {
+_LINES: Final[dict[str, Callable[[_Canon, int, Any], Iterable[Line]]]] = {
     **dict.fromkeys(STATES, _Canon.transition),
     "request": _Canon.request,
-    "refusal": lambda canon, _, what: [{"kind": "refusal", **canon.of_attempt(what[0]), "why": what[1]}],
-    "fallback": lambda canon, _, what: [{"kind": "fallback", **canon.of_attempt(what[0]), "why": what[1]}],
-    "illegal": lambda canon, _, what: [{"kind": "illegal", **canon.of_attempt(what[0]), "wanted": what[1]}],
-    "postponed": lambda canon, _, what: [
-        {
-            "kind": "postponed",
-            "message": canon.message(what[0]),
-            "until": what[1] - canon._world.start,
-        }
-    ],
-    "delivery": lambda canon, _, what: [],
-    "try": _Canon.tries,
-    "no_target": lambda canon, _, what: [
-        {
-            "kind": "no_target",
-            **(canon.inbound_line(what) if isinstance(what, Inbound) else canon.of_attempt(what)),
-        }
-    ],
-    "inbound": lambda canon, _, what: [canon.inbound_line(what)],
-    "click": lambda canon, _, what: [{"kind": "click", "message": canon.message(what.message), "target": what.target}],
-    "phone": lambda canon, _, what: [{"kind": "phone", "phone": what[0], "act": what[1]}],
-    "opt_out": lambda canon, _, what: [{"kind": "opt_out", "phone": what[0]}],
-    "timeline": lambda canon, _, what: [{"kind": "timeline", "entry": orjson.dumps(what).decode()}],
+    "refusal": _Canon.about_attempt,
+    "fallback": _Canon.about_attempt,
+    "postponed": _Canon.postponed,
+    "illegal": _Canon.about_attempt,
+    "delivery": _Canon.delivery,
+    "try": _Canon.tried,
+    "no_target": _Canon.no_target,
+    "inbound": _Canon.inbound,
+    "click": _Canon.click,
+    "phone": _Canon.phone,
+    "opt_out": _Canon.opt_out,
+    "timeline": _Canon.timeline,
     "lapse": _Canon.lapse,
-    "advice": lambda canon, _, what: [{"kind": "advice", "code": what[0].code}],
+    "advice": _Canon.advice,
 }

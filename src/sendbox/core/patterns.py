@@ -43,12 +43,10 @@ def _compile(text: str, phone: bool) -> Callable[[str], bool]:
     if text.endswith("*") and "*" not in text[:-1] and not (phone and "?" in text):
         prefix = text[:-1]
         return lambda value: value.startswith(prefix)
-    first, *inner = ("".join("[0-9]" if phone and char == "?" else re.escape(char) for char in p) for p in text.split("*"))
-    if not inner:
-        fullmatch = re.compile(first).fullmatch
-    else:
-        # each inner part where it is first found, for good: one that stands earlier never hinders the others, and no
-        # text takes long because a pattern has many stars
-        *middle, last = inner
-        fullmatch = re.compile(first + "".join(f"(?>.*?{part})" for part in middle) + ".*" + last, re.DOTALL).fullmatch
+    parts = ["".join("[0-9]" if phone and char == "?" else re.escape(char) for char in part) for part in text.split("*")]
+    # Parts between stars are taken where they are first found, for good: that never hinders the parts after them, and
+    # no text takes long because a pattern has many stars.
+    middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])
+    expression = f"{parts[0]}{middle}.*{parts[-1]}" if len(parts) > 1 else parts[0]
+    fullmatch = re.compile(expression, re.DOTALL).fullmatch
     return lambda value: fullmatch(value) is not None

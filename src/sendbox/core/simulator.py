@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from sendbox.core import prices, window
-from sendbox.core.content import Prepared, prepare, text_of
+from sendbox.core.checks import CREDIT, Checks, Refusal
+from sendbox.core.content import prepare, text_of
 from sendbox.core.countries import country
 from sendbox.core.journal import CODE
 from sendbox.core.lifecycle import (
@@ -32,22 +33,13 @@ from sendbox.core.lifecycle import (
     IllegalTransition,
 )
 from sendbox.core.model import FAMILY
-from sendbox.core.patterns import Pattern
 from sendbox.core.records import TRANSITION_SIZE, Attempt, Message, Submission, pack_transition
 from sendbox.core.rules import Ask, Fate, decide
-from sendbox.core.templates import approved
 from sendbox.core.timeline import LATE
 
 if TYPE_CHECKING:
-    from sendbox.core.assume import Rate
     from sendbox.core.model import Send, Step
     from sendbox.core.world import World
-
-INVALID_NUMBER: Final = "[302] Invalid phone number format"
-NOT_ALLOWED: Final = "[303] Phone number is not in allowed list"
-LISTED: Final = "[304] Phone number is blacklisted or opted-out"
-IDENTICAL: Final = "[306] Too many identical messages for the same recipient"
-NO_CREDIT: Final = "[307] Insufficient credit"
 
 _BAD_ENDS: Final = frozenset({UNDELIVERED, REJECTED, FAILED})
 #: Results that the handset reports: while it is off they wait.
@@ -81,10 +73,7 @@ class Simulator:
         self._costs: dict[tuple[str, str, int], tuple[int, int]] = {}
         #: the first instant that no message of the normal queue has yet (A18)
         self._queue_free_at = 0
-        #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
-        self._same: dict[tuple[str, ...], dict[int, int]] = {}
-        allowed = world.assume.allowed
-        self._allowed = None if allowed is None else [Pattern(text, phone=True) for text in allowed]
+        self._checks = Checks(world.assume)
 
     # -- hand-over
 
@@ -143,21 +132,20 @@ class Simulator:
         message.last = attempt
         submission = message.submission
         step = submission.send.steps[number]
-        info, ends_message, why = self._refusal(message, number, step)
-        if why:
-            self._refuse(attempt, info, why, ends_message=ends_message)
+        refusal = self._checks.refusal(world, message, number, step)
+        if refusal is not None:
+            self._refuse(attempt, refusal)
             return
         plan = self._fate(attempt, step)
         if not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over, so never charged
             prepared = prepare(submission, number, step, world.account)
             cost = self._cost(step.channel, message.phone, prepared.count)
             if not world.account.charge(*cost):
-                self._refuse(attempt, NO_CREDIT, "credit", ends_message=True)
+                self._refuse(attempt, CREDIT)
                 return
             attempt.price = cost
             attempt.count = prepared.count
-            if world.assume.identical is not None:
-                self._same.setdefault(self._sameness(message, prepared), {})[message.ordinal] = world.clock.now
+            self._checks.handed_over(message, prepared, world.clock.now)
             if prepared.targets:
                 world.phones.make_links(attempt, prepared)
             if message is submission.messages[-1]:
@@ -165,67 +153,14 @@ class Simulator:
         attempt.plan = plan
         self._next(attempt)
 
-    def _refusal(self, message: Message, number: int, step: Step) -> tuple[str | None, bool, str]:
-        """(result_info, whether the message ends, why); why is "" when the attempt may be handed over (A61, A62)."""
+    def _refuse(self, attempt: Attempt, refusal: Refusal) -> None:
         world = self._world
-        now = world.clock.now
-        phone = message.phone
-        send = message.submission.send
-        if not message.valid:
-            return INVALID_NUMBER, True, "number"
-        if self._allowed is not None and not any(pattern.matches(phone) for pattern in self._allowed):
-            return NOT_ALLOWED, True, "allowed"
-        account = world.account
-        if account.blacklist and account.blacklisted(phone, now):
-            return LISTED, True, "blacklist"
-        if account.optout and "promotional" in send.tags and account.opted_out(phone, now):
-            return LISTED, True, "optout"
-        rate = world.assume.identical
-        if rate is not None and self._too_many(rate, message, number, step):
-            return IDENTICAL, True, "identical"
-        return None, False, self._step_refusal(message, step)
-
-    def _step_refusal(self, message: Message, step: Step) -> str:
-        world = self._world
-        channel = step.channel
-        family = FAMILY[channel]
-        sender = step.sender
-        strict = channel != "sms" or world.assume.sms_sender == "strict"
-        if strict and sender is not None and not world.account.registered(family, sender):
-            return "sender"
-        if channel == "sms":
-            return "" if world.phones.has(message.phone, "sms") else "channel"
-        if not world.phones.has(message.phone, family):
-            return "channel"
-        if channel == "chatapp_text" and not world.phones.conversation_open(message.phone):
-            return "conversation"
-        if step.template is not None:
-            template = world.account.template(step.template.name, step.template.language)
-            if template is None:
-                return "template-unknown"
-            if not approved(template):
-                return "template-not-approved"
-        return ""
-
-    def _too_many(self, rate: Rate, message: Message, number: int, step: Step) -> bool:
-        """Whether so many other messages of this text were handed over for the phone within the time (A83)."""
-        key = self._sameness(message, prepare(message.submission, number, step, self._world.account))
-        since = self._world.clock.now - rate.within
-        recent = self._same[key] = {who: at for who, at in self._same.get(key, {}).items() if at > since}
-        return len(recent.keys() - {message.ordinal}) >= rate.count
-
-    @staticmethod
-    def _sameness(message: Message, prepared: Prepared) -> tuple[str, ...]:
-        return (message.phone, prepared.text, *prepared.targets)
-
-    def _refuse(self, attempt: Attempt, info: str | None, why: str, *, ends_message: bool) -> None:
-        world = self._world
-        number = world.journal.add(world.clock.now, CODE["refusal"], (attempt, why))
-        if why in ("credit", "identical"):
-            world.journal.mark(number)
-        attempt.note("why", why)
-        self._enter(attempt, REJECTED, info)
-        if not ends_message:
+        entry = world.journal.add(world.clock.now, CODE["refusal"], (attempt, refusal.why))
+        if refusal.order_sensitive:
+            world.journal.mark(entry)
+        attempt.note("why", refusal.why)
+        self._enter(attempt, REJECTED, refusal.info)
+        if not refusal.ends_message:
             self._move_on(attempt, "refused")
 
     # -- prices and text

@@ -1,4 +1,4 @@
-"""Views: the records of a world as plain objects, for control, the page and the fixture. Made when asked, never kept."""
+"""Views: the records of a world as plain objects, for control, page and fixture; made when asked, never kept."""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from sendbox.interfaces.senders import unregistered
+
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.core.keys import Key
@@ -62,6 +64,9 @@ class Exchange:
         accepted = self.world.accept(self.route.operation, sends, self.key, content, self.origin)
         self.made["request_id"] = accepted.request_id
         self.content = content
+        remarks = unregistered(self.world, sends)
+        if remarks:
+            self.advice += remarks
         if accepted.findings:
             self.made["findings"] = accepted.findings
         return accepted

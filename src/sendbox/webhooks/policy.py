@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote, urlsplit
 
 from sendbox import __version__
-from sendbox.core.remarks import Advice
+from sendbox.core.advice import ANSWER_NOT_200, advise
 
 if TYPE_CHECKING:
     from sendbox.core.model import Target
+    from sendbox.core.remarks import Advice
 
 FORM: Final = "application/x-www-form-urlencoded"
 USER_AGENT: Final = f"Sendbox/{__version__}"
@@ -78,7 +79,7 @@ class Outcome:
         if not self.ok or self.status == 200:
             return None
         message = f"{self.status} counts as delivered, but a receiver must answer 200"
-        return Advice("answer-not-200", message, path, "§6", "A20")
+        return advise(ANSWER_NOT_200, message, path)
 
 
 def encode(target: Target, events: bytes, request_id: str) -> HttpCall:

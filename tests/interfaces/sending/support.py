@@ -28,7 +28,11 @@ class FakeWorld:
         self.assume = assume or Assume()
         self.now = 1_772_355_600_000
         self.account = SimpleNamespace(
-            country=self.assume.country or "420", domains=frozenset({"go.acme.example"}), numbers=frozenset(numbers)
+            country=self.assume.country or "420",
+            domains=frozenset({"go.acme.example"}),
+            numbers=frozenset(numbers),
+            senders={},
+            registered=lambda family, sender: True,
         )
         self.rejected: set[tuple[int, int]] = set()
         self.findings: list[Finding] = []

@@ -1,0 +1,106 @@
+"""Carrying deliveries out: one try at a time, to whoever takes them, and their outcome back into the world."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from sendbox.core.events import batch_bytes
+from sendbox.core.records import Delivery
+from sendbox.core.world import World
+from sendbox.hosted import Hosted, Slice
+from sendbox.webhooks import policy
+from sendbox.webhooks.policy import HttpCall, Outcome
+
+if TYPE_CHECKING:
+    from sendbox.runtime import Runtime
+
+#: So many tries are begun before the loop gets its turn.
+LAUNCH: Final = 16
+
+
+class Carrier:
+    """Carries out what the worlds of one runtime have to deliver."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def launch(self, hosted: Hosted) -> int:
+        """Begins a try of every batch that may be tried now, targets side by side; answers how many it began."""
+        world = hosted.world
+        begun = 0
+        work = Slice()
+        for delivery in world.outlets.take():
+            if hosted.world is not world:
+                break
+            call = policy.encode(delivery.outlet.target, batch_bytes(world, delivery), world.outlets.id_of(delivery))
+            self._runtime.keep(hosted, self._deliver(hosted, world, delivery, call))
+            begun += 1
+            if begun % LAUNCH == 0 or work.over:
+                await asyncio.sleep(0)
+                work.begin()
+        return begun
+
+    async def _deliver(self, hosted: Hosted, world: World, delivery: Delivery, call: HttpCall) -> None:
+        """One try of one delivery; its outcome is fed back unless the world began a new epoch meanwhile."""
+        runtime = self._runtime
+        try:
+            outcome = await self._carry(hosted, delivery, call)
+        except Exception as error:  # a receiver in this process that broke: to the world it is one that hung up
+            outcome = Outcome(None, "closed", repr(error))
+        if hosted.world is not world:
+            return
+        world.outlets.outcome(delivery, outcome.status, outcome.error)
+        if delivery.state == "failed":
+            hosted.failed += 1
+        advice = outcome.advice()
+        if advice is not None:
+            world.advise(advice, world.outlets.id_of(delivery))
+        if not outcome.ok:
+            why = outcome.error or outcome.status
+            detail = f" ({outcome.detail})" if outcome.detail else ""
+            runtime.log(world.id, f"webhook to {call.url or 'the hook'} {why}{detail}, try {len(delivery.tries)}")
+        hosted.stir()
+        runtime.changed(hosted)
+
+    async def _carry(self, hosted: Hosted, delivery: Delivery, call: HttpCall) -> Outcome:
+        patience = self._runtime.settings.patience
+        timeout_ms = delivery.outlet.target.timeout_ms
+        if timeout_ms is not None:
+            patience = min(patience, timeout_ms / 1000)
+        if hosted.pulling:
+            return await self._pulled(hosted, delivery, call, patience)
+        if hosted.deliverer is not None:  # the test's own code: it takes the time it takes, at a breakpoint too
+            return await hosted.deliverer(call)
+        return await self._runtime.sender.send(call, patience)
+
+    async def _pulled(self, hosted: Hosted, delivery: Delivery, call: HttpCall, patience: float) -> Outcome:
+        """Puts a call into the outbox and waits for somebody who carries it out."""
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        delivery_id = hosted.world.outlets.id_of(delivery)
+        hosted.outbox[delivery_id] = (call, delivery, future)
+        hosted.touch()
+        try:
+            async with asyncio.timeout(patience):
+                return await future
+        except TimeoutError:
+            return Outcome(None, "timeout")
+        finally:
+            if hosted.outbox.get(delivery_id, (None, None, None))[2] is future:
+                del hosted.outbox[delivery_id]
+
+    def check(self, hosted: Hosted) -> None:
+        """In tests: what is about to go out keeps to the contract, also what the built-in receiver gets."""
+        check = self._runtime.check_batch
+        if check is None:
+            return
+        world = hosted.world
+        made = world.outlets.deliveries
+        while hosted.checked < len(made):
+            delivery = made[hosted.checked]
+            hosted.checked += 1
+            batch = batch_bytes(world, delivery)
+            for message in check(orjson.loads(batch)):
+                self._runtime.violations.append(f"webhook {batch!r}: {message}")
