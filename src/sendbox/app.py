@@ -37,6 +37,8 @@ log = logging.getLogger("sendbox")
 
 #: Every row of every interface that is served.
 ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY)
+#: So many different remarks are remembered a world, so that the log says each of them once.
+MOST_TOLD: Final = 1_000
 #: The longest body that is read; a longer one is refused before it is read whole.
 BODY_CAP: Final = 16 * 1024 * 1024
 
@@ -182,7 +184,7 @@ class Emulated(BaseRoute):
         record.canonical = exchange.content
         number = world.request(record)
         if record.findings or record.advice:
-            _log_remarks(runtime, world.id, record)
+            _log_remarks(runtime, hosted, record)
         if runtime.settings.hints:
             address = f"{origin}/_sandbox/worlds/{world.id}/journal/{number}"
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
@@ -205,11 +207,17 @@ class Emulated(BaseRoute):
             self._runtime.violations.append(f"{route.operation} answered {answer.body!r}: {found[0].message}")
 
 
-def _log_remarks(runtime: Runtime, world_id: str, record: RequestRecord) -> None:
+def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> None:
+    """A line for each finding, and for each advice that this world was not told before."""
+    world_id = hosted.world.id
     for finding in record.findings:
         word = "refused" if record.status >= 400 else "rejected"
         runtime.log(world_id, f"{word} {record.operation}: {finding.message} at {finding.path}")
     for advice in record.advice:
+        if advice in hosted.told:
+            continue
+        if len(hosted.told) < MOST_TOLD:
+            hosted.told.add(advice)
         runtime.log(world_id, f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}")
 
 

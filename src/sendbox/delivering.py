@@ -27,21 +27,18 @@ class Carrier:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    async def launch(self, hosted: Hosted) -> int:
-        """Begins a try of every batch that may be tried now, targets side by side; answers how many it began."""
+    async def launch(self, hosted: Hosted, taken: list[Delivery]) -> None:
+        """Begins a try of each of these batches, side by side; does not wait for their outcome."""
         world = hosted.world
-        begun = 0
         work = Slice()
-        for delivery in world.outlets.take():
-            if hosted.world is not world:
-                break
+        for number, delivery in enumerate(taken, 1):
             call = policy.encode(delivery.outlet.target, batch_bytes(world, delivery), world.outlets.id_of(delivery))
             self._runtime.keep(hosted, self._deliver(hosted, world, delivery, call))
-            begun += 1
-            if begun % LAUNCH == 0 or work.over:
+            if number % LAUNCH == 0 or work.over:
                 await asyncio.sleep(0)
                 work.begin()
-        return begun
+                if hosted.world is not world:
+                    return
 
     async def _deliver(self, hosted: Hosted, world: World, delivery: Delivery, call: HttpCall) -> None:
         """One try of one delivery; its outcome is fed back unless the world began a new epoch meanwhile."""

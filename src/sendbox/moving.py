@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.core.spans import iso, show
 from sendbox.hosted import Conflict, Hosted, Slice
 
 if TYPE_CHECKING:
-    from sendbox.core.world import World
     from sendbox.runtime import Runtime
 
 #: Steps fired between two looks at the machine's clock.
@@ -59,38 +59,216 @@ class Mover:
 
     def _pump(self, hosted: Hosted) -> None:
         """Fires what fell due in a world whose time passes, a slice at a time; deliveries go their own way."""
-        world = hosted.world
-        if world.clock.mode != "real" or hosted.advancing or hosted.busy or not self._runtime.is_open(hosted):
+        runtime, world = self._runtime, hosted.world
+        if world.clock.mode != "real" or hosted.advancing or hosted.busy or not runtime.is_open(hosted):
             return
         hosted.busy = True
-        until = world.clock.read(self._runtime.reading())
+        until = world.clock.read(runtime.reading())
         work = Slice()
         try:
             while True:
                 world.run(until, CHUNK)
-                self._runtime.carrier.check(hosted)
-                if world.outlets.waiting:
-                    self._launch(hosted)
-                done = world.settled(until) or hosted.launching
-                if done or work.over:
+                runtime.carrier.check(hosted)
+                taken = world.outlets.take()
+                if taken:
+                    runtime.keep(hosted, runtime.carrier.launch(hosted, taken))
+                if world.settled(until) or work.over:
                     break
         finally:
             hosted.busy = False
         hosted.touch()
         self.kick(hosted)
 
-    def _launch(self, hosted: Hosted) -> None:
-        if not hosted.launching:
-            hosted.launching = True
-            self._runtime.keep(hosted, self._launch_all(hosted))
+    def _auto(self, hosted: Hosted) -> None:
+        """Nothing was open for a while: to the next step (mode `auto`)."""
+        hosted.timer = None
+        if hosted.advancing:
+            return
+        if hosted.open or hosted.controls or hosted.world.outlets.in_flight:
+            hosted.timer = self._loop.call_later(self._runtime.settings.quiet, self._auto, hosted)
+            return
+        hosted.auto = self._runtime.keep(hosted, self._auto_step(hosted))
 
-    async def _launch_all(self, hosted: Hosted) -> None:
-        world = hosted.world
+    async def _auto_step(self, hosted: Hosted) -> None:
         try:
-            while hosted.world is world and await self._runtime.carrier.launch(hosted):
-                pass
+            await self._advance(hosted, next_instants=1)
+        except Conflict as conflict:
+            self._runtime.log(hosted.world.id, conflict.message)
         finally:
-            if hosted.world is world:
-                hosted.launching = False
-        self.kick(hosted)
+            hosted.auto = None
+            self._runtime.changed(hosted)
 
+    async def steady(self, hosted: Hosted) -> None:
+        """Waits until the step that an `auto` clock is taking has ended, so that it is in nobody's way."""
+        if hosted.auto is not None:
+            await asyncio.wait({hosted.auto}, timeout=self._runtime.settings.patience)
+
+    # -- by command
+
+    async def advance(
+        self,
+        hosted: Hosted,
+        *,
+        by: int | None = None,
+        to: int | None = None,
+        next_instants: int | None = None,
+        until_idle: bool = False,
+    ) -> dict[str, Any]:
+        """Moves a world forward and settles each instant: by milliseconds, to an instant, n instants, or until idle.
+
+        An instant counts among the n where steps are due, the present one too. Answers `{from, to, fired, deliveries,
+        failed, first, last, idle, next_due}`; `first` and `last` bound the journal's entries made meanwhile. Raises
+        `Conflict`: `advancing`, `past`, `loop`, `too_far`, `closed`.
+        """
+        await self.steady(hosted)
+        self._runtime.not_advancing(hosted)
+        self.present(hosted)
+        return await self._advance(hosted, by=by, to=to, next_instants=next_instants, until_idle=until_idle)
+
+    async def _advance(
+        self,
+        hosted: Hosted,
+        *,
+        by: int | None = None,
+        to: int | None = None,
+        next_instants: int | None = None,
+        until_idle: bool = False,
+    ) -> dict[str, Any]:
+        world = hosted.world
+        began, first, fired, failed = world.now, len(world.journal), world.fired, hosted.failed
+        made = len(world.outlets.deliveries)
+        way = _Way(self._runtime, hosted)
+        hosted.advancing = True
+        try:
+            if next_instants is not None:
+                await way.to_next(next_instants)
+            elif until_idle:
+                await way.until_idle()
+            else:
+                await way.to(began + (by or 0) if to is None else to)
+        finally:
+            hosted.advancing = False
+            world.clock.rebase(self._runtime.reading())
+            self._runtime.changed(hosted)
+        return {
+            "from": began,
+            "to": world.now,
+            "fired": world.fired - fired,
+            "deliveries": len(world.outlets.deliveries) - made,
+            "failed": hosted.failed - failed,
+            "first": first,
+            "last": len(world.journal),
+            "next_due": world.timeline.next_due(),
+            "idle": world.idle,
+        }
+
+
+class _Way:
+    """One call of `advance`: how a world is moved, and how far it may go."""
+
+    __slots__ = ("_began", "_hosted", "_instants", "_runtime", "_settings", "_world")
+
+    def __init__(self, runtime: Runtime, hosted: Hosted) -> None:
+        self._runtime = runtime
+        self._settings = runtime.settings
+        self._hosted = hosted
+        self._world = hosted.world
+        self._began = hosted.world.now
+        self._instants = hosted.world.instants
+
+    async def to(self, instant: int) -> None:
+        """To an instant."""
+        if instant < self._began:
+            raise Conflict("past", f"{iso(instant)} lies before the world's {iso(self._began)}; time only goes forward")
+        self._reaches(instant)
+        await self._settle(instant)
+
+    async def to_next(self, count: int) -> None:
+        """To the next `count` instants at which steps are due, the present one included."""
+        for _ in range(count):
+            due = self._world.timeline.next_due()
+            if due is None:
+                break
+            self._reaches(due)
+            await self._settle(due)
+        else:
+            return
+        await self._settle(self._world.now)  # nothing is scheduled; what is ready or under way still counts
+
+    async def until_idle(self) -> None:
+        """Until nothing is scheduled, waiting or under way."""
+        await self._settle(self._began + self._settings.max_reach_ms, rest=False)
+        due = self._world.timeline.next_due()
+        if due is not None:
+            self._reaches(due)
+
+    def _reaches(self, instant: int) -> None:
+        if instant - self._began > self._settings.max_reach_ms:
+            raise Conflict(
+                "too_far",
+                f"{show(instant - self._began)} is more than {show(self._settings.max_reach_ms)}, the most in one call"
+                f"; go there in steps: {self._busy_with()}",
+            )
+
+    async def _settle(self, until: int, *, rest: bool = True) -> None:
+        """Fires what is due up to `until` and settles each instant; without `rest` stays at the last one."""
+        hosted, world, runtime = self._hosted, self._world, self._runtime
+        outlets = world.outlets
+        at, rounds, tried = world.now, 0, 0
+        work = Slice()
+        while True:
+            if hosted.open:
+                await self._quiet()
+                work.begin()
+            if not runtime.is_open(hosted):
+                raise Conflict("closed", f"{world.id} was closed while it advanced")
+            fired, made = world.fired, len(outlets.deliveries)
+            world.run(until, CHUNK, rest=rest)
+            runtime.carrier.check(hosted)
+            if world.now != at:
+                at, rounds, tried = world.now, 0, 0
+            taken = outlets.take()
+            if taken or outlets.in_flight:
+                await runtime.carrier.launch(hosted, taken)
+                await hosted.until(lambda: not (outlets.in_flight and runtime.is_open(hosted)))
+                await asyncio.sleep(0)  # what the receivers asked of us meanwhile is on its way in
+                work.begin()
+                # A round is news and a delivery of it. A long queue for one target is none: it comes to its end.
+                tried += 1
+                rounds += world.fired != fired or len(outlets.deliveries) != made
+            elif not hosted.open and self._done(until, rest):
+                return
+            if rounds > self._settings.max_rounds or tried > self._settings.max_rounds + len(outlets.deliveries):
+                raise Conflict("loop", f"{world.id} stays at {iso(at)}: {self._busy_with()}", at=iso(at))
+            if world.instants - self._instants > self._settings.max_instants:
+                raise Conflict(
+                    "too_far", f"{self._settings.max_instants} instants in one call are not enough: {self._busy_with()}"
+                )
+            if work.over:
+                hosted.touch()
+                await work.pause()
+
+    def _done(self, until: int, rest: bool) -> bool:
+        if rest:
+            return self._world.settled(until)
+        due = self._world.timeline.next_due()
+        return not self._world.outlets.ready and (due is None or due > until)
+
+    def _busy_with(self) -> str:
+        """What keeps the world busy, for a tester."""
+        steps = self._world.timeline.steps
+        if not steps:
+            return "its receivers make it deliver without end"
+        at, _, _, handler, _ = steps[0]
+        count = f"{len(steps)} steps are" if len(steps) > 1 else "one step is"
+        return f"{count} scheduled, next {handler.__name__.removesuffix('_due')} at {iso(at)}"
+
+    async def _quiet(self) -> None:
+        """Waits until every request that arrived has been answered."""
+        hosted = self._hosted
+        try:
+            async with asyncio.timeout(self._settings.patience):
+                await hosted.until(lambda: not hosted.open)
+        except TimeoutError:
+            hosted.open.clear()
+            self._runtime.log(self._world.id, "a request stays open; the world goes on without its answer")

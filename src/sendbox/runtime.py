@@ -27,6 +27,7 @@ from sendbox.core.identity import tag_of
 from sendbox.core.journal import CODE
 from sendbox.core.keys import Key
 from sendbox.core.records import Delivery
+from sendbox.core.remarks import Advice
 from sendbox.core.why import refusal_line
 from sendbox.core.world import World
 from sendbox.settings import Settings
@@ -74,7 +75,7 @@ class Hosted:
 
     __slots__ = (
         "advancing", "blueprint", "busy", "changed", "checkpoints", "controls", "deliverer", "gone", "logged", "next_blueprint",
-        "open", "outbox", "pulling", "quiet", "tasks", "timer", "world",
+        "open", "outbox", "pulling", "quiet", "tasks", "timer", "told", "world",
     )  # fmt: skip
 
     def __init__(self, world: World, blueprint: Blueprint) -> None:
@@ -83,6 +84,8 @@ class Hosted:
         #: what a scenario change left for the next reset
         self.next_blueprint: Blueprint | None = None
         self.advancing = False
+        #: advice that the log has said
+        self.told: set[Advice] = set()
         #: how far the journal was read for the log
         self.logged = 0
         #: the world was closed
@@ -170,7 +173,9 @@ class Runtime:
             )
             return None
         if len(self.worlds) >= self.settings.max_worlds:
-            self.refuse(key, path, f"{len(self.worlds)} worlds are open, the cap", "close worlds, or raise --max-worlds")
+            self.refuse(
+                key, path, f"{len(self.worlds)} worlds are open, the cap", "close worlds, or raise --max-worlds"
+            )
             return None
         return self.open(key)
 

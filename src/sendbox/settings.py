@@ -16,7 +16,8 @@ class Settings:
     """`keys` are admitted although they do not begin with `test-`. Times in real seconds.
 
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
-    clock goes on.
+    clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
+    call of `advance`.
     """
 
     host: str = "127.0.0.1"
@@ -32,6 +33,9 @@ class Settings:
     patience: float = 5.0
     quiet: float = 0.02
     max_worlds: int = 10_000
+    max_rounds: int = 10_000
+    max_instants: int = 100_000
+    max_reach_ms: int = 400 * 86_400_000
     shard: int = 0
     check_answers: bool = False
     callback_ca: str | None = None

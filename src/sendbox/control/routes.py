@@ -50,9 +50,7 @@ def _endpoint(runtime: Runtime, row: Operation) -> Any:
     async def serve(request: Request) -> Response:
         try:
             arguments = await _arguments(request, row)
-            value = await perform(
-                runtime, origin_of(runtime, request), row, request.path_params.get("id"), arguments
-            )
+            value = await perform(runtime, origin_of(runtime, request), row, request.path_params.get("id"), arguments)
         except ControlError as error:
             return json_answer(error.as_json(), error.status)
         except Exception:

@@ -43,7 +43,9 @@ def _compile(text: str, phone: bool) -> Callable[[str], bool]:
     if text.endswith("*") and "*" not in text[:-1] and not (phone and "?" in text):
         prefix = text[:-1]
         return lambda value: value.startswith(prefix)
-    parts = ["".join("[0-9]" if phone and char == "?" else re.escape(char) for char in part) for part in text.split("*")]
+    parts = [
+        "".join("[0-9]" if phone and char == "?" else re.escape(char) for char in part) for part in text.split("*")
+    ]
     # Parts between stars are taken where they are first found, for good: that never hinders the parts after them, and
     # no text takes long because a pattern has many stars.
     middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])

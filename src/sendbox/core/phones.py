@@ -100,14 +100,12 @@ class Phones:
 
     def inbox(self, number: str) -> list[Attempt]:
         """What arrived on the handset, in the order of arrival."""
-        arrived = []
-        for message in self.messages_of(number):
-            for attempt in message.attempts:
-                at = attempt.reached(DELIVERED)
-                if at is None:
-                    at = attempt.reached(SEEN)
-                if at is not None:
-                    arrived.append((at, message.ordinal, attempt.number, attempt))
+        arrived = [
+            (attempt.arrived_at, message.ordinal, attempt.number, attempt)
+            for message in self.messages_of(number)
+            for attempt in message.attempts
+            if attempt.arrived_at is not None
+        ]
         return [entry[3] for entry in sorted(arrived, key=lambda entry: entry[:3])]
 
     # -- what its owner does

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.core.countries import operator
-from sendbox.core.lifecycle import ACCEPTED, REACH, STATES
+from sendbox.core.lifecycle import ACCEPTED, DELIVERED, REACH, SEEN, STATES
 
 if TYPE_CHECKING:
     from sendbox.core.keys import Key
@@ -183,6 +183,11 @@ class Attempt:
             if state == code:
                 return int(at)
         return None
+
+    @property
+    def arrived_at(self) -> int | None:
+        """The instant at which it was on the handset: when that confirmed it, or when it was opened unconfirmed."""
+        return next((int(at) for state, at in iter_transitions(self.history) if state in (DELIVERED, SEEN)), None)
 
     def entered(self, code: int, until: int) -> int:
         """The instant of the newest transition to a state up to `until`: a lawless path may reach one twice."""

@@ -9,7 +9,7 @@ import orjson
 
 from sendbox.core.events import channel_details, info_of, kind_of
 from sendbox.core.journal import KINDS
-from sendbox.core.lifecycle import DELIVERED, SEEN, STATES
+from sendbox.core.lifecycle import SEEN, STATES
 from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord
 from sendbox.core.spans import iso
 from sendbox.core.why import refusal_line
@@ -134,32 +134,26 @@ def inbound_view(inbound: Inbound) -> dict[str, Any]:
     }
 
 
+def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
+    """One message as it arrived on a handset."""
+    message = attempt.message
+    return {
+        "at": _iso(attempt.arrived_at),
+        "direction": "in",
+        "channel": attempt.step.channel,
+        "message_id": message.id,
+        "from": world.phones.sender_of(attempt),
+        "body": world.simulator.text(attempt),
+        "links": [link_view(link) for link in (message.links or {}).get(attempt.number, ())],
+        "seen": attempt.reached(SEEN) is not None,
+    }
+
+
 def phone_view(world: World, number: str) -> dict[str, Any]:
-    """A handset: what it is and its conversation, oldest first."""
+    """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
     phones = world.phones
-    conversation: list[tuple[int, int, dict[str, Any]]] = []
-    for attempt in phones.inbox(number):
-        at = attempt.reached(DELIVERED) or attempt.reached(SEEN) or 0
-        message = attempt.message
-        conversation.append(
-            (
-                at,
-                0,
-                {
-                    "at": iso(at),
-                    "direction": "in",
-                    "channel": attempt.step.channel,
-                    "message_id": message.id,
-                    "from": phones.sender_of(attempt),
-                    "body": world.simulator.text(attempt),
-                    "links": [link_view(link) for link in (message.links or {}).get(attempt.number, ())],
-                    "seen": attempt.reached(SEEN) is not None,
-                },
-            )
-        )
-    for inbound in phones.inbound:
-        if inbound.sender == number:
-            conversation.append((inbound.at, 1, {"direction": "out", **inbound_view(inbound)}))
+    received = [received_view(world, attempt) for attempt in phones.inbox(number)]
+    written = [{"direction": "out", **inbound_view(each)} for each in phones.inbound if each.sender == number]
     spec = phones.spec(number)
     channels = None if spec is None else spec.channels
     return {
@@ -169,7 +163,7 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
         "conversation_open": phones.conversation_open(number),
         "opted_out": number in world.account.optout,
         "messages": [message.id for message in phones.messages_of(number)],
-        "conversation": [entry for _, _, entry in sorted(conversation, key=lambda entry: entry[:2])],
+        "conversation": sorted([*received, *written], key=lambda entry: entry["at"]),  # all of one length
     }
 
 

@@ -1,0 +1,22 @@
+"""A sandbox as `sendbox serve` runs it, inside a test, on a free port."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sendbox.commands.serve import Options, Served, serving
+from sendbox.settings import Settings
+
+
+def options(**given: Any) -> Options:
+    """Options of a server on a free port; the fields of `Options` and of `Settings` by name."""
+    own = {name: given.pop(name) for name in ("mode", "start", "tls", "tls_self", "ca_port") if name in given}
+    return Options(Settings(**{"port": 0, "public_url": None, **given}), **own)
+
+
+@asynccontextmanager
+async def sandbox(log: Callable[[str], None] = lambda line: None, **given: Any) -> AsyncIterator[Served]:
+    async with serving(options(**given), log) as served:
+        yield served

@@ -1,0 +1,289 @@
+"""`sendbox serve` in process."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import io
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sendbox import __version__
+from sendbox.commands import serve as module
+from sendbox.commands.outcome import CANNOT, Failure
+from sendbox.commands.serve import Options, bind, callable_host, run, scenario, serve, to_stderr
+from sendbox.settings import Settings
+from sendbox.tls import self_signed
+from tests.commands.sandbox import options, sandbox
+
+MESSAGE: dict[str, Any] = {"to": [{"phone_number": "420777000101"}], "body": "Hello"}
+
+
+async def send(origin: str, verify: ssl.SSLContext | bool = True, **more: Any) -> httpx.Response:
+    async with httpx.AsyncClient(verify=verify, trust_env=False) as client:
+        return await client.post(f"{origin}/v2/message", json=MESSAGE | more, headers={"x-api-key": "test-a"})
+
+
+@pytest.mark.asyncio
+async def test_a_message_is_accepted_and_a_remark_is_logged() -> None:
+    """What serves is the whole sandbox, and each remark is one line of the log."""
+    lines: list[str] = []
+    async with sandbox(lines.append) as served:
+        assert served.origin == f"http://127.0.0.1:{served.port}"
+        assert (await send(served.origin, unknown_field=1)).status_code == 200
+    assert lines == ["test-a: advice unknown-field on sendMessage: " + lines[0].partition("sendMessage: ")[2]]
+    assert "unknown_field" in lines[0]
+
+
+@pytest.mark.asyncio
+async def test_the_port_is_free_again_afterwards() -> None:
+    """The end of the context closes the port and every world."""
+    async with sandbox() as served:
+        await send(served.origin)
+    async with sandbox(port=served.port) as again:
+        assert again.port == served.port
+        assert again.runtime.worlds == {}
+
+
+@pytest.mark.asyncio
+async def test_a_taken_port_is_told() -> None:
+    """A port that is taken ends the start with a line that says what to do."""
+    async with sandbox() as served:
+        with pytest.raises(
+            Failure, match=f"127.0.0.1:{served.port} is taken by another program: give another"
+        ) as caught:
+            async with sandbox(port=served.port):
+                pass
+    assert caught.value.code == CANNOT
+
+
+@pytest.mark.asyncio
+async def test_tls_self_gives_out_its_authority() -> None:
+    """A client that fetches the authority over plain http is served over https, by name and by address."""
+    async with sandbox(tls_self=True, host="localhost") as served:
+        assert served.ca_url is not None
+        async with httpx.AsyncClient(trust_env=False) as client:
+            got = await client.get(served.ca_url)
+            assert got.headers["content-type"] == "application/x-pem-file"
+            assert (await client.head(served.ca_url)).content == b""
+            elsewhere = await client.get(served.ca_url.replace("ca.pem", "key.pem"))
+            assert elsewhere.status_code == 404
+        trust = ssl.create_default_context(cadata=got.text)
+        assert served.origin == f"https://localhost:{served.port}"
+        assert (await send(served.origin, trust)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("port", "ca_port", "expected"), [(0, None, 0), (7357, None, 7358), (65535, None, 0), (7357, 9000, 9000)]
+)
+@pytest.mark.asyncio
+async def test_port_of_the_authority(
+    monkeypatch: pytest.MonkeyPatch, port: int, ca_port: int | None, expected: int
+) -> None:
+    """The authority is given out on the next port, where there is one, unless another is given."""
+    asked: list[int] = []
+
+    class Server:
+        def __init__(self, app: Any, host: str, port: int, ssl: Any = None) -> None:
+            asked.append(port)
+
+        async def start(self) -> int:
+            return 1
+
+        async def stop(self) -> None:
+            pass
+
+    monkeypatch.setattr("sendbox.server.HttpServer", Server)
+    async with sandbox(tls_self=True, port=port, ca_port=ca_port):
+        assert asked == [port, expected]
+
+
+@pytest.mark.asyncio
+async def test_own_certificate() -> None:
+    """A certificate of one's own is served as it is, and no authority is given out."""
+    with self_signed() as tls:
+        async with sandbox(tls=(tls.certfile, tls.keyfile)) as served:
+            assert served.ca_url is None
+            assert (await send(served.origin, ssl.create_default_context(cadata=tls.ca_pem.decode()))).is_success
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"tls": (__file__, __file__)}, "cannot be served with the key"),
+        ({"tls_self": True, "public_url": "https://no..name"}, "cannot be in a certificate"),
+        ({"callback_ca": "/no/such.pem"}, "/no/such.pem is not a file"),
+        ({"host": "no.such.host.invalid"}, "not a host name that resolves"),
+        ({"scenario": "otp-fallbak"}, 'did you mean "otp-fallback"?'),
+    ],
+    ids=["certificate", "name", "authorities", "host", "scenario"],
+)
+@pytest.mark.asyncio
+async def test_what_cannot_start_says_why(given: dict[str, Any], said: str) -> None:
+    """Whatever keeps the server from starting is told in one line."""
+    with pytest.raises(Failure) as caught:
+        async with sandbox(**given):
+            pass
+    assert said in caught.value.message
+    assert caught.value.code == CANNOT
+
+
+def test_a_scenario_with_several_problems_lists_them_all(tmp_path: Path) -> None:
+    """Every problem of the scenario is a line, with its place."""
+    file = tmp_path / "wrong"
+    file.write_text("sendbox: 1\nsed: 7\nclock: {mod: real}\n")
+    with pytest.raises(Failure, match=f"{file} has 2 problems, all above") as caught:
+        scenario(options(scenario=str(file)))
+    assert [line.removeprefix(str(file)).partition(" ")[0] for line in caught.value.details] == [":2:1:", ":3:9:"]
+
+
+@pytest.mark.parametrize(
+    ("given", "mode", "start"),
+    [({}, "manual", 5), ({"mode": "auto", "start": 7}, "auto", 7)],
+    ids=["scenario", "command line"],
+)
+def test_the_command_line_wins_over_the_scenario(given: dict[str, Any], mode: str, start: int, tmp_path: Path) -> None:
+    """Clock and start of the command line replace those of the scenario; without them the scenario's hold."""
+    file = tmp_path / "s.yaml"
+    file.write_text('sendbox: 1\nclock: {mode: manual, start: "1970-01-01T00:00:00.005Z"}\n')
+    blueprint = scenario(options(scenario=str(file), **given))
+    assert (blueprint.mode, blueprint.start) == (mode, start)
+
+
+@pytest.mark.parametrize(
+    ("host", "bound", "called"),
+    [
+        ("127.0.0.1", "127.0.0.1", "127.0.0.1"),
+        ("0.0.0.0", "0.0.0.0", "127.0.0.1"),
+        ("*", "", "127.0.0.1"),
+        ("[::1]", "::1", "[::1]"),
+        ("::", "::", "127.0.0.1"),
+        ("box.test", "box.test", "box.test"),
+    ],
+)
+def test_hosts(host: str, bound: str, called: str) -> None:
+    """The addresses of the banner can be called, whatever the server was told to listen on."""
+    assert (bind(host), callable_host(host)) == (bound, called)
+
+
+@pytest.mark.asyncio
+async def test_the_banner_says_where_everything_is() -> None:
+    """The banner names version, the four addresses, page, contract, scenario, clock, seed, and a line to begin with."""
+    stop, said = asyncio.Event(), []
+    stop.set()
+    await serve(
+        options(public_url="http://box.test:7357", scenario="late-receipt", mode="manual"), stop, said.append, print
+    )
+    text = "\n".join(said)
+    assert text.startswith(f"Sendbox {__version__}\n")
+    rows = dict(line.split(maxsplit=1) for line in text.splitlines()[2:11])
+    assert {name: rows[name] for name in list(rows)[:6]} == {
+        "base_url": "http://box.test:7357/v2",
+        "rest_url": "http://box.test:7357/v1",
+        "verify_url": "http://box.test:7357",
+        "http_api_url": "http://box.test:7357",
+        "page": "http://box.test:7357/_sandbox/",
+        "openapi": "http://box.test:7357/openapi.json",
+    }
+    assert rows["scenario"].startswith("late-receipt (")
+    assert (rows["clock"], rows["seed"]) == ("manual", "0")
+    assert "\n  curl http://box.test:7357/v2/message -H 'x-api-key: test-demo'" in text
+
+
+@pytest.mark.asyncio
+async def test_the_banner_of_tls_self_trusts_first() -> None:
+    """Over https the lines fetch the authority, and then trust it."""
+    stop, said = asyncio.Event(), []
+    stop.set()
+    await serve(options(tls_self=True, seed="abc"), stop, said.append, print)
+    text = "\n".join(said)
+    assert "\n  curl -o sendbox-ca.pem http://127.0.0.1:" in text
+    assert "\n  curl --cacert sendbox-ca.pem https://127.0.0.1:" in text
+    assert "\n  seed          abc\n" in text
+
+
+@pytest.fixture
+def collector() -> Iterator[None]:
+    """The collector afterwards is as it was before."""
+    before = gc.get_threshold()
+    yield
+    assert (gc.isenabled(), gc.get_threshold()) == (True, before)
+    assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.usefixtures("collector")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_a_signal_ends_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: signal.Signals
+) -> None:
+    """Ctrl-C and SIGTERM end the server without an exception, once the banner is out."""
+    flush = sys.stdout.flush
+
+    def flushed() -> None:
+        flush()
+        assert gc.isenabled()
+        assert gc.get_threshold() == module.THRESHOLDS
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(sys.stdout, "flush", flushed)
+    run(options())
+    assert capsys.readouterr().out.startswith(f"Sendbox {__version__}\n")
+
+
+@pytest.mark.usefixtures("collector")
+def test_where_a_loop_takes_no_signals_ctrl_c_still_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine whose loops take no signals (Windows) an interrupt ends the server as well."""
+
+    def refuse(self: Any, number: int, callback: Any) -> None:
+        raise NotImplementedError
+
+    def interrupted(text: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sendbox.loop.new_loop", lambda: _without_signals())
+    monkeypatch.setattr(module, "banner", lambda options, served: interrupted(""))
+    run(options())
+
+
+def _without_signals() -> asyncio.AbstractEventLoop:
+    class Loop(asyncio.SelectorEventLoop):
+        def add_signal_handler(self, sig: int, callback: Any, *args: Any) -> None:
+            raise NotImplementedError
+
+    return Loop()
+
+
+def test_the_log_is_one_line_and_never_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line of the log is one line; a log that nobody reads any more stops nothing."""
+    to_stderr("a\nb")
+    assert capsys.readouterr().err == "a\\nb\n"
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    to_stderr("gone")
+
+
+def test_options_have_defaults() -> None:
+    """Options without arguments are those of a plain `sendbox serve`."""
+    assert Options().settings == Settings()
+
+
+@pytest.mark.asyncio
+async def test_a_taken_port_of_the_authority_is_told() -> None:
+    """Where the second port is taken the first is closed again."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(Failure, match="is taken by another program"):
+            async with sandbox(tls_self=True, ca_port=taken.getsockname()[1]):
+                pass
