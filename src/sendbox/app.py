@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from string import punctuation
 from typing import Any, Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
+import orjson
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Match, NoMatchFound, Route as HttpRoute
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Match, NoMatchFound
+from starlette.routing import Route as HttpRoute
 from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
@@ -41,6 +44,16 @@ ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY)
 MOST_TOLD: Final = 1_000
 #: The longest body that is read; a longer one is refused before it is read whole.
 BODY_CAP: Final = 16 * 1024 * 1024
+#: Any mix of events in one delivery.
+BATCH: Final = "webhooks.json#/$defs/Batch"
+
+#: Why a call reached no world, and what to do about it.
+_NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
+_TOO_LONG: Final = (f"the body is longer than {BODY_CAP} bytes, the most that is read", "send less at once")
+_LATE: Final = (
+    "its world was closed or reset while the call was on its way",
+    "let clients end before the test does that they belong to",
+)
 
 
 def make_app(runtime: Runtime, contract: Contract) -> Starlette:
@@ -55,8 +68,10 @@ def make_app(runtime: Runtime, contract: Contract) -> Starlette:
             *page_routes(runtime),
             HttpRoute("/", lambda _request: RedirectResponse("/_sandbox/"), methods=["GET"]),
         ],
-        exception_handlers={404: _not_found},
+        exception_handlers={404: _not_found, 405: _wrong_method},
     )
+    if runtime.settings.check_answers:
+        runtime.check_batch = _batches(contract)
     app.router.redirect_slashes = False
     return app
 
@@ -99,60 +114,50 @@ class Emulated(BaseRoute):
         """Answers one call of an emulated interface."""
         path: str = scope["path"]
         row = self._table.get(path)
-        if row is None:
-            await _reply(send, _unknown_path(path))
-            return
-        route = row.get(scope["method"])
+        route = None if row is None else row.get(scope["method"])
         if route is None:
-            legal = ", ".join(sorted(row))
-            some = next(iter(row.values()))
-            answer = some.error(405, f"{scope['method']} is not served at {path}; legal: {legal}")
-            answer.headers = ((b"allow", legal.encode()),)
-            await _reply(send, answer)
+            await _reply(send, self._lost(scope, row))
             return
-        headers: list[tuple[bytes, bytes]] = scope["headers"]
-        key: str | None = None
-        if route.auth != "form":
-            for name, value in headers:
-                if name == b"x-api-key":
-                    key = value.decode("latin-1")
-                    break
-            if key is None and route.auth == "header-or-query":
-                key = _field(scope["query_string"], "apikey")
-        hosted = None
-        body: bytes | None = None
-        if route.auth == "form":
-            body = await _read(receive)
-            if body is not None:
-                key = _field(body if route.method == "POST" else scope["query_string"], "apikey")
-        if key is not None:
-            hosted = self._runtime.find(key, path)
-        else:
-            self._runtime.refuse(None, path, "no API key came with the call", "send it in the header x-api-key")
-        if hosted is None or key is None:
-            status = 401 if route.auth == "form" else 400
-            answer = route.error(status, DENIED)
-            if self._runtime.settings.hints:
-                answer.headers = ((b"sendbox-journal", _origin_bytes(self._runtime, scope) + b"/_sandbox/refused"),)
-            await _reply(send, answer)
-            return
-        hosted.open += 1
         try:
-            if body is None:
+            body: bytes | None = None
+            if route.auth == "form":  # the key stands in the body
                 body = await _read(receive)
-            if body is None:
-                text = f"the body is longer than {BODY_CAP} bytes, the most that is read"
-                await _reply(send, route.error(413, text))
+                key = None if body is None else _field(body if route.method == "POST" else scope["query_string"])
+            else:
+                key = _header_key(scope)
+                if key is None and route.auth == "header-or-query":
+                    key = _field(scope["query_string"])
+            hosted = None if key is None else self._runtime.find(key, path)
+            if key is None or hosted is None:
+                if key is None:
+                    self._runtime.refuse(None, path, *(_TOO_LONG if route.auth == "form" and body is None else _NO_KEY))
+                await _reply(send, self._denied(scope, route))
                 return
+            token = hosted.request_began()
             try:
-                answer = self._answer(scope, route, hosted, key, body)
+                await _reply(send, await self._serve(scope, receive, route, hosted, key, body))
+            finally:
+                hosted.request_ended(token)
+                self._runtime.changed(hosted)
+        except ClientDisconnect:  # whoever called does not wait for an answer, and half a body is no request
+            pass
+
+    async def _serve(
+        self, scope: Scope, receive: Receive, route: Route, hosted: Hosted, key: str, body: bytes | None
+    ) -> Answer:
+        """The answer to a call that was admitted to a world, if the world is still there once the body has come."""
+        world = hosted.world
+        if body is None:
+            body = await _read(receive)
+        while not hosted.gone and hosted.world is world:
+            if body is None:
+                return self._refuse(scope, hosted, key, route.operation, route.error(413, _TOO_LONG[0]), _TOO_LONG[0])
+            try:
+                return self._answer(scope, route, hosted, key, body)
             except NotLoaded:  # the first refusal: nothing was done yet, and the loop must not wait for an import
                 await asyncio.get_running_loop().run_in_executor(None, preload)
-                answer = self._answer(scope, route, hosted, key, body)
-            await _reply(send, answer)
-        finally:
-            hosted.request_ended()
-            self._runtime.changed(hosted)
+        self._runtime.refuse(key, scope["path"], *_LATE)
+        return self._denied(scope, route)
 
     def _answer(self, scope: Scope, route: Route, hosted: Hosted, key: str, body: bytes) -> Answer:
         """Runs the handler and journals the call."""
@@ -163,9 +168,10 @@ class Emulated(BaseRoute):
         exchange = Exchange(
             route, world, world.keys[key], scope["headers"], scope["query_string"], body, origin, self._contract
         )
-        findings: list[Finding] = []
+        findings: Sequence[Finding] = ()
         try:
             answer = route.handler(exchange)
+            findings = exchange.made.get("findings", ())
         except Refused as refused:
             findings = refused.findings
             answer = route.error(refused.status, refused.text)
@@ -176,20 +182,61 @@ class Emulated(BaseRoute):
             findings = [Finding("$", "internal", "an error of the sandbox itself; its log has the details", "§7.1")]
             answer = route.error(500, "Internal server error")
         record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
-        if findings:
-            record.findings = findings
-        elif "findings" in exchange.made:
-            record.findings = exchange.made["findings"]
+        record.findings = findings
         record.advice = exchange.advice
         record.canonical = exchange.content
-        number = world.request(record)
-        if record.findings or record.advice:
-            _log_remarks(runtime, hosted, record)
-        if runtime.settings.hints:
-            address = f"{origin}/_sandbox/worlds/{world.id}/journal/{number}"
-            answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
+        self._journal(origin, hosted, record, answer)
         if runtime.settings.check_answers:
             self._check(route, answer)
+        return answer
+
+    def _journal(self, origin: str, hosted: Hosted, record: RequestRecord, answer: Answer) -> None:
+        """Journals a call and puts the address of its entry into the answer."""
+        number = hosted.world.request(record)
+        if record.findings or record.advice:
+            _log_remarks(self._runtime, hosted, record)
+        if self._runtime.settings.hints:
+            address = f"{origin}{hosted.path}/journal/{number}"
+            answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
+
+    def _refuse(self, scope: Scope, hosted: Hosted, key: str, operation: str, answer: Answer, why: str) -> Answer:
+        """A call that no handler sees, journaled all the same."""
+        self._runtime.present(hosted)
+        record = RequestRecord(operation, scope["method"], scope["path"], key, answer.status, b"", answer.body)
+        record.findings = [Finding("$", "call", why, "§7", "A75")]
+        self._journal(origin_of(self._runtime, scope, scope["headers"]), hosted, record, answer)
+        return answer
+
+    def _denied(self, scope: Scope, route: Route) -> Answer:
+        """The answer to a key that opens no world: 400 with its own text (§5.6), 401 on the legacy interface (A13)."""
+        return self._refused(scope, route.error(401 if route.auth == "form" else 400, DENIED))
+
+    def _refused(self, scope: Scope, answer: Answer) -> Answer:
+        """An answer whose reason is not in a world's journal but among the refused keys."""
+        if self._runtime.settings.hints:
+            address = f"{origin_of(self._runtime, scope, scope['headers'])}/_sandbox/refused"
+            answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
+        return answer
+
+    def _lost(self, scope: Scope, row: dict[str, Route] | None) -> Answer:
+        """A path or a method that no row has: 404 or 405 in the shape of its interface (A75)."""
+        path: str = scope["path"]
+        if row is None:
+            why, answer = _unknown_path(path)
+        else:
+            legal = ", ".join(sorted(row))
+            why = f"{scope['method']} is not served at {path}; legal: {legal}"
+            answer = next(iter(row.values())).error(405, why)
+            answer.headers = ((b"allow", legal.encode()),)
+        key = _header_key(scope)
+        if key is None:
+            self._runtime.refuse(None, path, why, "what is served stands at /openapi.json")
+            return self._refused(scope, answer)
+        hosted = self._runtime.find(key, path)
+        if hosted is None:
+            return self._refused(scope, answer)
+        self._refuse(scope, hosted, key, "unknown", answer, why)
+        self._runtime.changed(hosted)
         return answer
 
     def _check(self, route: Route, answer: Answer) -> None:
@@ -199,8 +246,6 @@ class Emulated(BaseRoute):
             return
         value: object = answer.body.decode()
         if answer.content_type.startswith(b"application/json"):
-            import orjson
-
             value = orjson.loads(answer.body)
         found = self._contract.checker(ref).findings(value)
         if found:
@@ -222,21 +267,20 @@ def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> Non
 
 
 async def _read(receive: Receive) -> bytes | None:
-    """The whole body; None when it is longer than what is read."""
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body", False):
-        return body
-    chunks = [body]
-    size = len(body)
-    while message.get("more_body", False):
+    """The whole body; None when it is longer than what is read. Raises `ClientDisconnect`."""
+    chunks: list[bytes] = []
+    size = 0
+    while True:
         message = await receive()
-        chunk = message.get("body", b"")
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunk: bytes = message.get("body", b"")
         size += len(chunk)
         if size > BODY_CAP:
             return None
+        if not message.get("more_body", False):
+            return b"".join((*chunks, chunk)) if chunks else chunk
         chunks.append(chunk)
-    return b"".join(chunks)
 
 
 async def _reply(send: Send, answer: Answer) -> None:
@@ -249,38 +293,60 @@ async def _reply(send: Send, answer: Answer) -> None:
     await send({"type": "http.response.body", "body": answer.body})
 
 
-def _field(raw: bytes, name: str) -> str | None:
-    """The last value of a form or query field; None when it is absent or the text cannot be read."""
-    values = parse_qs(raw.decode("latin-1"), keep_blank_values=True).get(name)
+def _header_key(scope: Scope) -> str | None:
+    for name, value in scope["headers"]:
+        if name == b"x-api-key":
+            key: str = value.decode("latin-1")
+            return key
+    return None
+
+
+def _field(raw: bytes) -> str | None:
+    """The last value of `apikey` in a form or query; None when it is absent."""
+    values = parse_qs(raw.decode("latin-1"), keep_blank_values=True).get("apikey")
     return values[-1] if values else None
 
 
-def _origin_bytes(runtime: Runtime, scope: Scope) -> bytes:
-    return origin_of(runtime, scope, scope["headers"]).encode("latin-1", "replace")
-
-
-def _unknown_path(path: str) -> Answer:
-    """A path that no interface serves, in the shape of the interface it lies under (A75)."""
+def _unknown_path(path: str) -> tuple[str, Answer]:
+    """Why a path is not served, and the answer in the shape of the interface it lies under (A75)."""
     if path.startswith("/v2/"):
-        return sending_error(404, f"{path} is no path of the sending interface")
-    import orjson
-
-    text = f"{path} is not served: the REST and Verify interfaces are not built in this version"
-    return Answer(404, orjson.dumps({"message": text}))
+        why = f"{path} is no path of the sending interface"
+        return why, sending_error(404, why)
+    why = f"{path} is not served: the REST and Verify interfaces are not built in this version"
+    body: dict[str, Any] = {"message": why}
+    if path.startswith("/v1/validations") or path == "/v1/verify-proof":
+        body = {"error": "NOT_FOUND", "message": why, "attemptsRemaining": 0}
+    return why, Answer(404, orjson.dumps(body))
 
 
 async def _not_found(request: Request, _error: Exception) -> Response:
     """A path of no interface and no tool."""
     path = request.url.path
     message = f"{path} is served by nothing here; the interfaces are listed at /openapi.json, control at /_sandbox/"
-    return JSONResponse({"error": "not_found", "message": message}, 404)
+    return _json({"error": "not_found", "message": message}, 404)
+
+
+async def _wrong_method(request: Request, error: Exception) -> Response:
+    """A method that a tool does not have; `Allow` says which it has."""
+    headers = getattr(error, "headers", None) or {}
+    message = f"{request.method} is not served at {request.url.path}; legal: {headers.get('Allow', 'others')}"
+    return _json({"error": "method_not_allowed", "message": message}, 405, headers)
+
+
+def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(orjson.dumps(value), status, headers, media_type="application/json")
+
+
+def _batches(contract: Contract) -> Callable[[Any], list[str]]:
+    """What holds a batch of events against the contract (§6)."""
+    return lambda batch: [finding.message for finding in contract.checker(BATCH).findings(batch)]
 
 
 def _openapi(runtime: Runtime, contract: Contract) -> Any:
     async def show(request: Request) -> Response:
         """The contract of what is served."""
         origin = origin_of(runtime, request.scope, request.scope["headers"])
-        return JSONResponse(document(ROUTES, contract, origin=origin, version=__version__))
+        return _json(document(ROUTES, contract, origin=origin, version=__version__))
 
     return show
 
@@ -302,6 +368,6 @@ def _short_link(runtime: Runtime) -> Any:
             base, hash_sign, fragment = target.partition("#")
             target = f"{base}{'&' if '?' in base else '?'}{query}{hash_sign}{fragment}"
         runtime.changed(hosted)
-        return Response(status_code=302, headers={"location": target})
+        return Response(status_code=302, headers={"location": quote(target, safe=punctuation)})
 
     return follow

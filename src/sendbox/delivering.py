@@ -33,11 +33,11 @@ class Carrier:
         work = Slice()
         for number, delivery in enumerate(taken, 1):
             call = policy.encode(delivery.outlet.target, batch_bytes(world, delivery), world.outlets.id_of(delivery))
-            self._runtime.keep(hosted, self._deliver(hosted, world, delivery, call))
+            self._runtime.keep(hosted, asyncio.create_task(self._deliver(hosted, world, delivery, call)))
             if number % LAUNCH == 0 or work.over:
                 await asyncio.sleep(0)
                 work.begin()
-                if hosted.world is not world:
+                if hosted.gone or hosted.world is not world:
                     return
 
     async def _deliver(self, hosted: Hosted, world: World, delivery: Delivery, call: HttpCall) -> None:
@@ -47,7 +47,7 @@ class Carrier:
             outcome = await self._carry(hosted, delivery, call)
         except Exception as error:  # a receiver in this process that broke: to the world it is one that hung up
             outcome = Outcome(None, "closed", repr(error))
-        if hosted.world is not world:
+        if hosted.gone or hosted.world is not world:
             return
         world.outlets.outcome(delivery, outcome.status, outcome.error)
         if delivery.state == "failed":

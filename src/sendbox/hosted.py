@@ -10,11 +10,12 @@ from urllib.parse import quote
 from sendbox import wall
 from sendbox.core.blueprint import Blueprint
 from sendbox.core.records import Delivery
+from sendbox.core.remarks import Advice
 from sendbox.core.world import World
 from sendbox.webhooks.policy import HttpCall, Outcome
 
 #: Real nanoseconds of work after which the loop gets its turn.
-SLICE_NS: Final = 2_000_000
+SLICE_NS: Final = 1_000_000
 
 Deliverer = Callable[[HttpCall], Awaitable[Outcome]]
 
@@ -70,9 +71,9 @@ class Hosted:
     """A world and what the runtime keeps beside it."""
 
     __slots__ = (
-        "advancing", "auto", "blueprint", "busy", "changed", "checked", "checkpoints", "controls", "deliverer",
-        "failed", "launching", "next_blueprint", "open", "outbox", "path", "pulling", "readers", "stirred", "tasks",
-        "timer", "world",
+        "advancing", "auto", "blueprint", "busy", "changed", "changes", "checked", "checkpoints", "controls",
+        "deliverer", "failed", "gone", "logged", "next_blueprint", "open", "outbox", "path", "pulling", "readers",
+        "stirred", "tasks", "timer", "told", "world",
     )  # fmt: skip
 
     def __init__(self, world: World, blueprint: Blueprint) -> None:
@@ -83,6 +84,11 @@ class Hosted:
         #: where control shows this world
         self.path = f"/_sandbox/worlds/{quote(world.id, safe='')}"
         self.advancing = False
+        #: the world was closed
+        self.gone = False
+        #: advice that the log has said, and how far the journal was read for it
+        self.told: set[Advice] = set()
+        self.logged = 0
         #: the step that an `auto` clock is taking by itself
         self.auto: asyncio.Task[None] | None = None
         #: requests of emulated interfaces that are being answered, a token each
@@ -92,10 +98,11 @@ class Hosted:
         self.readers = 0
         #: wakes an advance that waits for requests to be answered, or for deliveries to land
         self.stirred: asyncio.Event | None = None
+        #: who waits for something to happen, and how often something did
         self.changed: set[asyncio.Future[None]] = set()
+        self.changes = 0
         self.timer: asyncio.TimerHandle | None = None
         self.busy = False
-        self.launching = False
         self.tasks: set[asyncio.Task[None]] = set()
         self.deliverer: Deliverer | None = None
         self.pulling = False
@@ -140,6 +147,7 @@ class Hosted:
 
     def touch(self) -> None:
         """Something happened: those who wait for it look again."""
+        self.changes += 1
         if self.changed:
             waiting, self.changed = self.changed, set()
             for future in waiting:

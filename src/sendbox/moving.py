@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Steps fired between two looks at the machine's clock.
 CHUNK: Final = 32
+#: So many targets are taken at once.
+AT_ONCE: Final = 256
 #: The longest real seconds a timer is wound for; then it is wound again.
 LONGEST_TIMER: Final = 86_400.0
 
@@ -69,15 +71,14 @@ class Mover:
             while True:
                 world.run(until, CHUNK)
                 runtime.carrier.check(hosted)
-                taken = world.outlets.take()
+                taken = world.outlets.take(AT_ONCE)
                 if taken:
-                    runtime.keep(hosted, runtime.carrier.launch(hosted, taken))
+                    runtime.keep(hosted, self._loop.create_task(runtime.carrier.launch(hosted, taken)))
                 if world.settled(until) or work.over:
                     break
         finally:
             hosted.busy = False
-        hosted.touch()
-        self.kick(hosted)
+        runtime.changed(hosted)
 
     def _auto(self, hosted: Hosted) -> None:
         """Nothing was open for a while: to the next step (mode `auto`)."""
@@ -87,16 +88,14 @@ class Mover:
         if hosted.open or hosted.controls or hosted.world.outlets.in_flight:
             hosted.timer = self._loop.call_later(self._runtime.settings.quiet, self._auto, hosted)
             return
-        hosted.auto = self._runtime.keep(hosted, self._auto_step(hosted))
+        hosted.auto = self._loop.create_task(self._auto_step(hosted))
+        self._runtime.keep(hosted, hosted.auto)
 
     async def _auto_step(self, hosted: Hosted) -> None:
         try:
             await self._advance(hosted, next_instants=1)
         except Conflict as conflict:
             self._runtime.log(hosted.world.id, conflict.message)
-        finally:
-            hosted.auto = None
-            self._runtime.changed(hosted)
 
     async def steady(self, hosted: Hosted) -> None:
         """Waits until the step that an `auto` clock is taking has ended, so that it is in nobody's way."""
@@ -166,7 +165,7 @@ class Mover:
 class _Way:
     """One call of `advance`: how a world is moved, and how far it may go."""
 
-    __slots__ = ("_began", "_hosted", "_instants", "_runtime", "_settings", "_world")
+    __slots__ = ("_began", "_hosted", "_instants", "_runtime", "_settings", "_work", "_world")
 
     def __init__(self, runtime: Runtime, hosted: Hosted) -> None:
         self._runtime = runtime
@@ -175,6 +174,7 @@ class _Way:
         self._world = hosted.world
         self._began = hosted.world.now
         self._instants = hosted.world.instants
+        self._work = Slice()
 
     async def to(self, instant: int) -> None:
         """To an instant."""
@@ -190,6 +190,7 @@ class _Way:
             if due is None:
                 break
             self._reaches(due)
+            self._bounded()
             await self._settle(due)
         else:
             return
@@ -210,12 +211,24 @@ class _Way:
                 f"; go there in steps: {self._busy_with()}",
             )
 
+    def _bounded(self) -> None:
+        most = self._settings.max_instants
+        if self._world.instants - self._instants > most:
+            raise Conflict("too_far", f"{most} instants are the most in one call: {self._busy_with()}")
+
+    def _turns(self, rounds: int, tried: int) -> None:
+        """A round is news and a delivery of it. A long queue for one target is none: it comes to its end."""
+        most = self._settings.max_rounds
+        if rounds > most or tried > most + len(self._world.outlets.deliveries):
+            at = iso(self._world.now)
+            raise Conflict("loop", f"{self._world.id} stays at {at}: {self._busy_with()}", at=at)
+
     async def _settle(self, until: int, *, rest: bool = True) -> None:
         """Fires what is due up to `until` and settles each instant; without `rest` stays at the last one."""
         hosted, world, runtime = self._hosted, self._world, self._runtime
         outlets = world.outlets
         at, rounds, tried = world.now, 0, 0
-        work = Slice()
+        work = self._work
         while True:
             if hosted.open:
                 await self._quiet()
@@ -227,24 +240,21 @@ class _Way:
             runtime.carrier.check(hosted)
             if world.now != at:
                 at, rounds, tried = world.now, 0, 0
-            taken = outlets.take()
-            if taken or outlets.in_flight:
+            while taken := outlets.take(AT_ONCE):
                 await runtime.carrier.launch(hosted, taken)
+                tried += 1
+                self._turns(rounds, tried)
+            if outlets.in_flight:
                 await hosted.until(lambda: not (outlets.in_flight and runtime.is_open(hosted)))
                 await asyncio.sleep(0)  # what the receivers asked of us meanwhile is on its way in
                 work.begin()
-                # A round is news and a delivery of it. A long queue for one target is none: it comes to its end.
-                tried += 1
                 rounds += world.fired != fired or len(outlets.deliveries) != made
             elif not hosted.open and self._done(until, rest):
                 return
-            if rounds > self._settings.max_rounds or tried > self._settings.max_rounds + len(outlets.deliveries):
-                raise Conflict("loop", f"{world.id} stays at {iso(at)}: {self._busy_with()}", at=iso(at))
-            if world.instants - self._instants > self._settings.max_instants:
-                raise Conflict(
-                    "too_far", f"{self._settings.max_instants} instants in one call are not enough: {self._busy_with()}"
-                )
+            self._turns(rounds, tried)
+            self._bounded()
             if work.over:
+                runtime.log_refusals(hosted)
                 hosted.touch()
                 await work.pause()
 
@@ -261,7 +271,7 @@ class _Way:
             return "its receivers make it deliver without end"
         at, _, _, handler, _ = steps[0]
         count = f"{len(steps)} steps are" if len(steps) > 1 else "one step is"
-        return f"{count} scheduled, next {handler.__name__.removesuffix('_due')} at {iso(at)}"
+        return f"{count} scheduled, next {handler.__name__.removesuffix('_due').strip('_')} at {iso(at)}"
 
     async def _quiet(self) -> None:
         """Waits until every request that arrived has been answered."""

@@ -1,29 +1,41 @@
 """The pytest plugin: fixtures `sendbox`, `async_sendbox` and `sendbox_server`, the marker `sendbox`, the options.
 
-Loaded in every test session of an environment that has Sendbox, so it imports nothing of it until a fixture is used.
+Loaded in every test session of an environment that has Sandbox, so it imports nothing of it until a fixture is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
-    from sendbox.fixture import AsyncSandbox, Sandbox, SandboxServer
+    from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer
 
-_MARKER = (
+_MARKER: Final = (
     "sendbox(scenario=…, seed=…, clock=…, strict=…): how the test's world opens; strict=True (or a list of codes) "
     "fails the test when there is advice"
 )
+_LEGAL: Final = ("scenario", "seed", "clock", "strict")
+#: The sandboxes that a test used.
+_USED: Final = pytest.StashKey[list[Any]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The command line's options."""
+    """The command line's options, and the setting of the ini file."""
     group = parser.getgroup("sendbox")
-    group.addoption("--sendbox-port", type=int, default=0, help="port of the sandbox of this session (default: any)")
-    group.addoption("--sendbox-url", default=None, help="use the sandbox at this address (a container) instead")
+    group.addoption(
+        "--sendbox-port",
+        type=int,
+        default=0,
+        metavar="PORT",
+        help="port of the sandbox of this session, default any; under xdist that of the first worker, then the next",
+    )
+    group.addoption("--sendbox-url", metavar="URL", help="use the sandbox at this address (a container) instead")
+    parser.addini(
+        "sendbox_patience", "real seconds that a receiver of webhooks may take to answer, default 1", default="1"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,109 +44,119 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def sendbox_server(request: pytest.FixtureRequest) -> Iterator[Any]:
+def sendbox_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer | RemoteServer]:
     """The sandbox of this session: `origin`, `base_url`, `rest_url`, `verify_url`, `http_api_url`."""
-    from sendbox.control.carriers import Client
-    from sendbox.fixture.server import PATIENCE, SandboxServer
-    from sendbox.settings import Settings
-
-    url = request.config.getoption("--sendbox-url")
-    if url is not None:
-        client = Client(url)
-        client.call("health", None, {})
-        yield client
-        client.close()
-        return
-    port = request.config.getoption("--sendbox-port")
-    server = SandboxServer(Settings(port=port, mode="manual", patience=PATIENCE, public_url=None)).start()
+    server = _server(request.config)
+    try:
+        server.start()
+    except Exception as error:  # the port is taken, nobody answers: one line says it, a traceback does not
+        raise pytest.UsageError(str(error)) from None
     yield server
     server.stop()
 
 
-@pytest.fixture
-def sendbox(request: pytest.FixtureRequest, sendbox_server: Any) -> Iterator[Sandbox]:
-    """A fresh world with a manual clock, in process."""
-    from sendbox.fixture.sandbox import Blocking, BlockingLink, Sandbox
+def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
+    from sendbox.fixture.server import RemoteServer, SandboxServer
+    from sendbox.settings import Settings
 
-    handle = _handle(request, sendbox_server, Blocking, BlockingLink)
-    sandbox = Sandbox(handle)
+    given = config.getini("sendbox_patience")
+    try:
+        patience = float(given)
+    except ValueError:
+        patience = 0.0
+    if not patience > 0:
+        raise pytest.UsageError(f"{given!r} is no sendbox_patience; legal: a number of real seconds, more than 0")
+    url = config.getoption("--sendbox-url")
+    if url:
+        return RemoteServer(url, patience=patience)
+    port = config.getoption("--sendbox-port")
+    worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
+    port += int(worker.removeprefix("gw")) if port else 0
+    return SandboxServer(Settings(port=port, mode="manual", patience=patience, public_url=None))
+
+
+@pytest.fixture
+def sendbox(request: pytest.FixtureRequest, sendbox_server: SandboxServer | RemoteServer) -> Iterator[Sandbox]:
+    """A fresh world with a manual clock."""
+    sandbox = sendbox_server.sandbox(request.node.nodeid, **_given(request.node))
+    request.node.stash.setdefault(_USED, []).append(sandbox)
     yield sandbox
-    _finish(request, handle)
     sandbox.close()
 
 
 @pytest.fixture
-def async_sendbox(request: pytest.FixtureRequest, sendbox_server: Any) -> Iterator[AsyncSandbox]:
+def async_sendbox(
+    request: pytest.FixtureRequest, sendbox_server: SandboxServer | RemoteServer
+) -> Iterator[AsyncSandbox]:
     """The same with awaitables; needs no plugin of its own."""
-    handle = _handle(request, sendbox_server, lambda carrier: carrier, lambda link: link)
-    yield handle
-    _finish(request, handle)
-    handle.close()
+    sandbox = sendbox_server.async_sandbox(request.node.nodeid, **_given(request.node))
+    request.node.stash.setdefault(_USED, []).append(sandbox)
+    yield sandbox
+    sandbox.close()
 
 
-def _handle(request: pytest.FixtureRequest, server: Any, carry: Any, link_up: Any) -> AsyncSandbox:
-    from sendbox.fixture.handle import AsyncSandbox, Opening, world_id
-    from sendbox.fixture.link import LocalLink, RemoteLink
-    from sendbox.fixture.server import SandboxServer
-
-    marker = request.node.get_closest_marker("sendbox")
-    given = dict(marker.kwargs) if marker is not None else {}
-    given.pop("strict", None)
-    unknown = set(given) - {"scenario", "seed", "clock"}
-    if unknown:
-        raise pytest.UsageError(
-            f"{', '.join(sorted(unknown))}: no argument of the marker sendbox; legal: scenario, seed, clock, strict"
-        )
-    node = request.node.nodeid
-    if isinstance(server, SandboxServer):
-        opening = Opening(_unused(server, world_id(node)), salt=node, **given)
-        local = server
-
-        def transport() -> Any:
-            from sendbox.fixture.transport import SandboxTransport
-
-            return SandboxTransport(local.app, local.thread)
-
-        return AsyncSandbox(carry(server.carrier), link_up(LocalLink(server.carrier)), opening, transport=transport)
-    opening = Opening(None, salt=node, deliveries="pull", **given)
-
-    def remote() -> Any:
-        from sendbox.fixture.transport import RemoteTransport
-
-        return RemoteTransport()
-
-    return AsyncSandbox(carry(server), link_up(RemoteLink(server)), opening, transport=remote)
-
-
-def _unused(server: SandboxServer, wanted: str) -> str:
-    """An id that no world has or had: a test that runs again gets a fresh world."""
-    runtime = server.runtime
-    found, n = wanted, 1
-    while found in runtime.worlds or found in runtime.closed:
-        n += 1
-        found = f"{wanted}.{n}"
+def _marked(node: pytest.Item) -> dict[str, Any]:
+    """What the markers of a test say; the one nearest to it wins, argument by argument."""
+    found: dict[str, Any] = {}
+    for marker in node.iter_markers("sendbox"):
+        if marker.args:
+            raise pytest.UsageError(
+                f"{marker.args[0]!r} has no name; the marker sendbox takes {', '.join(_LEGAL)} by name"
+            )
+        unknown = [name for name in marker.kwargs if name not in _LEGAL]
+        if unknown:
+            raise pytest.UsageError(
+                f"{', '.join(unknown)}: no argument of the marker sendbox; legal: {', '.join(_LEGAL)}"
+            )
+        found = {**marker.kwargs, **found}
     return found
 
 
-def _finish(request: pytest.FixtureRequest, handle: AsyncSandbox) -> None:
-    """Whether strict mode lets the test pass."""
-    marker = request.node.get_closest_marker("sendbox")
-    strict = marker.kwargs.get("strict", False) if marker is not None else False
-    if strict:
-        codes = None if strict is True else set(strict)
-        broken = [line for code, line in handle.advice_lines() if codes is None or code in codes]
-        if broken:
-            handle.close()
-            pytest.fail("strict: the client's requests drew advice\n" + "\n".join(broken), pytrace=False)
+def _given(node: pytest.Item) -> dict[str, Any]:
+    """How the test's world opens."""
+    marked = _marked(node)
+    _codes(marked)
+    return {name: value for name, value in marked.items() if name != "strict"}
+
+
+def _codes(marked: dict[str, Any]) -> frozenset[str]:
+    """The codes of advice that fail the test."""
+    from sendbox.core.advice import ADVICE
+
+    strict = marked.get("strict", False)
+    if isinstance(strict, bool):
+        return frozenset(ADVICE) if strict else frozenset()
+    codes = [strict] if isinstance(strict, str) else list(strict)
+    for code in codes:
+        if code not in ADVICE:
+            raise pytest.UsageError(f"{code!r} is no code of advice; legal: {', '.join(ADVICE)}")
+    return frozenset(codes)
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A strict test fails when its client's requests drew advice."""
+    result = yield
+    used = item.stash.get(_USED, [])
+    codes = _codes(_marked(item)) if used else frozenset()
+    lines = [line for sandbox in used if codes for code, line in sandbox.advice_lines() if code in codes]
+    if lines:
+        pytest.fail("strict: there was advice\n" + "\n".join(lines), pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failed test's report says what the sandbox had to remark."""
-    if call.when == "call" and call.excinfo is not None:
-        for used in (getattr(item, "funcargs", {}).get(name) for name in ("sendbox", "async_sendbox")):
-            if used is not None and hasattr(used, "report"):
-                lines = used.report()
-                if lines:
-                    item.add_report_section("call", "sendbox", "\n".join(lines))
+    failed = call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception)
+    if failed and call.when != "teardown":
+        for sandbox in item.stash.get(_USED, []):
+            try:
+                lines = sandbox.report()
+            except Exception as error:  # whatever it is, the test's own report matters more
+                lines = [f"the sandbox cannot say what happened: {error!r}"]
+            if lines:
+                item.add_report_section(call.when, "sendbox", "\n".join(lines))
     return (yield)

@@ -108,7 +108,7 @@ def test_it_is_asked_until_it_is_ready(
     """With a wait the question is asked again until the answer is good or the time is over."""
     ask, timeouts = answers(*given)
     monkeypatch.setattr(ready, "ask", ask)
-    monkeypatch.setattr(ready.wall, "monotonic_ns", Clock())
+    monkeypatch.setattr("sendbox.wall.monotonic_ns", Clock())
     monkeypatch.setattr(ready, "PAUSE", 0.0)
     if expected is None:
         with pytest.raises(Failure, match="http://box is not ready: refused"):

@@ -177,7 +177,8 @@ def test_hosts(host: str, bound: str, called: str) -> None:
 @pytest.mark.asyncio
 async def test_the_banner_says_where_everything_is() -> None:
     """The banner names version, the four addresses, page, contract, scenario, clock, seed, and a line to begin with."""
-    stop, said = asyncio.Event(), []
+    said: list[str] = []
+    stop = asyncio.Event()
     stop.set()
     await serve(
         options(public_url="http://box.test:7357", scenario="late-receipt", mode="manual"), stop, said.append, print
@@ -201,7 +202,8 @@ async def test_the_banner_says_where_everything_is() -> None:
 @pytest.mark.asyncio
 async def test_the_banner_of_tls_self_trusts_first() -> None:
     """Over https the lines fetch the authority, and then trust it."""
-    stop, said = asyncio.Event(), []
+    said: list[str] = []
+    stop = asyncio.Event()
     stop.set()
     await serve(options(tls_self=True, seed="abc"), stop, said.append, print)
     text = "\n".join(said)
@@ -221,44 +223,40 @@ def collector() -> Iterator[None]:
 
 @pytest.mark.usefixtures("collector")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
-def test_a_signal_ends_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: signal.Signals
-) -> None:
+def test_a_signal_ends_it(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
     """Ctrl-C and SIGTERM end the server without an exception, once the banner is out."""
-    flush = sys.stdout.flush
 
-    def flushed() -> None:
-        flush()
-        assert gc.isenabled()
-        assert gc.get_threshold() == module.THRESHOLDS
-        signal.raise_signal(number)
+    class Out(io.StringIO):
+        def flush(self) -> None:
+            assert (gc.isenabled(), gc.get_threshold()) == (True, module.THRESHOLDS)
+            signal.raise_signal(number)
 
-    monkeypatch.setattr(sys.stdout, "flush", flushed)
+    out = Out()
+    monkeypatch.setattr(sys, "stdout", out)
     run(options())
-    assert capsys.readouterr().out.startswith(f"Sendbox {__version__}\n")
+    assert out.getvalue().startswith(f"Sendbox {__version__}\n")
 
 
 @pytest.mark.usefixtures("collector")
 def test_where_a_loop_takes_no_signals_ctrl_c_still_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine whose loops take no signals (Windows) an interrupt ends the server as well."""
 
-    def refuse(self: Any, number: int, callback: Any) -> None:
+    def refuse(*_given: Any) -> None:
         raise NotImplementedError
 
-    def interrupted(text: str) -> None:
-        raise KeyboardInterrupt
+    def without_signals() -> asyncio.AbstractEventLoop:
+        loop = asyncio.SelectorEventLoop()
+        monkeypatch.setattr(loop, "add_signal_handler", refuse)
+        monkeypatch.setattr(loop, "remove_signal_handler", refuse)
+        return loop
 
-    monkeypatch.setattr("sendbox.loop.new_loop", lambda: _without_signals())
-    monkeypatch.setattr(module, "banner", lambda options, served: interrupted(""))
+    class Out(io.StringIO):
+        def flush(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("sendbox.loop.new_loop", without_signals)
+    monkeypatch.setattr(sys, "stdout", Out())
     run(options())
-
-
-def _without_signals() -> asyncio.AbstractEventLoop:
-    class Loop(asyncio.SelectorEventLoop):
-        def add_signal_handler(self, sig: int, callback: Any, *args: Any) -> None:
-            raise NotImplementedError
-
-    return Loop()
 
 
 def test_the_log_is_one_line_and_never_fails(

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import orjson
 
-from sendbox.core.blueprint import Blueprint
+from sendbox.core.blueprint import Blueprint, PhoneSpec
 from sendbox.core.keys import Key
 from sendbox.core.lifecycle import STATES
 from sendbox.core.model import Recipient, Send, Step, Target
+from sendbox.core.patterns import Pattern
 from sendbox.core.records import Delivery, Message
 from sendbox.core.rules import Path, PathEntry, Rule, Span, When
 from sendbox.core.world import World
@@ -19,6 +20,9 @@ from sendbox.core.world import World
 START: Final = 1_772_355_600_000
 PHONE: Final = "420777000100"
 HOUR: Final = 3_600_000
+TEN: Final = tuple(f"4207770001{number:02}" for number in range(10))
+#: A receiver of webhooks, which `advance` answers for.
+HOOK: Final = "http://client.example/hook"
 #: Steps of one `run`, more than any test has.
 PLENTY: Final = 10**9
 
@@ -43,7 +47,7 @@ def step(channel: Any = "sms", body: str | None = "Hello", **fields: Any) -> Ste
 
 
 def command(*numbers: str, steps: list[Step] | None = None, body: str = "Hello", **fields: Any) -> Send:
-    """One Message object to `numbers` (default: `PHONE`), by sms unless `steps` say more; text without digits is invalid.
+    """One Message object to `numbers` (default: `PHONE`), by sms unless `steps` say more; no digits, no valid number.
 
     Other fields are `Send`'s; a `payload` may be an object, a `callback` an address.
     """
@@ -128,7 +132,7 @@ def moves(message: Message, start: int = START) -> list[tuple[int, int, str]]:
 
 
 def path(*entries: str | tuple[str, int] | tuple[str, int, str]) -> Path:
-    """A path of results; one with a time comes so many milliseconds after the entry before, a third part is its info."""
+    """A path of results; one with a time comes so many milliseconds after the one before; a third part is its info."""
     found = [(each, 0) if isinstance(each, str) else each for each in entries]
     return Path(tuple(PathEntry(each[0], Span(each[1], each[1]), *each[2:]) for each in found))
 
@@ -142,3 +146,33 @@ def journaled(world: World, kind: str) -> list[tuple[int, Any]]:
     """(milliseconds since the world's start, subject) of every entry of a kind."""
     journal = world.journal
     return [(journal.at[n] - world.start, journal.what[n]) for n in journal.numbers(frozenset({kind}))]
+
+
+def handset(number: str = PHONE, **fields: Any) -> PhoneSpec:
+    """A scenario's entry for phones, by pattern."""
+    return PhoneSpec(Pattern(number, phone=True), **fields)
+
+
+def delivered(world: World, *numbers: str, **fields: Any) -> Message:
+    """A message that is on its phone, ten seconds later."""
+    message = send_one(world, *numbers, **fields)
+    advance(world, 10_000)
+    return message
+
+
+#: Of each message there is one event: it is sent, and nothing follows.
+ONE_EVENT: Final = (rule("sending"),)
+
+
+def one_delivery(callback: str | Target = HOOK, **blueprint: Any) -> tuple[World, Delivery]:
+    """A world with one delivery that waits to be tried."""
+    world = make_world(attempts=ONE_EVENT, **blueprint)
+    send_one(world, callback=callback)
+    world.run(START, PLENTY)
+    (delivery,) = world.outlets.deliveries
+    return world, delivery
+
+
+def tried_at(delivery: Delivery) -> list[int]:
+    """When its tries began, in seconds from the start."""
+    return [(each.at - START) // 1000 for each in delivery.tries]

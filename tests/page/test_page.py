@@ -118,7 +118,8 @@ async def test_a_world_without_messages_shows_how_to_send_one() -> None:
 async def test_messages_show_results_of_each_attempt() -> None:
     """Every attempt has its results with the time they took, why it was refused, and what is still planned."""
     async with serving() as box:
-        await box.send("420777000110", flow=[{"richmsg": {"body": "Rich", "sender": "Acme"}}, {"sms": {"body": "Plain"}}])
+        flow = [{"richmsg": {"body": "Rich", "sender": "Acme"}}, {"sms": {"body": "Plain"}}]
+        await box.send("420777000110", flow=flow)
         await box.advance("1s")
         text = text_of(await box.page())
         assert "richmsg rejected +0s [2] Rejected the phone does not have this channel" in text

@@ -62,9 +62,8 @@ async def _carry_all(
             await asyncio.wait({poll, *under_way.values()}, return_when=asyncio.FIRST_COMPLETED)
             if poll.done():
                 for call in poll.result()["calls"]:
-                    if call["id"] not in under_way:
-                        work = _carry(control, out, f"{outbox}/{quote(call['id'], safe='')}", call, to, say)
-                        under_way[call["id"]] = asyncio.create_task(work)
+                    done = f"{outbox}/{quote(call['id'], safe='')}"
+                    under_way[call["id"]] = asyncio.create_task(_carry(control, out, done, call, to, say))
             else:
                 poll.cancel()
             for name, task in list(under_way.items()):

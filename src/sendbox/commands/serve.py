@@ -127,8 +127,9 @@ def run(options: Options) -> None:
 async def _until_signalled(options: Options) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    ends = (signal.SIGINT, signal.SIGTERM)
     with contextlib.suppress(NotImplementedError):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ends:
             loop.add_signal_handler(number, stop.set)
 
     def started(text: str) -> None:
@@ -138,7 +139,12 @@ async def _until_signalled(options: Options) -> None:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
 
-    await serve(options, stop, started, to_stderr)
+    try:
+        await serve(options, stop, started, to_stderr)
+    finally:
+        with contextlib.suppress(NotImplementedError):
+            for number in ends:
+                loop.remove_signal_handler(number)
 
 
 def to_stderr(line: str) -> None:

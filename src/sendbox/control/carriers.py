@@ -7,31 +7,46 @@ A carrier answers plain objects and raises `ControlError`, whichever it is. The 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from sendbox.control import operations
 from sendbox.control.operation import ControlError, Operation, perform
+from sendbox.control.worlds import unreadable
+from sendbox.core.blueprint import Blueprint
 from sendbox.scenario.compile import load
+from sendbox.scenario.model import ScenarioError
+from sendbox.webhooks.policy import HttpCall, Outcome
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
 
     import httpx
 
-    from sendbox.runtime import Deliverer, Runtime
-    from sendbox.thread import ServerThread
+    from sendbox.runtime import Runtime
+
+T = TypeVar("T")
+#: Takes one delivery over, with the world's instant in virtual milliseconds; called on the sandbox's loop.
+Receiving = Callable[[HttpCall, int], Awaitable[Outcome]]
+
+
+class Thread(Protocol):
+    """What a carrier needs of the thread that owns the sandbox's loop."""
+
+    def submit(self, coro: Coroutine[Any, Any, T]) -> Future[T]:
+        """Runs a coroutine on the loop."""
+
+    def call(self, fn: Callable[[], T]) -> T:
+        """Calls a function on the loop's thread and blocks until it has returned."""
 
 
 class Carrier(Protocol):
     """One way to a sandbox. `world` None for operations that have none; arguments by public name."""
 
     origin: str
-
-    def submit(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Future[Any]:
-        """Starts an operation; for those that take long."""
 
     def call(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
         """Performs an operation and blocks until it is done."""
@@ -46,7 +61,7 @@ class Carrier(Protocol):
 class InProcess:
     """The sandbox of this process, on its own thread. Plain values go through, nothing is encoded."""
 
-    def __init__(self, thread: ServerThread, runtime: Runtime, origin: str) -> None:
+    def __init__(self, thread: Thread, runtime: Runtime, origin: str) -> None:
         self.origin = origin
         self._thread = thread
         self._runtime = runtime
@@ -65,12 +80,33 @@ class InProcess:
         return await asyncio.wrap_future(self.submit(name, world, arguments))
 
     def scenario(self, given: Any) -> Any:
-        """A scenario in the form in which this carrier takes it."""
-        return load(Path(given)) if is_file(given) else given
+        """A scenario compiled, so that what is wrong in it is said where it is given. Raises `ControlError` 422."""
+        if given is None or isinstance(given, Blueprint):
+            return given
+        try:
+            return load(given)
+        except ScenarioError as error:
+            raise unreadable(error) from None
 
-    def deliver_to(self, world: str, deliverer: Deliverer | None) -> None:
-        """Deliveries of a world go to a coroutine function of this process, called on the sandbox's loop."""
-        self._thread.call(lambda: self._runtime.deliver_to(self._runtime.worlds[world], deliverer))
+    def after(self, seconds: float, then: Callable[[], None]) -> Callable[[], object]:
+        """Calls `then` on the sandbox's thread, whose clock no freezer of the test reaches."""
+        return self._thread.submit(_after(seconds, then)).cancel
+
+    def deliver_to(self, world: str, receiving: Receiving | None) -> None:
+        """Deliveries of a world go to a coroutine function of this process; None: to their targets again."""
+
+        def install() -> None:
+            hosted = self._runtime.worlds.get(world)
+            if hosted is None:
+                raise ControlError(404, "no_such_world", f'"{world}" is no open world')
+
+            async def deliver(call: HttpCall) -> Outcome:
+                assert receiving is not None
+                return await receiving(call, hosted.world.now)
+
+            self._runtime.deliver_to(hosted, None if receiving is None else deliver)
+
+        self._thread.call(install)
 
 
 class Client:
@@ -83,7 +119,8 @@ class Client:
         self._rows = operations.load()
         # an advance lasts as long as its receivers take, so the answer is waited for; a connection is not
         self._http = http or httpx.Client(timeout=httpx.Timeout(None, connect=10.0))
-        self._pool: Any = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._under_way: set[Future[Any]] = set()
 
     def submit(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Future[Any]:
         """Starts an operation on a thread of its own."""
@@ -91,19 +128,30 @@ class Client:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(8, thread_name_prefix="sendbox-client")
-        future: Future[Any] = self._pool.submit(self.call, name, world, arguments)
+        future = self._pool.submit(self.call, name, world, arguments)
+        self._under_way.add(future)
+        future.add_done_callback(self._under_way.discard)
         return future
 
     def call(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
-        """Performs an operation and blocks until it is done."""
+        """Performs an operation and blocks until it is done. `ControlError` 502 where no sandbox answers."""
+        import httpx
+
         row = self._rows[name]
         given = {key: value for key, value in arguments.items() if value is not None}
         path = row.path.replace("{id}", quote(world or "", safe=""))
         for key in list(given):
             if f"{{{key}}}" in path:
                 path = path.replace(f"{{{key}}}", quote(str(given.pop(key)), safe=""))
-        response = self._http.request(row.method, f"{self.origin}/_sandbox{path}", **_payload(row, given))
-        value = response.json()
+        try:
+            response = self._http.request(row.method, f"{self.origin}/_sandbox{path}", **_payload(row, given))
+            value = response.json()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ControlError(502, "no_sandbox", f"{self.origin} cannot be reached: {error}") from error
+        except ValueError:
+            value = None
+        if not isinstance(value, dict) or (response.status_code >= 400 and not {"error", "message"} <= value.keys()):
+            raise ControlError(502, "no_sandbox", f"{self.origin} is no Sandbox: it answers {response.status_code}")
         if response.status_code >= 400:
             detail = {key: item for key, item in value.items() if key not in ("error", "message")}
             raise ControlError(response.status_code, value["error"], value["message"], **detail)
@@ -117,18 +165,30 @@ class Client:
         """A scenario in the form in which this carrier takes it: a file as its text."""
         return Path(given).read_text(encoding="utf-8") if is_file(given) else given
 
+    def after(self, seconds: float, then: Callable[[], None]) -> Callable[[], object]:
+        """Calls `then` on a thread of its own: it waits on a lock, whose timeout no freezer of the test reaches."""
+        timer = threading.Timer(seconds, then)
+        timer.name, timer.daemon = "sendbox-patience", True
+        timer.start()
+        return timer.cancel
+
     def close(self) -> None:
-        """Closes connections and threads."""
-        self._http.close()
+        """Closes connections and threads; a call that is still under way is left to its end."""
         if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool.shutdown(wait=not self._under_way, cancel_futures=True)
+        self._http.close()
 
 
 def is_file(given: Any) -> bool:
-    """Whether a scenario is given as a path: a `Path`, or a one-line text that ends like a YAML file."""
+    """Whether a scenario is given as a path: a `Path`, or a one-line text that ends like a scenario's file."""
     if isinstance(given, str):
-        return "\n" not in given and given.endswith((".yaml", ".yml"))
+        return "\n" not in given and given.endswith((".yaml", ".yml", ".json"))
     return isinstance(given, Path)
+
+
+async def _after(seconds: float, then: Callable[[], None]) -> None:
+    await asyncio.sleep(seconds)
+    then()
 
 
 def _payload(row: Operation, given: dict[str, Any]) -> dict[str, Any]:

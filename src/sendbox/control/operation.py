@@ -1,25 +1,27 @@
 """An operation of control: one row that every carrier reads.
 
 An operation is a coroutine function of (`Call`, keyword arguments). Its row says where HTTP carries it; its signature
-says which arguments are legal: path parameters, then fields of the query (GET, DELETE) or of the JSON body. A trailing
-underscore in an argument's name is not part of its public name (`from_` is `from`).
+says which arguments are legal: path parameters, then fields of the query (GET, DELETE) or of the JSON body; and, by
+the annotation, of which kind. A trailing underscore in an argument's name is not part of its public name (`from_` is
+`from`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-import itertools
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from types import NoneType
 from typing import Any, Final, TypeVar
 
 from sendbox.core.spans import duration
-from sendbox.runtime import Hosted
+from sendbox.runtime import Conflict, Hosted, Slice
 from sendbox.runtime import Runtime as Runtime  # the page takes it from here, and knows nothing behind control
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 class ControlError(Exception):
@@ -39,7 +41,7 @@ class ControlError(Exception):
 
 @dataclass(slots=True)
 class Call:
-    """What an operation works on: the runtime, the origin of addresses it gives out, and its world, where it has one."""
+    """What an operation works on: the runtime, the origin of addresses it gives out, and its world if it has one."""
 
     runtime: Runtime
     origin: str
@@ -56,10 +58,21 @@ Function = Callable[..., Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of an operation: its public `name`, that of the parameter, and what it may be (empty: anything)."""
+
+    name: str
+    parameter: str
+    kinds: tuple[type, ...] = ()
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """One row: `name` in the clients, `method` and `path` over HTTP (under `/_sandbox`), `status` of a good answer.
 
-    `raw` hands the request's body over unparsed, as argument `raw` (scenario texts).
+    `raw` hands the request's body over unparsed, as argument `raw` (scenario texts). `arguments` are the parameters of
+    the function, `takes` the same by public name.
     """
 
     name: str
@@ -68,15 +81,28 @@ class Operation:
     function: Function
     status: int = 200
     raw: bool = False
-    arguments: tuple[str, ...] = field(default=())
+    arguments: tuple[str, ...] = ()
+    takes: Mapping[str, Argument] = field(default_factory=dict)
 
     @property
     def worldly(self) -> bool:
         """Whether it works on one world."""
         return self.path.startswith("/worlds/{id}")
 
+    def in_path(self, name: str) -> bool:
+        """Whether an argument stands in the path."""
+        return f"{{{name}}}" in self.path
+
 
 OPERATIONS: Final[dict[str, Operation]] = {}
+#: What the annotations of arguments stand for; every other one takes anything.
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "str": (str,),
+    "str | None": (str, NoneType),
+    "int | str | None": (int, str, NoneType),
+    "dict[str, Any] | None": (dict, NoneType),
+}
+_WORDS: Final = {str: "text", int: "a whole number", dict: "an object", NoneType: "null"}
 
 
 def operation(method: str, path: str, *, status: int = 200, raw: bool = False) -> Callable[[Function], Function]:
@@ -84,8 +110,18 @@ def operation(method: str, path: str, *, status: int = 200, raw: bool = False) -
 
     def enter(function: Function) -> Function:
         name = function.__name__
-        arguments = tuple(inspect.signature(function).parameters)[1:]
-        OPERATIONS[name] = Operation(name, method, path, function, status, raw, arguments)
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        takes = {
+            each.name.removesuffix("_"): Argument(
+                each.name.removesuffix("_"),
+                each.name,
+                _KINDS.get(str(each.annotation), ()),
+                each.default is inspect.Parameter.empty,
+            )
+            for each in parameters
+        }
+        arguments = tuple(each.name for each in parameters)
+        OPERATIONS[name] = Operation(name, method, path, function, status, raw, arguments, takes)
         return function
 
     return enter
@@ -95,39 +131,50 @@ async def perform(
     runtime: Runtime, origin: str, row: Operation, world_id: str | None, arguments: Mapping[str, Any]
 ) -> Any:
     """Performs an operation. `arguments` by public name. Raises `ControlError`."""
-    given: dict[str, Any] = {}
+    given = {row.takes[name].parameter: _legal(row, name, value) for name, value in _known(row, arguments)}
+    missing = [each.name for each in row.takes.values() if each.required and each.parameter not in given]
+    if missing:
+        needed = ", ".join(each.name for each in row.takes.values() if each.required)
+        raise ControlError(400, "missing_argument", f'"{missing[0]}" is missing; {row.name} needs {needed}')
+    if not row.worldly:
+        return await row.function(Call(runtime, origin), **given)
+    hosted = runtime.worlds.get(world_id or "")
+    if hosted is None:
+        raise ControlError(404, "no_such_world", f'"{world_id}" is no open world; POST /_sandbox/worlds opens one')
+    runtime.present(hosted)
+    hosted.controls += 1
+    hosted.readers += 1
+    try:
+        return await row.function(Call(runtime, origin, hosted), **given)
+    except Conflict as conflict:
+        raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
+    finally:
+        hosted.controls -= 1
+        hosted.readers -= 1
+        runtime.kick(hosted)
+
+
+def _known(row: Operation, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in arguments.items():
-        if name in row.arguments:
-            given[name] = value
-        elif f"{name}_" in row.arguments:
-            given[f"{name}_"] = value
-        else:
-            legal = [argument.removesuffix("_") for argument in row.arguments]
+        if name not in row.takes:
+            legal = [name for name in row.takes if name != "raw" and not row.in_path(name)]
             near = get_close_matches(name, legal, 1)
             hint = f'; did you mean "{near[0]}"?' if near else ""
-            raise ControlError(
-                400, "unknown_argument", f'"{name}" is no argument of {row.name}; legal: {", ".join(legal)}{hint}'
-            )
-    call = Call(runtime, origin)
-    if row.worldly:
-        hosted = runtime.worlds.get(world_id or "")
-        if hosted is None:
-            raise ControlError(404, "no_such_world", f'"{world_id}" is no open world; POST /_sandbox/worlds opens one')
-        call.hosted = hosted
-        runtime.present(hosted)
-        hosted.controls += 1
-    try:
-        inspect.signature(row.function).bind(call, **given)
-    except TypeError as error:
-        if call.hosted is not None:
-            call.hosted.controls -= 1
-        raise ControlError(400, "missing_argument", f"{row.name}: {str(error).replace('_', '')}") from None
-    try:
-        return await row.function(call, **given)
-    finally:
-        if call.hosted is not None:
-            call.hosted.controls -= 1
-            runtime.kick(call.hosted)
+            words = ", ".join(legal) or "none"
+            raise ControlError(400, "unknown_argument", f'"{name}" is no argument of {row.name}; legal: {words}{hint}')
+        yield name, value
+
+
+def _legal(row: Operation, name: str, value: Any) -> Any:
+    """The value of an argument, of a kind that is legal; a number stands for its text (YAML and JSON invite to it)."""
+    kinds = row.takes[name].kinds
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not kinds or (isinstance(value, kinds) and (number or not isinstance(value, bool))):
+        return value
+    if number and str in kinds:
+        return str(value)
+    legal = " or ".join(_WORDS[kind] for kind in kinds)
+    raise ControlError(400, "bad_argument", f"{name}: {value!r} is not legal; legal: {legal}")
 
 
 def milliseconds(value: Any, name: str) -> int:
@@ -146,32 +193,68 @@ def whole(value: Any, name: str) -> int:
         raise ControlError(400, "bad_argument", f"{name}: {value!r} is no whole number") from None
 
 
-def newest(backwards: Iterable[T], last: Any) -> list[T]:
-    """The `last` newest (None: all) of what comes newest first, oldest first. No more is looked at than is needed."""
+async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None = None) -> list[T]:
+    """Those items that fit, at most `most`; in slices, so that a long list holds nobody up."""
+    found: list[T] = []
+    work = Slice()
+    for number, item in enumerate(items):
+        if fits(item):
+            found.append(item)
+            if len(found) == most:
+                break
+        if number % 64 == 63:
+            await work.pause()
+    return found
+
+
+async def each(items: Iterable[T], view: Callable[[T], V]) -> list[V]:
+    """What `view` makes of each item, in slices."""
+    made = []
+    work = Slice()
+    for item in items:
+        made.append(view(item))
+        await work.pause()
+    return made
+
+
+async def newest(items: Sequence[T], fits: Callable[[T], bool], last: Any) -> list[T]:
+    """Those items that fit, oldest first; with `last` only so many of the newest, and no more is looked at."""
     if last is None:
-        return list(backwards)[::-1]
+        return await chosen((items[index] for index in range(len(items))), fits)
     most = whole(last, "last")
     if most < 0:
         raise ControlError(400, "bad_argument", f"last: {most} is no number of things; legal: 0 and more")
-    return list(itertools.islice(backwards, most))[::-1]
+    backwards = (items[index] for index in range(len(items) - 1, -1, -1))
+    return (await chosen(backwards, fits, most))[::-1] if most else []
 
 
-async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Any]) -> Any:
+async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Awaitable[Any]]) -> Any:
     """Looks, and while there is nothing waits for something to happen, at most `wait` of real time (a long poll)."""
-    found = look()
-    if found or wait is None:
+    longest = None if wait is None else milliseconds(wait, "wait") / 1000
+    seen = hosted.changes
+    found = await look()
+    if found or longest is None:
         return found
-    # a wait that only waits is no work in progress: an `auto` clock goes on under it
-    hosted.controls -= 1
     try:
-        async with asyncio.timeout(milliseconds(wait, "wait") / 1000):
+        async with asyncio.timeout(longest):
             while not found:
-                await hosted.change()
-                if hosted.gone:
-                    raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")
-                found = look()
+                if hosted.changes == seen:  # else something happened while it looked
+                    await _change(hosted)
+                seen = hosted.changes
+                found = await look()
     except TimeoutError:
         pass
+    return found
+
+
+async def _change(hosted: Hosted) -> None:
+    """Waits until something happens. Who only waits is no work in progress: an `auto` clock goes on under it."""
+    hosted.controls -= 1
+    hosted.readers -= 1
+    try:
+        await hosted.change()
     finally:
         hosted.controls += 1
-    return found
+        hosted.readers += 1
+    if hosted.gone:
+        raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")

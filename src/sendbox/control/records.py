@@ -1,24 +1,31 @@
-"""Operations that look at what happened: journal, requests, deliveries, the built-in receiver, the outbox, the digest."""
+"""Operations that look at what happened: journal, requests, deliveries, built-in receiver, outbox, digest."""
 
 from __future__ import annotations
 
-import asyncio
 import base64
-from typing import Any
+from typing import Any, get_args
 
-from sendbox.control.operation import Call, ControlError, newest, operation, wait_for, whole
+import orjson
+
+from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for, whole
 from sendbox.core.assumptions import ASSUMPTIONS
 from sendbox.core.digest import ENGINE, digest_in_slices
-from sendbox.core.events import hook_events
+from sendbox.core.events import batch_bytes
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.records import Delivery, RequestRecord
+from sendbox.core.spans import iso
 from sendbox.core.views import delivery_view, entry_view
-from sendbox.webhooks.policy import Outcome
+from sendbox.core.world import World
+from sendbox.runtime import Slice
+from sendbox.webhooks.policy import Failure, Outcome
 
 #: So many entries at once unless asked for fewer or more.
 LIMIT = 1000
 #: `transition` stands for the seven kinds of results.
 TRANSITIONS = KINDS[:8]
+DELIVERY_STATES = ("waiting", "sending", "delivered", "failed", "held")
+#: How a call from the outbox may have failed.
+FAILURES = get_args(Failure)
 
 
 @operation("GET", "/worlds/{id}/journal")
@@ -35,24 +42,33 @@ async def journal(
                 raise ControlError(400, "bad_argument", f'kind: "{word}" is no kind of entry; legal: {legal}')
             wanted |= set(TRANSITIONS) if word == "transition" else {word}
         kinds = frozenset(wanted)
-    start, most = whole(after, "after"), whole(limit, "limit")
+    start, most = max(whole(after, "after"), -1), whole(limit, "limit")
+    if most < 1:
+        raise ControlError(400, "bad_argument", f"limit: {most} is no number of entries; legal: 1 and more")
     hosted = call.here
+    codes = None if kinds is None else frozenset(CODE[kind] for kind in kinds)
+    looked: tuple[World | None, int] = (None, 0)
 
-    def look() -> list[int]:
+    async def look() -> list[int]:
+        nonlocal looked
+        world = hosted.world
+        kept = world.journal.kind
+
+        def fits(number: int) -> bool:
+            return codes is None or kept[number] in codes
+
         if last is not None:
-            kept = hosted.world.journal.kind
-            codes = None if kinds is None else frozenset(CODE[kind] for kind in kinds)
-            backwards = range(len(kept) - 1, start, -1)
-            return newest((number for number in backwards if codes is None or kept[number] in codes), last)
-        found = []
-        for number in hosted.world.journal.numbers(kinds, start):
-            found.append(number)
-            if len(found) >= most:
-                break
+            return await newest(range(start + 1, len(kept)), fits, last)
+        first = looked[1] if looked[0] is world else start + 1  # entries are only added: none needs a second look
+        length = len(kept)
+        found = await chosen(range(first, length), fits, most)
+        looked = (world, length)
         return found
 
     numbers = await wait_for(hosted, wait, look)
-    return {"entries": [entry_view(hosted.world, number) for number in numbers], "length": len(hosted.world.journal)}
+    world = hosted.world
+    numbers = [number for number in numbers if number < len(world.journal)]  # a reset may have come in between
+    return {"entries": await each(numbers, lambda n: entry_view(world, n)), "length": len(world.journal)}
 
 
 @operation("GET", "/worlds/{id}/journal/{n}")
@@ -75,9 +91,13 @@ async def requests(call: Call, after: Any = -1, limit: Any = LIMIT, wait: Any = 
 @operation("GET", "/worlds/{id}/deliveries")
 async def deliveries(call: Call, state: str | None = None, last: Any = None) -> Any:
     """Webhooks, each with its tries, oldest first; with `last` the newest."""
+    if state is not None and state not in DELIVERY_STATES:
+        raise ControlError(
+            400, "bad_argument", f'state: "{state}" is no state of a delivery; legal: {", ".join(DELIVERY_STATES)}'
+        )
     world = call.here.world
-    found = newest((d for d in reversed(world.outlets.deliveries) if state is None or d.state == state), last)
-    return {"deliveries": [delivery_view(world, delivery) for delivery in found]}
+    found = await newest(world.outlets.deliveries, lambda delivery: state is None or delivery.state == state, last)
+    return {"deliveries": await each(found, lambda delivery: delivery_view(world, delivery))}
 
 
 def _delivery(call: Call, delivery: str) -> Delivery:
@@ -119,11 +139,17 @@ async def release_delivery(call: Call, delivery: str) -> Any:
 async def hook(call: Call, wait: Any = None) -> Any:
     """What the built-in receiver got: the events in order, and the deliveries that brought them."""
     hosted = call.here
-    await wait_for(hosted, wait, lambda: hosted.world.outlets.hook)
+
+    async def look() -> bool:
+        return bool(hosted.world.outlets.hook)
+
+    await wait_for(hosted, wait, look)
     world = hosted.world
+    received = world.outlets.hook[:]
+    batches = await each(received, lambda delivery: orjson.loads(batch_bytes(world, delivery)))
     return {
-        "events": hook_events(world, world.outlets),
-        "deliveries": [delivery_view(world, delivery) for delivery in world.outlets.hook],
+        "events": [event for batch in batches for event in batch],
+        "deliveries": await each(received, lambda delivery: delivery_view(world, delivery)),
     }
 
 
@@ -146,7 +172,11 @@ async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str 
     known = frozenset(except_.split(","))
     call.runtime.pull(hosted)
     call.runtime.changed(hosted)
-    await wait_for(hosted, wait, lambda: hosted.outbox.keys() - known or (during == "advance" and not hosted.advancing))
+
+    async def look() -> Any:
+        return hosted.outbox.keys() - known or (during == "advance" and not hosted.advancing)
+
+    await wait_for(hosted, wait, look)
     return {
         "calls": [
             {
@@ -156,6 +186,7 @@ async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str 
                 "headers": [list(header) for header in http.headers],
                 "body": base64.b64encode(http.body).decode(),
                 "hook": delivery.outlet.builtin,
+                "now": iso(hosted.world.now),
             }
             for delivery_id, (http, delivery, _) in hosted.outbox.items()
             if delivery_id not in known
@@ -170,20 +201,25 @@ async def outbox_done(call: Call, delivery: str, status: Any = None, error: Any 
     if waiting is None:
         raise ControlError(404, "no_such_delivery", f'"{delivery}" does not wait in the outbox (any more)')
     code = None if status is None else whole(status, "status")
+    if error is None and code is None:
+        raise ControlError(400, "missing_argument", '"status" is missing; outbox_done needs status, or error')
+    if error is not None and error not in FAILURES:
+        raise ControlError(400, "bad_argument", f'error: "{error}" is no way to fail; legal: {", ".join(FAILURES)}')
     if error is None and code is not None and 300 <= code < 400:
         error = "redirect"
     if not waiting[2].done():
-        waiting[2].set_result(Outcome(code, error if code is not None or error else "closed"))
+        waiting[2].set_result(Outcome(code, error))
     return {"id": delivery}
 
 
 @operation("GET", "/worlds/{id}/advice")
 async def advice(call: Call) -> Any:
     """Every remark on legal requests and on answers of receivers."""
-    world = call.here.world
-    remarks = []
-    for number in world.journal.numbers(frozenset({"request", "advice"})):
-        what = world.journal.what[number]
+    journal = call.here.world.journal
+    kinds = (CODE["request"], CODE["advice"])
+    remarks: list[Any] = []
+    for number in await chosen(range(len(journal)), lambda number: journal.kind[number] in kinds):
+        what = journal.what[number]
         given = what.advice if isinstance(what, RequestRecord) else [what[0]]
         remarks += [{**remark.as_json(), "entry": number} for remark in given]
     return {"advice": remarks}
@@ -194,12 +230,13 @@ async def digest(call: Call) -> Any:
     """The proof that two runs were the same."""
     world = call.here.world
     steps = digest_in_slices(world)
+    work = Slice()
     while True:
         try:
             next(steps)
         except StopIteration as done:
             return {"digest": done.value, "engine": ENGINE, "order_sensitive": bool(world.journal.order_sensitive)}
-        await asyncio.sleep(0)
+        await work.pause()
 
 
 @operation("GET", "/worlds/{id}/assumptions")

@@ -12,15 +12,20 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from sendbox import __version__
 from sendbox.control import operations
+from sendbox.control.openapi import document
 from sendbox.control.operation import OPERATIONS, ControlError, Operation, perform
+from sendbox.control.worlds import clock_view
 from sendbox.core.views import entry_view
-from sendbox.runtime import Hosted, Runtime
+from sendbox.runtime import Hosted, Runtime, Slice
 
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
 #: Real seconds between two signs of life on a stream.
 HEARTBEAT = 15.0
+#: So many items of a list are encoded before the loop has its turn.
+PIECE = 50
 
 
 def control_routes(runtime: Runtime) -> list[Route]:
@@ -31,12 +36,41 @@ def control_routes(runtime: Runtime) -> list[Route]:
         for row in OPERATIONS.values()
     ]
     routes.append(Route(PREFIX + "/worlds/{id}/stream", _stream(runtime), methods=["GET"], name="stream"))
+    routes.append(Route(PREFIX + "/openapi.json", _openapi(runtime), methods=["GET"], name="control_openapi"))
     return routes
 
 
+def _openapi(runtime: Runtime) -> Any:
+    async def show(request: Request) -> Response:
+        """The contract of control."""
+        origin = origin_of(runtime, request)
+        return json_answer(document(OPERATIONS, prefix=PREFIX, origin=origin, version=__version__))
+
+    return show
+
+
 def json_answer(value: Any, status: int = 200) -> Response:
-    """A JSON answer."""
+    """A JSON answer; one that holds long lists is encoded and sent piece by piece."""
+    if isinstance(value, dict) and any(isinstance(part, list) and len(part) > PIECE for part in value.values()):
+        return StreamingResponse(_pieces(value), status, media_type="application/json")
     return Response(orjson.dumps(value), status, media_type="application/json")
+
+
+async def _pieces(value: dict[str, Any]) -> AsyncIterator[bytes]:
+    """An object as JSON, in pieces between which the loop has its turn."""
+    before = b"{"
+    for name, part in value.items():
+        yield before + orjson.dumps(name) + b":"
+        before = b","
+        if not isinstance(part, list) or not part:
+            yield orjson.dumps(part)
+            continue
+        for first in range(0, len(part), PIECE):
+            piece = orjson.dumps(part[first : first + PIECE])
+            yield (b"[" if first == 0 else b",") + piece[1:-1]
+            await asyncio.sleep(0)
+        yield b"]"
+    yield b"}"
 
 
 def origin_of(runtime: Runtime, request: Request) -> str:
@@ -62,19 +96,22 @@ def _endpoint(runtime: Runtime, row: Operation) -> Any:
 
 
 async def _arguments(request: Request, row: Operation) -> dict[str, Any]:
-    arguments: dict[str, Any] = {name: value for name, value in request.path_params.items() if name != "id"}
-    arguments.update(request.query_params)
-    if row.method in ("GET", "DELETE"):
-        return arguments
-    raw = await request.body()
-    if row.raw:
-        return {**arguments, "raw": _body(raw, text_allowed=True)}
-    if raw.strip():
-        value = _body(raw, text_allowed=False)
-        if not isinstance(value, dict):
-            raise ControlError(400, "bad_body", "the body is no JSON object")
-        arguments.update(value)
-    return arguments
+    given: dict[str, Any] = dict(request.query_params)
+    if row.method not in ("GET", "DELETE"):
+        raw = await request.body()
+        if row.raw:
+            given["raw"] = _body(raw, text_allowed=True)
+        elif raw.strip():
+            value = _body(raw, text_allowed=False)
+            if not isinstance(value, dict):
+                raise ControlError(400, "bad_body", "the body is no JSON object")
+            given.update(value)
+    for name, value in request.path_params.items():
+        if name in given:
+            raise ControlError(400, "bad_argument", f'"{name}" stands in the path already, as "{value}"')
+        if name != "id":
+            given[name] = value
+    return given
 
 
 def _body(raw: bytes, *, text_allowed: bool) -> Any:
@@ -105,18 +142,30 @@ def _stream(runtime: Runtime) -> Any:
 async def _entries(runtime: Runtime, hosted: Hosted) -> AsyncIterator[bytes]:
     shown = len(hosted.world.journal)
     epoch = hosted.world.epoch
+    told: tuple[int, str] | None = None
+    work = Slice()
     yield b": open\n\n"
-    while runtime.worlds.get(hosted.world.id) is hosted:
-        world = hosted.world
-        if world.epoch != epoch:
-            shown, epoch = 0, world.epoch
-            yield b"event: reset\ndata: {}\n\n"
-        while shown < len(world.journal):
-            data = orjson.dumps(entry_view(world, shown))
-            yield b"event: entry\nid: %d\ndata: %s\n\n" % (shown, data)
-            shown += 1
+    while not hosted.gone:
+        seen = hosted.changes
+        hosted.readers += 1
+        try:
+            world = hosted.world
+            if world.epoch != epoch:
+                shown, epoch = 0, world.epoch
+                yield b"event: reset\ndata: {}\n\n"
+            while hosted.world is world and shown < len(world.journal):
+                data = orjson.dumps(entry_view(world, shown))
+                yield b"event: entry\nid: %d\ndata: %s\n\n" % (shown, data)
+                shown += 1
+                await work.pause()
+            if told != (world.now, world.clock.mode):
+                told = (world.now, world.clock.mode)
+                yield b"event: clock\ndata: %s\n\n" % orjson.dumps(clock_view(hosted))
+        finally:
+            hosted.readers -= 1
         try:
             async with asyncio.timeout(HEARTBEAT):
-                await hosted.change()
+                while hosted.changes == seen and not hosted.gone:
+                    await hosted.change()
         except TimeoutError:
             yield b": alive\n\n"

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox import wall
-from sendbox.control.operation import Call, ControlError, milliseconds, operation
+from sendbox.control.operation import Call, ControlError, each, milliseconds, operation
 from sendbox.control.worlds import clock_settings, clock_view, to_instant
 from sendbox.core.spans import iso
 from sendbox.core.views import entry_view
-from sendbox.runtime import Conflict
 
 #: So many entries of the journal an advance shows.
 SHOWN = 200
@@ -27,9 +25,9 @@ async def change_clock(call: Call, mode: Any = None, rate: Any = None) -> Any:
     given = {name: value for name, value in (("mode", mode), ("rate", rate)) if value is not None}
     settings = clock_settings(given)
     hosted = call.here
-    if hosted.advancing:
-        raise ControlError(409, "advancing", f"{hosted.world.id} is advancing; wait until that call has answered")
-    hosted.world.clock.change(wall.monotonic_ns(), settings.get("mode"), settings.get("rate"))
+    await call.runtime.steady(hosted)
+    call.runtime.not_advancing(hosted)
+    hosted.world.clock.change(call.runtime.reading(), settings.get("mode"), settings.get("rate"))
     hosted.world.control("clock", given)
     call.runtime.changed(hosted)
     return clock_view(hosted)
@@ -48,16 +46,13 @@ async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, 
     if next is not None and (not isinstance(next, int) or isinstance(next, bool) or next < 1):
         raise ControlError(400, "bad_argument", f"next: {next!r} is no number of instants; legal: 1 and more")
     hosted = call.here
-    try:
-        moved = await call.runtime.advance(
-            hosted,
-            by=None if by is None else milliseconds(by, "by"),
-            to=None if to is None else to_instant(to, "to"),
-            next_instants=next,
-            until_idle=until is not None,
-        )
-    except Conflict as conflict:
-        raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
+    moved = await call.runtime.advance(
+        hosted,
+        by=None if by is None else milliseconds(by, "by"),
+        to=None if to is None else to_instant(to, "to"),
+        next_instants=next,
+        until_idle=until is not None,
+    )
     world = hosted.world
     first, last = moved["first"], moved["last"]
     return {
@@ -66,7 +61,7 @@ async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, 
         "fired": moved["fired"],
         "deliveries": moved["deliveries"],
         "failed": moved["failed"],
-        "entries": [entry_view(world, number) for number in range(first, min(last, first + SHOWN))],
+        "entries": await each(range(first, min(last, first + SHOWN)), lambda number: entry_view(world, number)),
         "truncated": last - first > SHOWN,
         "next_due": None if moved["next_due"] is None else iso(moved["next_due"]),
         "idle": moved["idle"],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sendbox.control.operation import Call, ControlError, newest, operation, wait_for
+from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for
 from sendbox.core.lifecycle import STATES, IllegalTransition
+from sendbox.core.model import CHANNELS
 from sendbox.core.numbers import normalize
 from sendbox.core.phones import NoSuchThing
 from sendbox.core.records import Message
@@ -26,16 +27,27 @@ async def messages(
     wait: Any = None,
     last: Any = None,
 ) -> Any:
-    """Messages with their attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest."""
+    """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest."""
+    _legal("channel", channel, CHANNELS)
+    _legal("result", result, STATES)
     hosted = call.here
 
-    def look() -> list[Message]:
+    async def look() -> tuple[World, list[Message]] | None:
         world = hosted.world
         found = world.messages if phone is None else world.phones.messages_of(_number(world, phone))
-        return newest((message for message in reversed(found) if _fits(message, channel, result, tag)), last)
+        fitting = await newest(found, lambda message: _fits(message, channel, result, tag), last)
+        return (world, fitting) if fitting else None
 
     found = await wait_for(hosted, wait, look)
-    return {"messages": [message_view(hosted.world, message) for message in found]}
+    if found is None:
+        return {"messages": []}
+    world, fitting = found
+    return {"messages": await each(fitting, lambda message: message_view(world, message))}
+
+
+def _legal(name: str, word: str | None, legal: Sequence[str]) -> None:
+    if word is not None and word not in legal:
+        raise ControlError(400, "bad_argument", f'{name}: "{word}" is not known; legal: {", ".join(legal)}')
 
 
 def _fits(message: Message, channel: str | None, result: str | None, tag: str | None) -> bool:
@@ -71,12 +83,8 @@ async def move_message(call: Call, message_id: str, result: str, info: str | Non
     """Moves a message's current attempt by hand; the rest of its plan is dropped."""
     world = call.here.world
     found = _message(world, message_id)
-    if result not in STATES[1:]:
-        raise ControlError(400, "bad_argument", f'"{result}" is no result; legal: {", ".join(STATES[1:])}')
-    try:
-        world.move_by_hand(found, result, info)
-    except IllegalTransition as illegal:
-        raise ControlError(409, "illegal_transition", str(illegal), legal=list(illegal.legal)) from None
+    _legal("result", result, STATES[1:])
+    _try(lambda: world.move_by_hand(found, result, info))
     world.control("event", {"message_id": message_id, "result": result})
     call.runtime.changed(call.here)
     return message_view(world, found)
@@ -87,8 +95,7 @@ async def inbound(
     call: Call, channel: str, from_: str, body: str, to: str | None = None, message_id: str | None = None
 ) -> Any:
     """A phone writes, or replies."""
-    if channel not in FAMILIES:
-        raise ControlError(400, "bad_argument", f'"{channel}" is no channel of phones; legal: {", ".join(FAMILIES)}')
+    _legal("channel", channel, FAMILIES)
     world = call.here.world
     number = _number(world, from_)
     written = _try(lambda: world.phones.write(channel, number, to, body, message_id=message_id))
@@ -109,9 +116,10 @@ def _try(act: Callable[[], Any]) -> Any:
 async def phones(call: Call) -> Any:
     """Every phone that was written to or wrote, in order of first appearance."""
     world = call.here.world
-    numbers = dict.fromkeys([message.phone for message in world.messages if message.valid])
+    reached = await chosen(world.messages[:], lambda message: message.valid)
+    numbers = dict.fromkeys(message.phone for message in reached)
     numbers.update(dict.fromkeys(entry.sender for entry in world.phones.inbound))
-    return {"phones": [phone_view(world, number) for number in numbers]}
+    return {"phones": await each(numbers, lambda number: phone_view(world, number))}
 
 
 @operation("GET", "/worlds/{id}/phones/{number}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from sendbox import __version__
-from sendbox.control.operation import Call, ControlError, newest, operation
+from sendbox.control.operation import Call, ControlError, each, newest, operation
 from sendbox.core.account import Account
 from sendbox.core.blueprint import Blueprint
 from sendbox.core.digest import ENGINE
 from sendbox.core.spans import instant, iso
 from sendbox.core.views import account_view
-from sendbox.runtime import Conflict, Hosted
+from sendbox.runtime import Hosted
 from sendbox.scenario.compile import compile_account_patch, compile_rule, load
 from sendbox.scenario.model import ScenarioError
 
@@ -59,9 +59,13 @@ def read_scenario(source: Any) -> Blueprint:
     try:
         return load(source, paths=False)
     except ScenarioError as error:
-        raise ControlError(
-            422, "bad_scenario", str(error), problems=[problem.as_json() for problem in error.problems]
-        ) from None
+        raise unreadable(error) from None
+
+
+def unreadable(error: ScenarioError) -> ControlError:
+    """The answer to a scenario that cannot be read: 422 with every problem."""
+    problems = [problem.as_json() for problem in error.problems]
+    return ControlError(422, "bad_scenario", str(error), problems=problems)
 
 
 @operation("GET", "/health")
@@ -85,8 +89,13 @@ async def open_world(
     clock: dict[str, Any] | None = None,
     salt: str | None = None,
     deliveries: str = "push",
+    now: Any = None,
 ) -> Any:
-    """Opens a world with settings of its own. 409 `world_exists` with what is there."""
+    """Opens a world with settings of its own. 409 `world_exists` with what is there.
+
+    `now` is the present as the opener sees it: where nothing pins a start, the world starts then and not by the
+    server's clock, so that it agrees with a client whose clock a test has frozen.
+    """
     runtime = call.runtime
     if id is not None and not runtime.legal_id(id):
         raise ControlError(
@@ -96,12 +105,13 @@ async def open_world(
         raise ControlError(400, "bad_argument", f'"{deliveries}" is no way of delivering; legal: push, pull')
     blueprint = None if scenario is None else read_scenario(scenario)
     settings = clock_settings(clock or {})
-    try:
-        hosted = runtime.open(id, blueprint=blueprint, seed=seed, salt=salt, **settings)
-    except Conflict as conflict:
-        there = runtime.worlds.get(id or "")
-        detail = {} if there is None else {"world": world_view(call, there)}
-        raise ControlError(409, conflict.error, conflict.message, **detail) from None
+    pinned = (blueprint or runtime.blueprint).start, runtime.settings.start
+    if now is not None and pinned == (None, None):
+        settings.setdefault("start", to_instant(now, "now"))
+    there = runtime.worlds.get(id or "")
+    if there is not None:
+        raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, there))
+    hosted = runtime.open(id, blueprint=blueprint, seed=seed, salt=salt, **settings)
     if deliveries == "pull":
         runtime.pull(hosted)
     return world_view(call, hosted)
@@ -136,7 +146,8 @@ def to_instant(value: Any, name: str) -> int:
 @operation("GET", "/worlds")
 async def worlds(call: Call, last: Any = None) -> Any:
     """All open worlds, in the order in which they were opened; with `last` the newest."""
-    return {"worlds": [world_view(call, hosted) for hosted in newest(reversed(call.runtime.worlds.values()), last)]}
+    found = await newest(list(call.runtime.worlds.values()), lambda hosted: True, last)
+    return {"worlds": await each(found, lambda hosted: world_view(call, hosted))}
 
 
 @operation("GET", "/worlds/{id}")
@@ -156,35 +167,32 @@ async def close_world(call: Call) -> Any:
 @operation("POST", "/worlds/{id}/reset")
 async def reset(call: Call) -> Any:
     """Back to the start, in a new epoch."""
-    _conflicts(call.runtime.reset, call.here)
+    await call.runtime.steady(call.here)
+    call.runtime.reset(call.here)
     return world_view(call, call.here)
-
-
-def _conflicts(function: Any, *arguments: Any) -> Any:
-    try:
-        return function(*arguments)
-    except Conflict as conflict:
-        raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
 
 
 @operation("PUT", "/worlds/{id}/scenario", raw=True)
 async def load_scenario(call: Call, raw: Any = None, name: str | None = None, reset: Any = False) -> Any:
     """Another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
-    if call.here.advancing:
-        raise ControlError(409, "advancing", f"{call.here.world.id} is advancing; wait until that call has answered")
+    await call.runtime.steady(call.here)
+    call.runtime.not_advancing(call.here)
     if name is not None:
         raw = name
     elif isinstance(raw, dict) and set(raw) == {"name"} and "sendbox" not in raw:
         raw = raw["name"]
+    at_once = reset in (True, "true", "1")
+    if not at_once and reset not in (False, "false", "0"):
+        raise ControlError(400, "bad_argument", f"reset: {reset!r} is not legal; legal: true, false")
     blueprint = read_scenario(raw)
     hosted = call.here
+    differs = blueprint_differences(hosted.blueprint, blueprint)
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name})
-    if reset in (True, "true", "1"):
+    if at_once:
         call.runtime.reset(hosted)
-        return {"applied": ["everything"], "at_reset": [], "skipped": []}
+        return {"applied": ["attempts", *differs], "at_reset": [], "skipped": []}
     hosted.world.set_attempts(blueprint.attempts)
-    differs = blueprint_differences(hosted.blueprint, blueprint)
     return {"applied": ["attempts"], "at_reset": differs, "skipped": []}
 
 
@@ -205,7 +213,7 @@ def blueprint_differences(old: Blueprint, new: Blueprint) -> list[str]:
 @operation("POST", "/worlds/{id}/rules", status=201, raw=True)
 async def put_rule(call: Call, raw: Any = None) -> Any:
     """Puts a rule in front of a list; answers its id."""
-    given = dict(raw) if isinstance(raw, dict) else {}
+    given = dict(_object(raw, "a rule"))
     where = given.pop("in", "attempts")
     if where != "attempts":
         raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: attempts')
@@ -219,6 +227,12 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
     rule_id = world.put_rule(rule)
     world.control("rule", {"id": rule_id, "rule": given})
     return {"id": rule_id, "in": where}
+
+
+def _object(raw: Any, what: str) -> dict[str, Any]:
+    if not isinstance(raw, dict):
+        raise ControlError(400, "bad_body", f"{raw!r} is not {what}; legal: a JSON object")
+    return raw
 
 
 @operation("DELETE", "/worlds/{id}/rules/{rule}")
@@ -239,6 +253,7 @@ async def account(call: Call) -> Any:
 async def change_account(call: Call, raw: Any = None) -> Any:
     """Changes the account at once: credit, templates, senders, lists, secret."""
     world = call.here.world
+    raw = _object(raw, "a change of an account")
     try:
         changes = compile_account_patch(raw, currency=world.account.currency, country=world.account.country)
     except ScenarioError as error:
@@ -271,7 +286,8 @@ def apply_account(account: Account, changes: dict[str, Any]) -> None:
 @operation("PUT", "/worlds/{id}/checkpoints/{name}", status=201)
 async def checkpoint(call: Call, name: str) -> Any:
     """Takes a checkpoint."""
-    _conflicts(call.runtime.take_checkpoint, call.here, name)
+    await call.runtime.steady(call.here)
+    call.runtime.take_checkpoint(call.here, name)
     return {"name": name, "at": iso(call.here.world.now)}
 
 
@@ -281,7 +297,8 @@ async def restore(call: Call, name: str) -> Any:
     if name not in call.here.checkpoints:
         have = ", ".join(call.here.checkpoints) or "none"
         raise ControlError(404, "no_such_checkpoint", f'"{name}" was never taken in this world; taken: {have}')
-    _conflicts(call.runtime.restore, call.here, name)
+    await call.runtime.steady(call.here)
+    call.runtime.restore(call.here, name)
     return world_view(call, call.here)
 
 

@@ -6,8 +6,8 @@ from bytes that this process made.
 
 from __future__ import annotations
 
-import io
 import pickle
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def take(world: World) -> bytes:
     """The world as it stands."""
     shared = _shared(world.blueprint)
     names = {id(thing): name for name, thing in shared.items()}
-    out = io.BytesIO()
+    out = BytesIO()
     pickler = _Pickler(out, names)
     pickler.dump(world)
     return out.getvalue()
@@ -27,7 +27,7 @@ def take(world: World) -> bytes:
 
 def restore(taken: bytes, blueprint: Blueprint, epoch: int) -> World:
     """The world as it stood, in a new epoch: what was under way to a receiver waits to be tried again."""
-    world: World = _Unpickler(io.BytesIO(taken), _shared(blueprint)).load()
+    world: World = _Unpickler(BytesIO(taken), _shared(blueprint)).load()
     world.epoch = epoch
     world.outlets.land()
     return world
@@ -44,7 +44,7 @@ def _shared(blueprint: Blueprint) -> dict[str, Any]:
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, out: io.BytesIO, names: dict[int, str]) -> None:
+    def __init__(self, out: BytesIO, names: dict[int, str]) -> None:
         super().__init__(out, protocol=pickle.HIGHEST_PROTOCOL)
         self._names = names
 
@@ -53,7 +53,7 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, source: io.BytesIO, shared: dict[str, Any]) -> None:
+    def __init__(self, source: BytesIO, shared: dict[str, Any]) -> None:
         super().__init__(source)
         self._shared = shared
 

@@ -8,6 +8,7 @@ at once, without anybody outside. Everything else waits here until it is taken, 
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.core.advice import NO_TARGET, advise
@@ -67,14 +68,23 @@ class Outlets:
         """Nobody asked for this event (A68)."""
         self._world.journal.add(self._world.clock.now, CODE["no_target"], event)
 
-    def flush(self) -> None:
-        """Makes deliveries of the events of this instant."""
-        dirty, self.dirty = self.dirty, []
-        for outlet in dirty:
-            events, outlet.pending = outlet.pending, []
+    def flush(self, most: int = 1 << 60) -> bool:
+        """Makes deliveries of the events of this instant, of about `most` at a time; False while there are more."""
+        done = 0
+        for outlet in self.dirty:
             size = outlet.target.batch_size if self._world.assume.bundle else 1
-            for first in range(0, len(events), size):
-                self._make(outlet, tuple(events[first : first + size]))
+            first = 0
+            while first < len(outlet.pending) and most > 0:
+                events = tuple(outlet.pending[first : first + size])
+                first += size
+                most -= len(events)
+                self._make(outlet, events)
+            outlet.pending = outlet.pending[first:]
+            if outlet.pending:
+                break
+            done += 1
+        del self.dirty[:done]
+        return not self.dirty
 
     def _make(self, outlet: Outlet, events: tuple[Any, ...]) -> None:
         world = self._world
@@ -111,11 +121,16 @@ class Outlets:
         self._world.journal.add(now, CODE["try"], (delivery, len(delivery.tries) - 1))
         return begun
 
-    def take(self) -> list[Delivery]:
-        """The batches to be tried now, at most one a target. Each must come back through `outcome`."""
-        taken = []
-        waiting, self.waiting = self.waiting, {}
-        for outlet in waiting:
+    def take(self, most: int | None = None) -> list[Delivery]:
+        """The batches to be tried now, at most one a target and `most` targets at a time.
+
+        Each must come back through `outcome`. Empty while events of this instant are still being bundled.
+        """
+        taken: list[Delivery] = []
+        if self.dirty:
+            return taken
+        for outlet in list(islice(self.waiting, most)):
+            del self.waiting[outlet]
             if outlet.builtin and not self.captured:  # whoever took these has gone
                 left, outlet.queue = outlet.queue, deque()
                 for delivery in left:
@@ -223,6 +238,12 @@ class Outlets:
             return False
         self._queue(delivery)
         return True
+
+    def clear(self) -> None:
+        """Forgets what is on its way, when the world ends."""
+        for outlet in self._lines.values():
+            outlet.queue.clear()
+            outlet.pending.clear()
 
     def land(self) -> None:
         """After a restore: whatever was under way is not any more, and is first to be tried at this instant."""

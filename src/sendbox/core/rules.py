@@ -138,12 +138,16 @@ class Fate(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A message that drew from a rule: how-manieth to its phone it was, and when and with which request it came."""
+    """A message that drew from a rule: how-manieth to its phone, when and with which request it came.
+
+    `raced` tells whether it could as well have come before the one before it.
+    """
 
     number: int
     accepted_at: int
     asked_at: int
     request: str
+    raced: bool
 
 
 class Memory:
@@ -277,12 +281,17 @@ class _Lot:
         if self._draw is None:
             ask = self._ask
             asked = self._memory.asked.setdefault((self._rule.key, ask.phone), {})
-            before = next(reversed(asked.values()), None)
             mine = asked.get(ask.ordinal)
             if mine is None:
-                mine = asked[ask.ordinal] = Asked(len(asked), ask.accepted_at, ask.now, ask.request)
+                before = next(reversed(asked.values()), None)
                 # two requests of one instant whose messages ask at one instant: who is first depends on who came first
-                self.raced = before is not None and before[1:3] == mine[1:3] and before.request != mine.request
+                raced = (
+                    before is not None
+                    and (before.accepted_at, before.asked_at) == (ask.accepted_at, ask.now)
+                    and before.request != ask.request
+                )
+                mine = asked[ask.ordinal] = Asked(len(asked), ask.accepted_at, ask.now, ask.request, raced)
+            self.raced = mine.raced
             self._draw = Draw(self._seed, f"{self._rule.key}\0{ask.phone}".encode(), mine.number)
         return self._draw
 

@@ -151,7 +151,7 @@ class Simulator:
             if message is submission.messages[-1]:
                 submission.prepared = None  # nobody is served with it next
         attempt.plan = plan
-        self._next(attempt)
+        self._next(attempt, plan)
 
     def _refuse(self, attempt: Attempt, refusal: Refusal) -> None:
         world = self._world
@@ -247,11 +247,8 @@ class Simulator:
 
     # -- transitions
 
-    def _next(self, attempt: Attempt) -> None:
+    def _next(self, attempt: Attempt, plan: Plan) -> None:
         """Schedules the next entry of the plan; one that is due at the hand-over itself happens at once."""
-        plan = attempt.plan
-        if plan is None:
-            return
         position = len(attempt.history) // TRANSITION_SIZE
         if position >= len(plan):
             attempt.plan = None
@@ -278,7 +275,7 @@ class Simulator:
                 attempt.plan = None
                 return
         self._enter(attempt, code, info)
-        self._next(attempt)
+        self._next(attempt, plan)
 
     def _enter(self, attempt: Attempt, code: int, info: str | None) -> None:
         world = self._world

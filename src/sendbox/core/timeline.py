@@ -43,10 +43,10 @@ class Timeline:
         """The instant of the next step, None when there is none."""
         return self.steps[0][0] if self.steps else None
 
-    def lapsed(self, until: int) -> list[tuple[int, str, Any]]:
-        """Takes out the lapses up to `until`, oldest first."""
-        gone = []
-        while self.lapses and self.lapses[0][0] <= until:
+    def lapsed(self, until: int, most: int = 1 << 60) -> list[tuple[int, str, Any]]:
+        """Takes out the lapses up to `until`, oldest first and `most` of them at a time."""
+        gone: list[tuple[int, str, Any]] = []
+        while self.lapses and self.lapses[0][0] <= until and len(gone) < most:
             instant, _, kind, what = heappop(self.lapses)
             gone.append((instant, kind, what))
         return gone

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import heappop
-from typing import Any
+from typing import Any, Final
 
 from sendbox.core.accept import accept
 from sendbox.core.account import Account
@@ -26,6 +26,9 @@ from sendbox.core.remarks import Advice
 from sendbox.core.rules import Memory, Rule
 from sendbox.core.simulator import Simulator
 from sendbox.core.timeline import Timeline
+
+#: How many light things (an event bundled, a lapse journaled) take as long as firing one step.
+LIGHT: Final = 16
 
 
 class World:
@@ -100,21 +103,21 @@ class World:
         """Fires steps in order, up to `until` or `budget` of them, and returns how many.
 
         Stops early at the end of an instant at which deliveries became ready, so that they can be settled before the
-        clock moves on. When nothing more is due, `now` becomes `until`; without `rest` it stays at the last step.
+        clock moves on; and within one where there is much to bundle, or much lapses, so that a call stays short. When
+        nothing more is due, `now` becomes `until`; without `rest` it stays at the last step.
         """
         steps = self.timeline.steps
         clock = self.clock
         outlets = self.outlets
         fired = 0
+        most = budget * LIGHT
         while steps and steps[0][0] <= until:
             instant = steps[0][0]
-            if instant > clock.now:
-                if outlets.dirty:
-                    outlets.flush()
-                if outlets.waiting:
-                    self.fired += fired
-                    return fired
-                self._move(instant)
+            if instant > clock.now and (
+                (outlets.dirty and not outlets.flush(most)) or outlets.waiting or not self._move(instant, most)
+            ):
+                self.fired += fired
+                return fired
             if fired >= budget:
                 self.fired += fired
                 return fired
@@ -122,9 +125,9 @@ class World:
             handler(what)
             fired += 1
         if outlets.dirty:
-            outlets.flush()
-        if rest and not outlets.waiting and until > clock.now:
-            self._move(until)
+            outlets.flush(most)
+        if rest and not outlets.ready and until > clock.now:
+            self._move(until, most)
         self.fired += fired
         return fired
 
@@ -133,14 +136,18 @@ class World:
         due = self.timeline.next_due()
         return self.clock.now >= until and not self.outlets.ready and (due is None or due > until)
 
-    def _move(self, instant: int) -> None:
+    def _move(self, instant: int, most: int) -> bool:
+        """The clock goes to `instant`, past the lapses on the way; False when these are more than `most`."""
         lapses = self.timeline.lapses
         if lapses and lapses[0][0] <= instant:
-            for at, kind, what in self.timeline.lapsed(instant):
+            for at, kind, what in self.timeline.lapsed(instant, most):
                 if kind != "conversation" or self.phones.conversations.get(what[0]) == at:  # else prolonged since (A66)
                     self.journal.add(at, CODE["lapse"], (kind, what))
+            if lapses and lapses[0][0] <= instant:
+                return False
         self.clock.move(instant)
         self.instants += 1
+        return True
 
     # -- commands
 
@@ -231,10 +238,11 @@ class World:
         self.timeline.steps.clear()
         self.timeline.lapses.clear()
         for number, message in enumerate(self.messages):
-            message.last = None
-            message.submission.messages = []
+            message.last = message.links = None
+            message.submission.messages = ()
             if number % 1000 == 999:
                 yield
+        self.outlets.clear()
         for part in (self.simulator, self.phones, self.outlets):
             del part._world
 

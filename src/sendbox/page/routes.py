@@ -18,7 +18,7 @@ from sendbox.page import view
 #: What a browser may do with the page: show it. A script that a client smuggled in would find no way to run.
 HEADERS: Final = {
     "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'",
+    "content-security-policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }

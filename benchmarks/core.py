@@ -1,0 +1,104 @@
+"""Figures of the core, in process: worlds, events, memory, validation.
+
+    python -m benchmarks.core
+
+Absolute figures of the machine at hand, each with its goal; medians of some repetitions.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import orjson
+
+from benchmarks.load import TYPICAL
+from sendbox.contract.validators import Contract
+from sendbox.core.blueprint import AccountSpec, Blueprint
+from sendbox.core.model import Recipient, Send, Step
+from sendbox.core.world import World
+from sendbox.scenario.compile import load
+
+REPETITIONS = 5
+
+
+def timed(work: Callable[[], object], times: int = 1) -> float:
+    """Median seconds of one call."""
+    taken = []
+    for _ in range(REPETITIONS):
+        began = time.perf_counter()
+        for _ in range(times):
+            work()
+        taken.append((time.perf_counter() - began) / times)
+    return statistics.median(taken)
+
+
+def row(name: str, value: str, goal: str) -> None:
+    """One line."""
+    print(f"{name:<58} {value:>18}   goal {goal}")
+
+
+def filled(live: int, blueprint: Blueprint) -> World:
+    """A world with so many messages accepted, none handed over yet."""
+    world = World("test-bench", blueprint, start=0)
+    key = world.keys[world.id]
+    for number in range(live):
+        send = Send([Recipient(f"420777{number % 10**6:06}")], [Step("sms", "Hello")], at=120_000 + number)
+        world.accept("sendMessage", [send], key, b"%d" % number)
+    return world
+
+
+def events_per_second(live: int) -> float:
+    """Steps fired a second while a world with so many live messages runs to its end, nobody being told."""
+    blueprint = Blueprint(account=AccountSpec(credit=10**15, default_callback_url=""))
+    rates = []
+    for _ in range(3):
+        world = filled(live, blueprint)
+        gc.collect()
+        gc.freeze()
+        began = time.perf_counter()
+        while not world.idle:
+            world.run(10**10, 10_000, rest=False)
+        rates.append(world.fired / (time.perf_counter() - began))
+        gc.unfreeze()
+    return statistics.median(rates)
+
+
+def bytes_per_message(count: int = 20_000) -> float:
+    """What a message with its four transitions keeps, the request's own bytes apart."""
+    blueprint = Blueprint(account=AccountSpec(credit=10**15, default_callback_url=""))
+    gc.collect()
+    tracemalloc.start()
+    world = filled(count, blueprint)
+    while not world.idle:
+        world.run(10**10, 10_000, rest=False)
+    gc.collect()
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return used / count
+
+
+def main() -> None:
+    """Measures and prints."""
+    default = load("default")
+    row("a new world, empty", f"{timed(lambda: World('w', Blueprint(), start=0), 1000) * 1e6:.1f} µs", "25 µs")
+    row("a new world, default scenario", f"{timed(lambda: World('w', default, start=0), 1000) * 1e6:.1f} µs", "80 µs")
+    for live, goal in ((1_000, 450_000), (250_000, 220_000)):
+        row(f"advance, {live:,} live messages", f"{events_per_second(live):,.0f} events/s", f"{goal:,}")
+    row("memory of a message with four transitions", f"{bytes_per_message():.0f} B", "650 B")
+    contract = Contract()
+    one, many = contract.checker("sending.json#/$defs/Message"), contract.checker("sending.json#/$defs/Messages")
+    typical = orjson.loads(TYPICAL % 1)
+    big = [{**typical, "to": [{"phone_number": f"4207771234{n:02}"} for n in range(10)]} for _ in range(10)]
+    row("validation, typical message", f"{timed(lambda: one.is_valid(typical), 1000) * 1e6:.1f} µs", "6 µs")
+    row("validation, 10 messages to 10 recipients each", f"{timed(lambda: many.is_valid(big), 100) * 1e6:.1f} µs", "25 µs")
+    wrong = {**typical, "flow": [{"sms": {"gateway": "hgh"}}]}
+    one.findings(wrong)
+    row("a refusal with its message", f"{timed(lambda: one.findings(wrong), 100) * 1e6:.0f} µs", "400 µs")
+
+
+if __name__ == "__main__":
+    main()

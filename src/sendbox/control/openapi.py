@@ -1,0 +1,100 @@
+"""The OpenAPI 3.1 document of control, from the rows of its operations."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any, Final
+
+from sendbox.control.operation import Argument, Operation
+
+_TYPES: Final = {str: "string", int: "integer", dict: "object", NoneType: "null"}
+_ERROR: Final = {
+    "type": "object",
+    "description": "Why an operation was not done; further fields are details of that error.",
+    "required": ["error", "message"],
+    "properties": {
+        "error": {"type": "string", "description": "A stable word."},
+        "message": {"type": "string", "description": "A line for people."},
+    },
+}
+_REFUSED: Final = {
+    "description": "It was not done.",
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+}
+_ANYTHING: Final = {"description": "JSON; what is in it depends on the operation."}
+
+
+def document(rows: Mapping[str, Operation], *, prefix: str, origin: str, version: str) -> dict[str, Any]:
+    """The document of these operations under `prefix`; `origin` is the address under which they are served."""
+    paths: dict[str, dict[str, Any]] = {}
+    for row in rows.values():
+        paths.setdefault(prefix + row.path, {})[row.method.lower()] = _operation(row)
+    paths[f"{prefix}/worlds/{{id}}/stream"] = {"get": _stream()}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Sendbox control", "version": version, "summary": "Worlds, time, phones and what happened"},
+        "servers": [{"url": origin}],
+        "paths": paths,
+        "components": {"schemas": {"Error": _ERROR}},
+    }
+
+
+def _operation(row: Operation) -> dict[str, Any]:
+    text = inspect.getdoc(row.function) or row.name
+    parameters = [_in_path("id")] if row.worldly else []
+    parameters += [_in_path(name) for name in row.takes if row.in_path(name)]
+    rest = [each for each in row.takes.values() if not row.in_path(each.name) and each.name != "raw"]
+    found: dict[str, Any] = {"operationId": row.name, "summary": text.partition("\n")[0], "description": text}
+    if row.method in ("GET", "DELETE") or row.raw:
+        parameters += [_in_query(each) for each in rest]
+    elif rest:
+        found["requestBody"] = {"required": _needs(rest), "content": {"application/json": {"schema": _body(rest)}}}
+    if row.raw:
+        found["requestBody"] = {"required": False, "content": {"application/json": {"schema": _ANYTHING}}}
+    if parameters:
+        found["parameters"] = parameters
+    answer = {"description": "It was done.", "content": {"application/json": {"schema": _ANYTHING}}}
+    found["responses"] = {str(row.status): answer, "4XX": _REFUSED}
+    return found
+
+
+def _stream() -> dict[str, Any]:
+    text = "Server-sent events: `entry` of the journal, `clock`, `reset`"
+    return {
+        "operationId": "stream",
+        "summary": text,
+        "parameters": [_in_path("id")],
+        "responses": {
+            "200": {"description": text, "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+            "4XX": _REFUSED,
+        },
+    }
+
+
+def _in_path(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _in_query(argument: Argument) -> dict[str, Any]:
+    return {"name": argument.name, "in": "query", "required": argument.required, "schema": {"type": "string"}}
+
+
+def _needs(arguments: list[Argument]) -> bool:
+    return any(argument.required for argument in arguments)
+
+
+def _body(arguments: list[Argument]) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "type": "object",
+        "properties": {argument.name: _schema(argument) for argument in arguments},
+        "additionalProperties": False,
+    }
+    if _needs(arguments):
+        body["required"] = [argument.name for argument in arguments if argument.required]
+    return body
+
+
+def _schema(argument: Argument) -> dict[str, Any]:
+    return {"type": [_TYPES[kind] for kind in argument.kinds]} if argument.kinds else {}

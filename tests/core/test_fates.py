@@ -1,0 +1,262 @@
+"""Fates: what they are drawn from, and what depends on the order of arrival."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sendbox.core.identity import seed_bytes
+from sendbox.core.patterns import Pattern
+from sendbox.core.rules import Fate, Memory, Path, PathEntry, Reply, Rule, Span, When, decide
+from tests.core.asking import DELIVERED, FAILED, PHONES, RULES, SEED, SPANNED, ask, fate_of, rule
+
+# --- what is drawn
+
+
+def test_mix_goes_by_weight() -> None:
+    """Of a thousand phones 95, 4 and 1 in a hundred, within what chance allows."""
+    rules = [rule(mix=((DELIVERED, 95), (Path(goal="undelivered"), 4), (FAILED, 1)))]
+    found = Counter(fate_of(rules, phone=f"4207771{n:05}").goal for n in range(2000))
+    assert 1860 < found["delivered"] < 1940
+    assert 50 < found["undelivered"] < 112
+    assert 5 < found["failed"] < 40
+
+
+def test_mix_of_paths() -> None:
+    """A mix may choose among paths of entries, whose spans are drawn then."""
+    fate = fate_of([rule(mix=((SPANNED, 1),))])
+    assert fate.goal is None
+    assert fate.entries is not None
+    assert [entry[0] for entry in fate.entries] == ["sending", "sent", "delivered"]
+
+
+def test_spans_are_drawn_apart() -> None:
+    """Each entry, reply and click has a draw of its own, inside its span."""
+    span = Span(1_000, 10**9)
+    fate = fate_of(
+        [
+            rule(
+                path=Path((PathEntry("sending", span), PathEntry("sent", span))),
+                replies=(Reply(span, "a"), Reply(span, "b")),
+                click=span,
+            )
+        ]
+    )
+    assert fate.entries is not None
+    assert fate.replies is not None
+    assert fate.click is not None
+    drawn = [entry[1] for entry in fate.entries] + [reply[0] for reply in fate.replies] + [fate.click]
+    assert len(set(drawn)) == 5
+    assert all(span.low <= value <= span.high for value in drawn)
+
+
+def test_attempts_of_a_message_draw_apart() -> None:
+    """The second attempt of a message does not repeat the first one's draw, and does not count as another message."""
+    memory, rules = Memory(), [rule(path=SPANNED)]
+    first, second = fate_of(rules, memory), fate_of(rules, memory, attempt=2)
+    assert first != second
+    assert fate_of(rules, memory) == first
+    assert fate_of(rules, memory, ordinal=1) != first
+    assert {asked.number for asked in memory.asked["r", "420777000100"].values()} == {0, 1}
+
+
+def test_fates_are_keyed_by_rule_phone_and_count() -> None:
+    """The rule's key, the phone and how-manieth message to it asked; the count of one phone is not another's."""
+    base = fate_of([rule(path=SPANNED)])
+    assert fate_of([rule("other", path=SPANNED)]) != base
+    assert fate_of([rule(path=SPANNED)], phone="420777000101") != base
+    memory = Memory()
+    fate_of([rule(path=SPANNED)], memory, phone="420777000101", ordinal=5)
+    assert fate_of([rule(path=SPANNED)], memory, ordinal=6) == base
+    assert fate_of([rule(path=SPANNED)], memory, ordinal=7) != base
+
+
+def test_only_messages_that_drew_are_counted() -> None:
+    """A message for which nothing was drawn leaves the next one's fate alone."""
+    memory = Memory()
+    rules = [rule("r", When(channel=("richmsg",)), path=FAILED), rule("r", path=SPANNED)]
+    fate_of(rules, memory, channel="richmsg", ordinal=1)
+    assert fate_of(rules, memory, ordinal=2) == fate_of([rule(path=SPANNED)])
+
+
+def other_seed() -> Fate:
+    found = decide([rule(path=SPANNED)], ask(), Memory(), seed_bytes(1))
+    assert found is not None
+    return found
+
+
+def test_another_seed_is_another_fate() -> None:
+    """Fates follow the world's seed."""
+    assert other_seed() != fate_of([rule(path=SPANNED)])
+
+
+@given(
+    st.lists(st.sampled_from(PHONES), min_size=1, max_size=20),
+    st.permutations(RULES),
+    st.text(max_size=5),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=3),
+    st.integers(0, 10**6),
+)
+def test_nothing_a_client_varies_enters_a_fate(
+    phones: list[str], permuted: list[Rule], body: str, payload: dict[str, int], later: int
+) -> None:
+    """Another body, payload, tag, sender, key, instant, request or position of the rule changes no fate."""
+    first, second = Memory(), Memory()
+    for n, phone in enumerate(phones):
+        plain = decide(RULES, ask(phone=phone, ordinal=n), first, SEED)
+        varied = decide(
+            permuted,
+            ask(
+                phone=phone,
+                ordinal=n * 7 + 3,
+                body=body,
+                payload=lambda: payload,
+                tags=(body,),
+                sender=body,
+                key=body,
+                now=later + n,
+                accepted_at=later + n,
+            ),
+            second,
+            SEED,
+        )
+        assert plain == varied
+        assert plain is not None
+        assert not plain.order_sensitive
+
+
+@given(st.permutations([(phone, n) for phone in PHONES for n in range(3)]))
+def test_messages_to_other_phones_change_no_fate(arrivals: list[tuple[str, int]]) -> None:
+    """However the messages to several phones interleave, each phone's first, second and third has its own fate."""
+    counted: Counter[str] = Counter()
+    memory = Memory()
+    for ordinal, (phone, _) in enumerate(arrivals):
+        alone = Memory()
+        for n in range(counted[phone] + 1):
+            expected = decide(RULES, ask(phone=phone, ordinal=n), alone, SEED)
+        counted[phone] += 1
+        assert decide(RULES, ask(phone=phone, ordinal=ordinal), memory, SEED) == expected
+
+
+# --- what depends on the order of arrival
+
+
+def test_nth_decides_one_message() -> None:
+    """The third message that satisfies the other conditions; the others go on to the next rule."""
+    memory = Memory()
+    rules = [rule("third", When(channel=("sms",), nth=3), path=FAILED), rule("rest", path=DELIVERED)]
+    channels = ["sms", "richmsg", "sms", "sms", "sms"]
+    goals = [fate_of(rules, memory, ordinal=n, channel=channel).goal for n, channel in enumerate(channels)]
+    assert goals == ["delivered", "delivered", "delivered", "failed", "delivered"]
+
+
+def test_nth_counts_messages_not_attempts() -> None:
+    """A second attempt of the first message is still of the first message."""
+    memory = Memory()
+    rules = [rule(when=When(nth=2), path=FAILED)]
+    found = [fate_of(rules, memory, ordinal=o, attempt=a).goal for o, a in [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1)]]
+    assert found == [None, None, "failed", "failed", None]
+
+
+def test_times_limits_the_messages_decided() -> None:
+    """Two messages with all their attempts, then the rule is spent."""
+    memory = Memory()
+    rules = [rule("front", times=2, path=FAILED, id="r1"), rule("rest", path=DELIVERED)]
+    order = [(0, 1), (1, 1), (0, 2), (2, 1), (1, 2)]
+    goals = [fate_of(rules, memory, ordinal=o, attempt=a).goal for o, a in order]
+    assert goals == ["failed", "failed", "failed", "delivered", "failed"]
+
+
+def test_times_is_counted_for_each_rule_put_there() -> None:
+    """Two equal rules that control put in front count apart by their ids; one without an id by its key."""
+    memory = Memory()
+    one, two = rule(times=1, path=FAILED, id="r1"), rule(times=1, path=FAILED, id="r2")
+    goals = [fate_of([two, one, rule("rest", path=DELIVERED)], memory, ordinal=n).goal for n in range(3)]
+    assert goals == ["failed", "failed", "delivered"]
+    assert fate_of([rule(times=1, path=FAILED)], memory, ordinal=3).goal == "failed"
+    assert set(memory.used) == {"r1", "r2", "r"}
+
+
+def test_times_and_nth_together() -> None:
+    """A message that is not the nth does not use up the rule."""
+    memory = Memory()
+    rules = [rule(when=When(nth=2), times=1, path=FAILED)]
+    assert [fate_of(rules, memory, ordinal=n).goal for n in range(3)] == [None, "failed", None]
+
+
+Arrivals = list[dict[str, Any]]
+MARKS: list[tuple[str, list[Rule], Arrivals, list[bool]]] = [
+    ("nothing drawn", [rule(path=DELIVERED)], [{"ordinal": 0}, {"ordinal": 1}], [False, False]),
+    ("nth", [rule(when=When(nth=1), path=FAILED)], [{"ordinal": 0}, {"ordinal": 1}], [True, True]),
+    (
+        "nth that is not asked",
+        [rule(when=When(nth=1, attempt=2), path=FAILED), RULES[0]],
+        [{"phone": PHONES[0]}],
+        [False],
+    ),
+    (
+        "times, also once spent",
+        [rule(times=1, path=FAILED), rule("rest", path=DELIVERED)],
+        [{}, {"ordinal": 1}],
+        [True] * 2,
+    ),
+    (
+        "one phone, two requests of one instant",
+        [rule(path=SPANNED)],
+        [{"ordinal": n, "accepted_at": 5, "now": 5} for n in range(3)],
+        [False, True, True],
+    ),
+    (
+        "one phone, one request",
+        [rule(path=SPANNED)],
+        [{"ordinal": n, "accepted_at": 5, "now": 5, "request": "r"} for n in range(2)],
+        [False, False],
+    ),
+    (
+        "other phones",
+        [rule(path=SPANNED)],
+        [{"ordinal": n, "accepted_at": 5, "now": 5, "phone": phone} for n, phone in enumerate(PHONES)],
+        [False] * 4,
+    ),
+    (
+        "accepted at one instant, handed over at two",
+        [rule(path=SPANNED)],
+        [{"ordinal": n, "accepted_at": 5, "now": 5 + n} for n in range(2)],
+        [False, False],
+    ),
+    (
+        "accepted at two instants, handed over at one",
+        [rule(path=SPANNED)],
+        [{"ordinal": n, "accepted_at": n, "now": 5} for n in range(2)],
+        [False, False],
+    ),
+    (
+        "the second attempt of the message that came second",
+        [rule(path=SPANNED)],
+        [{"ordinal": n, "accepted_at": 5, "now": 5, "attempt": a} for n, a in [(0, 1), (1, 1), (1, 2)]],
+        [False, True, True],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("rules", "arrivals", "expected"), [each[1:] for each in MARKS], ids=[each[0] for each in MARKS]
+)
+def test_order_sensitive_is_what_depended_on_arrival(
+    rules: list[Rule], arrivals: Arrivals, expected: list[bool]
+) -> None:
+    """A decision is marked when another order of arrival would have made another one, and not otherwise."""
+    memory = Memory()
+    assert [fate_of(rules, memory, **fields).order_sensitive for fields in arrivals] == expected
+
+
+def test_a_rule_put_in_front_changes_no_other_fate() -> None:
+    """A spent rule, or one for another phone, leaves the draws of those after it as they were."""
+    alone = [fate_of([rule(path=SPANNED)], memory, ordinal=n) for memory in [Memory()] for n in range(3)]
+    front = rule("front", When(phone=Pattern("421*", phone=True)), path=FAILED, id="r1", times=1)
+    memory = Memory()
+    assert [fate_of([front, rule(path=SPANNED)], memory, ordinal=n) for n in range(3)] == alone

@@ -1,0 +1,76 @@
+"""The journal: an append-only record in three columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from sendbox.core import digest, views
+from sendbox.core.journal import CODE, CONTROL_KINDS, KINDS, Journal
+from sendbox.core.lifecycle import STATES
+
+
+def filled() -> Journal:
+    """Five entries: request, sending, request, sent, control."""
+    journal = Journal()
+    for at, kind in enumerate(["request", "sending", "request", "sent", "control"]):
+        journal.add(at, CODE[kind], f"what {at}")
+    return journal
+
+
+def test_an_entry_is_known_by_its_position() -> None:
+    """`add` gives the number under which the three columns hold the entry."""
+    journal = Journal()
+    assert [journal.add(10, CODE["request"], "a"), journal.add(20, CODE["inbound"], "b")] == [0, 1]
+    assert len(journal) == 2
+    assert (journal.at[1], KINDS[journal.kind[1]], journal.what[1]) == (20, "inbound", "b")
+
+
+def test_a_mark_stays_with_its_entry() -> None:
+    """Only the entries marked are order-sensitive."""
+    journal = filled()
+    journal.mark(3)
+    assert journal.order_sensitive == {3}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "after", "expected"),
+    [
+        (None, -1, [0, 1, 2, 3, 4]),
+        (None, 2, [3, 4]),
+        (None, -9, [0, 1, 2, 3, 4]),
+        (None, 99, []),
+        ({"request"}, -1, [0, 2]),
+        ({"request", "sent"}, 0, [2, 3]),
+        ({"request"}, -9, [0, 2]),
+        (set(), -1, []),
+    ],
+    ids=[
+        "all",
+        "after",
+        "after what never was",
+        "after the end",
+        "one kind",
+        "two kinds",
+        "a kind from before",
+        "none",
+    ],
+)
+def test_numbers_by_kind_and_place(kinds: set[str] | None, after: int, expected: list[int]) -> None:
+    """The numbers of the entries of these kinds that come after a number, in order, never an entry twice."""
+    assert list(filled().numbers(None if kinds is None else frozenset(kinds), after)) == expected
+
+
+def test_the_first_kinds_are_the_states() -> None:
+    """A transition's kind is the code of its state, so that it needs no other column."""
+    assert KINDS[: len(STATES)] == STATES
+
+
+def test_every_kind_can_be_shown() -> None:
+    """The views render each kind, and nothing that is none."""
+    assert set(views._RENDER) == set(KINDS)
+
+
+def test_every_kind_is_in_the_digest_or_is_the_testers() -> None:
+    """The digest has lines for all that the world did, and for nothing that a tester did."""
+    assert set(digest._LINES) == set(KINDS) - CONTROL_KINDS
+    assert set(KINDS) >= CONTROL_KINDS

@@ -1,0 +1,87 @@
+"""Patterns of the scenario language."""
+
+from __future__ import annotations
+
+import pickle
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sendbox.core.patterns import Pattern
+
+CASES = [
+    # pattern, phone, value, matches
+    ("otp", False, "otp", True),
+    ("otp", False, "otp2", False),
+    ("otp", False, "OTP", False),
+    ("*", False, "", True),
+    ("*", False, "a\nb", True),
+    ("otp*", False, "otp", True),
+    ("otp*", False, "otp\n2", True),
+    ("otp*", False, "no otp", False),
+    ("*otp", False, "my otp", True),
+    ("*otp", False, "otp\n", False),
+    ("a*z", False, "az", True),
+    ("a*z", False, "a", False),
+    ("aa*aa", False, "aaa", False),
+    ("*b*c*", False, "abracadabra", True),
+    ("*c*b*", False, "bc", False),
+    ("**", False, "x", True),
+    ("*?", False, "Ready?", True),
+    ("*?", False, "Ready", False),
+    ("a.c*", False, "abc", False),
+    ("[a]*[b]", False, "[a][b]", True),
+    ("420777????00", True, "420777123400", True),
+    ("420777????00", True, "42077712300", False),
+    ("420777????00", True, "420777123x00", False),
+    ("420777????00", True, "42077712340٣", False),
+    ("????", True, "1234\n", False),
+    ("4207*00", True, "420700", True),
+    ("420?*", True, "4207", True),
+    ("420?*", True, "420", False),
+    ("*??9", True, "129", True),
+    ("*??9", True, "29", False),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "phone", "value", "expected"), CASES, ids=[f"{text}~{value!r}" for text, _, value, _ in CASES]
+)
+def test_what_matches(text: str, phone: bool, value: str, expected: bool) -> None:
+    """`*` is any run of characters, `?` one digit in phone patterns only, everything else itself."""
+    assert Pattern(text, phone=phone).matches(value) is expected
+
+
+@given(st.text("ab*", max_size=8), st.text("ab", max_size=12))
+def test_a_pattern_is_its_plain_regular_expression(text: str, value: str) -> None:
+    """Taking parts where they are first found finds exactly what trying every place would find."""
+    plain = re.fullmatch("".join(".*" if char == "*" else char for char in text), value)
+    assert Pattern(text).matches(value) is (plain is not None)
+
+
+def test_many_stars_take_no_time() -> None:
+    """A body that almost matches a pattern of many stars is refused at once, not after the end of the world."""
+    assert not Pattern("*a" * 30 + "*b").matches("a" * 1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "phone", "literal"),
+    [("420?", False, True), ("420?", True, False), ("a*", False, False), ("abc", True, True)],
+)
+def test_literal_means_without_wildcards(text: str, phone: bool, literal: bool) -> None:
+    """A question mark is a wildcard for phones only."""
+    assert Pattern(text, phone=phone).literal is literal
+
+
+def test_patterns_are_values() -> None:
+    """Equal text and kind are equal and hash alike; a pattern goes through pickle, and shows how to make it."""
+    pattern = Pattern("420*", phone=True)
+    assert pattern == Pattern("420*", phone=True)
+    assert hash(pattern) == hash(Pattern("420*", phone=True))
+    assert pattern not in (Pattern("420*"), Pattern("421*", phone=True), "420*")
+    copy = pickle.loads(pickle.dumps(pattern))
+    assert copy == pattern
+    assert copy.matches("4207")
+    assert repr(pattern) == "Pattern('420*', phone=True)"

@@ -1,0 +1,109 @@
+"""What holds a message back: the normal queue and promotional hours (§1; A18, A84)."""
+
+from __future__ import annotations
+
+import pytest
+
+from sendbox.core.assume import Assume, Rate
+from sendbox.core.records import Message
+from tests.core.worlds import (
+    HOUR,
+    START,
+    advance,
+    journaled,
+    make_world,
+    moves,
+    send,
+    send_one,
+)
+
+# --- queue (A18)
+
+
+def begun(messages: list[Message]) -> list[int]:
+    """When each was handed over, in milliseconds from the start."""
+    return [moves(message)[0][0] for message in messages]
+
+
+def test_a18_no_limit_unless_the_world_has_one() -> None:
+    """Without a limit everything is handed over at its instant."""
+    world = make_world()
+    messages = send(world, *(f"4207770001{n:02}" for n in range(10)))
+    advance(world, HOUR)
+    assert begun(messages) == [0] * 10
+
+
+def test_a18_the_normal_queue_is_limited_and_priority_is_never_behind_it() -> None:
+    """With 10/s, normal messages leave every 100 ms; a priority message leaves at once, and takes no turn."""
+    world = make_world(assume=Assume(queue=Rate(10, 1_000)))
+    normal = send(world, *(f"4207770001{n:02}" for n in range(4)))
+    urgent = send_one(world, "420777000199", priority=True)
+    after = send_one(world)
+    advance(world, HOUR)
+    assert begun([*normal, after]) == [0, 100, 200, 300, 400]
+    assert begun([urgent]) == [0]
+
+
+def test_a18_turns_are_given_in_the_order_in_which_messages_come_due() -> None:
+    """A message accepted earlier and scheduled for later stands behind those who wait already; each waits once."""
+    world = make_world(assume=Assume(queue=Rate(1, 60_000)))
+    scheduled = send_one(world, at=START + 60_001)
+    waiting = [send_one(world, body=f"{n}") for n in range(4)]
+    advance(world, HOUR)
+    assert begun(waiting) == [0, 60_000, 120_000, 180_000]
+    assert begun([scheduled]) == [240_000]
+    entries = journaled(world, "postponed")
+    assert [(what[0], what[1] - START) for _, what in entries] == [
+        (waiting[1], 60_000),
+        (waiting[2], 120_000),
+        (waiting[3], 180_000),
+        (scheduled, 240_000),
+    ]
+    numbers = world.journal.numbers(frozenset({"postponed"}))
+    assert world.journal.order_sensitive == set(numbers)
+
+
+def test_a18_an_idle_queue_saves_no_turns() -> None:
+    """After a pause the queue is as it was at the start: one at once, the next an interval later."""
+    world = make_world(assume=Assume(queue=Rate(3, 1_000)))
+    advance(world, HOUR)
+    messages = [send_one(world, body=f"{n}") for n in range(3)]
+    advance(world, HOUR)
+    assert begun(messages) == [HOUR, HOUR + 334, HOUR + 668]
+
+
+# --- promotional hours (A84)
+
+
+@pytest.mark.parametrize(
+    ("hours", "tags", "handed_over"),
+    [
+        pytest.param(None, ("promotional",), 0, id="none"),
+        pytest.param((8 * 60, 20 * 60), ("promotional",), 0, id="inside"),
+        pytest.param((10 * 60, 20 * 60), ("promotional",), HOUR, id="before they begin"),
+        pytest.param((6 * 60, 9 * 60), ("promotional",), 21 * HOUR, id="after they ended"),
+        pytest.param((10 * 60, 20 * 60), ("transactional",), 0, id="another tag"),
+        pytest.param((10 * 60, 20 * 60), ("news", "promotional"), HOUR, id="among other tags"),
+    ],
+)
+def test_a84_promotional_hours_hold_promotional_messages_back(
+    hours: tuple[int, int] | None, tags: tuple[str, ...], handed_over: int
+) -> None:
+    """Promotional messages wait for the hours (UTC), journaled and not order-sensitive; others do not."""
+    world = make_world(assume=Assume(promotional_window=hours))
+    message = send_one(world, tags=tags)
+    advance(world, 48 * HOUR)
+    assert begun([message]) == [handed_over]
+    postponed = [(0, (message, START + handed_over))] if handed_over else []
+    assert journaled(world, "postponed") == postponed
+    assert world.journal.order_sensitive == set()
+
+
+def test_a84_hours_that_close_before_the_turn_hold_a_message_back_again() -> None:
+    """A message whose turn in the queue comes after hours waits for the next ones, and for a new turn there."""
+    world = make_world(assume=Assume(promotional_window=(8 * 60, 9 * 60 + 1), queue=Rate(1, 60_000)))
+    first, second, third = (send_one(world, body=body) for body in "abc")
+    other = send_one(world, tags=("news",))
+    advance(world, 48 * HOUR)
+    assert begun([first, other]) == [0, 180_000]
+    assert begun([second, third]) == [23 * HOUR, 23 * HOUR + 60_000]

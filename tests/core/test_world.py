@@ -1,0 +1,387 @@
+"""A world: its time, its rules, its timeline, its names; what a reset and an end leave of it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+from sendbox.core import checkpoint
+from sendbox.core.advice import UNKNOWN_FIELD, advise
+from sendbox.core.blueprint import AccountSpec, Blueprint, PhoneSpec, TimelineEntry
+from sendbox.core.digest import digest
+from sendbox.core.journal import KINDS
+from sendbox.core.model import Shortening
+from sendbox.core.patterns import Pattern
+from sendbox.core.records import Message, RequestRecord
+from sendbox.core.rules import When
+from sendbox.core.world import World
+from tests.core.worlds import (
+    HOOK,
+    HOUR,
+    PHONE,
+    PLENTY,
+    START,
+    TEN,
+    advance,
+    journaled,
+    make_world,
+    moves,
+    results,
+    rule,
+    send,
+    send_one,
+    step,
+)
+
+# --- run
+
+
+def test_the_clock_comes_to_rest_where_it_was_sent() -> None:
+    """When nothing more is due, `now` is the instant asked for; the steps up to it, and it included, have fired."""
+    world = make_world()
+    message = send_one(world)
+    assert world.run(START + 1_000, PLENTY) == 2
+    assert (world.now, message.result) == (START + 1_000, "sent")
+    assert world.run(START + 2_999, PLENTY) == 0
+    assert (world.now, message.result) == (START + 2_999, "sent")
+    assert (world.fired, world.instants) == (2, 2)
+
+
+def test_without_rest_the_clock_stays_at_the_last_step() -> None:
+    """An advance until idle does not run on to its bound."""
+    world = make_world()
+    send_one(world)
+    world.run(START + HOUR, PLENTY, rest=False)
+    assert world.now == START + 3_000
+    assert world.settled(START + 3_000)
+
+
+def test_a_run_to_the_present_only_fires_what_is_due() -> None:
+    """An advance by nothing settles this instant and moves no clock."""
+    world = make_world()
+    message = send_one(world)
+    world.run(START, PLENTY)
+    assert (message.result, world.now, world.instants) == ("sending", START, 0)
+
+
+def test_a_run_stops_at_its_budget() -> None:
+    """So many steps and no more; the rest follows on the next call, with the same outcome."""
+    world, other = make_world(), make_world()
+    for each in (world, other):
+        send(each, *TEN)
+    fired = [world.run(START + HOUR, 7) for _ in range(5)]
+    assert fired == [7, 7, 7, 7, 2]
+    other.run(START + HOUR, PLENTY)
+    assert (world.now, world.fired) == (other.now, other.fired) == (START + HOUR, 30)
+    assert digest(world) == digest(other)
+
+
+def test_a_run_stops_at_the_end_of_an_instant_with_deliveries() -> None:
+    """All steps of the instant fire, their events are bundled, and the clock waits until somebody takes them."""
+    world = make_world()
+    messages = send(world, *TEN, callback=HOOK)
+    world.run(START + HOUR, PLENTY)
+    assert (world.now, {message.result for message in messages}) == (START, {"sending"})
+    assert world.run(START + HOUR, PLENTY) == 0
+    assert (world.now, world.settled(START), len(world.outlets.deliveries)) == (START, False, 1)
+    (delivery,) = world.outlets.take()
+    world.outlets.outcome(delivery, 200, None)
+    world.run(START + HOUR, PLENTY)
+    assert (world.now, world.settled(START + 1_000)) == (START + 1_000, False)
+
+
+def test_a_run_does_not_wait_for_deliveries_under_way() -> None:
+    """What was taken and has no answer yet does not hold the clock: where time passes by itself, it goes on."""
+    world = make_world(attempts=(rule("sending"),))
+    send_one(world, callback=HOOK)
+    world.run(START, PLENTY)
+    world.outlets.take()
+    world.run(START + HOUR, PLENTY)
+    assert (world.now, world.idle) == (START + HOUR, False)
+
+
+def test_events_that_wait_for_the_next_run_keep_a_world_busy() -> None:
+    """A phone that wrote to a resting world: it is neither idle nor settled until the event went out."""
+    world = make_world()
+    world.phones.write("sms", PHONE, None, "Hi")
+    assert (world.idle, world.settled(START)) == (False, False)
+    world.run(START, PLENTY)
+    waits = (world.idle, world.settled(START))
+    assert (waits, len(world.outlets.hook)) == ((True, True), 1)
+
+
+def test_what_a_phone_did_is_reported_at_its_instant() -> None:
+    """Events of a resting world are bundled before its clock moves on."""
+    world = make_world()
+    send_one(world, at=START + HOUR)
+    world.phones.write("sms", PHONE, None, "Hi")
+    advance(world, 2 * HOUR)
+    assert [each.made_at - START for each in world.outlets.hook] == [0, HOUR, HOUR + 1_000, HOUR + 3_000]
+
+
+def test_much_to_bundle_stops_a_run() -> None:
+    """Where more events wait than a slice bundles, the run stops within the instant and goes on when called again."""
+    world = make_world()
+    send_one(world, at=START + HOUR)
+    for _ in range(3):
+        for _ in range(150):
+            world.phones.write("sms", PHONE, None, "Hi")
+        calls = 0
+        until = world.now + 10
+        while not world.settled(until):
+            world.run(until, 1)
+            calls += 1
+        assert calls > 1
+    assert sum(len(each.events) for each in world.outlets.hook) == 450
+    assert [each.made_at - START for each in world.outlets.hook] == [0, 0, 10, 10, 20, 20]
+
+
+# --- lapses
+
+
+def linked(world: World, *minutes: int) -> None:
+    """Messages with links that expire after so many minutes."""
+    for minute in minutes:
+        expiry = Shortening(expires_at=START // 1000 + 60 * minute)
+        send_one(world, body="https://a.example", shortening=expiry)
+    advance(world, 10_000)
+
+
+def test_lapses_are_journaled_at_their_own_instant() -> None:
+    """However far the clock is moved, a lapse stands in the journal at the instant at which it came, in order."""
+    world = make_world()
+    linked(world, 30, 10, 20)
+    send_one(world, at=START + 15 * 60_000)
+    advance(world, HOUR)
+    assert [at for at, _ in journaled(world, "lapse")] == [600_000, 1_200_000, 1_800_000]
+    instants = [at for at, _ in sorted(zip(world.journal.at, range(len(world.journal)), strict=True))]
+    assert list(world.journal.at) == instants
+
+
+def test_lapses_never_pull_the_clock() -> None:
+    """A world that only waits for lapses is idle, and nothing is due in it."""
+    world = make_world()
+    linked(world, 10)
+    assert (world.idle, world.timeline.next_due()) == (True, None)
+    world.run(START + HOUR, PLENTY, rest=False)
+    assert (world.now, journaled(world, "lapse")) == (START + 10_000, [])
+
+
+def test_many_lapses_are_passed_in_slices() -> None:
+    """A clock that passes more lapses than a slice holds stops before it has moved, before a step and at rest alike."""
+    world = make_world()
+    linked(world, *[10] * 40, *[30] * 40)
+    send_one(world, at=START + 20 * 60_000)
+    calls = 0
+    while not world.settled(START + HOUR):
+        world.run(START + HOUR, 1)
+        calls += 1
+    assert len(journaled(world, "lapse")) == 80
+    assert calls > 5
+    assert world.now == START + HOUR
+
+
+# --- timeline of the scenario
+
+
+def entry(at: int, *, relative: bool = True, **what: Any) -> TimelineEntry:
+    """A phone writes at an instant."""
+    return TimelineEntry(at, relative, "inbound", {"channel": "sms", "from": PHONE, "body": "Hello"} | what)
+
+
+@pytest.mark.parametrize(
+    ("happening", "at"),
+    [
+        pytest.param(entry(HOUR), HOUR, id="from the start"),
+        pytest.param(entry(0), 0, id="at the start"),
+        pytest.param(entry(START + HOUR, relative=False), HOUR, id="an instant"),
+        pytest.param(entry(START - HOUR, relative=False), 0, id="an instant before the start"),
+    ],
+)
+def test_timeline_entries_come_at_their_instant(happening: TimelineEntry, at: int) -> None:
+    """A phone of the scenario writes at its instant, journaled, and reported like any other message."""
+    world = make_world(timeline=(happening,))
+    advance(world, 2 * HOUR)
+    assert journaled(world, "timeline") == [(at, {"kind": "inbound", **happening.what})]
+    ((when, inbound),) = journaled(world, "inbound")
+    assert (when, inbound.sender, inbound.body, inbound.message) == (at, PHONE, "Hello", None)
+    assert [each.events for each in world.outlets.hook] == [[inbound]]
+
+
+def test_a_timeline_entry_comes_before_the_messages_of_its_instant() -> None:
+    """What the scenario lets happen is there when the messages of that instant are handed over."""
+    opens = entry(HOUR, channel="chatapp", to="109876543210987")
+    world = make_world(timeline=(opens,))
+    message = send_one(world, at=START + HOUR, steps=[step("chatapp_text")])
+    advance(world, HOUR)
+    assert message.result == "sending"
+    assert world.phones.inbound[0].recipient == "109876543210987"
+
+
+def test_a_timeline_entry_may_be_a_reply() -> None:
+    """With the id of a message it replies to that; with one of no message, it finds its way as any other does."""
+    first = make_world().name("request", b"", 0)  # any name will do for a message that never was
+    probe = make_world()
+    ids = [send_one(probe, body=body).id for body in ("one", "two")]
+    world = make_world(timeline=(entry(HOUR, message_id=ids[0]), entry(HOUR, message_id=first.hex())))
+    one, two = (send_one(world, body=body) for body in ("one", "two"))
+    advance(world, HOUR)
+    assert [inbound.message for inbound in world.phones.inbound] == [one, two]
+
+
+# --- rules
+
+
+def test_a_rule_put_in_front_holds_for_what_comes() -> None:
+    """It decides from now on, before those of the scenario, and can be taken away again."""
+    world = make_world(attempts=(rule("sent"),))
+    first = send_one(world)
+    advance(world, 10_000)
+    failed, sending = world.put_rule(rule("failed", key="a")), world.put_rule(rule("sending", key="b"))
+    assert (failed, sending) == ("r1", "r2")
+    second = send_one(world)
+    advance(world, 10_000)
+    assert world.drop_rule(sending)
+    third = send_one(world)
+    advance(world, 10_000)
+    assert [world.drop_rule(name) for name in (failed, failed, "rule")] == [True, False, False]
+    fourth = send_one(world)
+    advance(world, 10_000)
+    assert [message.result for message in (first, second, third, fourth)] == ["sent", "sending", "failed", "sent"]
+
+
+def test_other_rules_leave_those_in_front() -> None:
+    """A scenario's rules are replaced; what control put in front stays there."""
+    world = make_world(attempts=(rule("sent"),))
+    world.put_rule(rule("failed", when=When(phone=Pattern(PHONE, phone=True))))
+    world.set_attempts((rule("sending"),))
+    messages = send(world, PHONE, TEN[5])
+    advance(world, 10_000)
+    assert [message.result for message in messages] == ["failed", "sending"]
+
+
+# --- journal
+
+
+def test_what_shells_tell_a_world_stands_in_its_journal() -> None:
+    """Requests, advice and a tester's acts are entries at the present instant."""
+    world = make_world()
+    advance(world, HOUR)
+    record = RequestRecord("sendMessage", "POST", "/v2/message", world.id, 200, b"{}", b"{}")
+    remark = advise(UNKNOWN_FIELD, '"a" is no field', "$.a")
+    numbers = [
+        world.request(record),
+        world.advise(remark),
+        world.advise(remark, "about"),
+        world.control("rule", {"id": 1}),
+    ]
+    assert numbers == [0, 1, 2, 3]
+    assert [KINDS[code] for code in world.journal.kind] == ["request", "advice", "advice", "control"]
+    assert list(world.journal.at) == [START + HOUR] * 4
+    assert world.journal.what == [record, (remark, None), (remark, "about"), {"what": "rule", "id": 1}]
+
+
+def test_messages_are_found_by_id() -> None:
+    """A message by its id, None for an id of none."""
+    world = make_world()
+    message = send_one(world)
+    assert (world.message(message.id), world.message("nothing")) == (message, None)
+
+
+# --- opening, reset, end
+
+
+def test_what_the_blueprint_settles_and_what_the_opener() -> None:
+    """Seed, mode and salt are the opener's where given, else the blueprint's; the salt else the world's id."""
+    plan = Blueprint(
+        seed=3, mode="real", account=AccountSpec(default_callback_url="http://a", default_callback_secret="s")
+    )
+    world = World("test-a", plan, start=START)
+    key = world.keys["test-a"]
+    assert (world.seed_given, world.clock.mode, world.salt) == (3, "real", "test-a")
+    assert (key.id, key.default_callback_url, key.default_callback_secret) == ("test-a", "http://a", "s")
+    other = World("test-a", plan, start=START, seed="x", mode="auto", salt="y", shard=255, epoch=4)
+    assert (other.seed_given, other.clock.mode, other.salt, other.epoch) == ("x", "auto", "y", 4)
+    assert (world.tag[:2], other.tag[:2], world.tag[2:]) == ("00", "ff", other.tag[2:])
+    assert World("test-a", Blueprint(), start=START).clock.mode == "manual"
+
+
+def a_story(world: World) -> list[Any]:
+    """Messages, replies and links, and what they were called."""
+    first = send(world, *TEN, body="https://a.example", shortening=Shortening())
+    second = send(world, *TEN, body="https://a.example", shortening=Shortening(), callback=HOOK)
+    advance(world, HOUR)
+    world.phones.reply(first[0], "Hi")
+    advance(world, HOUR)
+    return [
+        [message.id for message in first + second],
+        list(world.links),
+        [world.outlets.id_of(each) for each in world.outlets.deliveries],
+        [results(message) for message in first + second],
+        digest(world),
+    ]
+
+
+def test_a_reset_gives_the_same_names_and_digest_again() -> None:
+    """A world opened anew, with the same salt in a later epoch, names and does everything as before."""
+    assert a_story(make_world()) == a_story(make_world())
+    again = World("test-w", Blueprint(), start=START, salt="test-w", epoch=1)
+    assert a_story(again) == a_story(make_world())
+
+
+def test_worlds_share_a_blueprint_and_nothing_else() -> None:
+    """What happens in one world is not seen in another of the same blueprint."""
+    plan = Blueprint(attempts=(rule("failed", times=1),), phones=(PhoneSpec(Pattern(TEN[0], phone=True)),))
+    one, other = World("test-a", plan, start=START), World("test-b", plan, start=START)
+    one.account.optout[PHONE] = 0
+    one.put_rule(rule("sent"))
+    for world in (one, other, other):
+        send_one(world)
+        advance(world, 10_000)
+    assert [message.result for message in one.messages] == ["rejected"]
+    assert [message.result for message in other.messages] == ["failed", "delivered"]
+
+
+def test_a_checkpoint_goes_on_as_the_world_would_have() -> None:
+    """A restored world, in its own epoch, has the same future as the one it was taken from."""
+    world = make_world()
+    send(world, *TEN, callback=HOOK)
+    advance(world, 1_000, answer=lambda _: (500, None))
+    taken = checkpoint.take(world)
+    advance(world, HOUR)
+    restored = checkpoint.restore(taken, world.blueprint, 7)
+    assert (restored.now, restored.epoch) == (START + 1_000, 7)
+    advance(restored, HOUR)
+    assert [moves(message) for message in restored.messages] == [moves(message) for message in world.messages]
+    assert digest(restored) == digest(world)
+
+
+def left_of(world_id: str) -> list[Message]:
+    """The messages of a world that still take memory."""
+    return [each for each in gc.get_objects() if type(each) is Message and each.submission.key.id == world_id]
+
+
+def test_a_closed_world_is_freed_by_its_counts() -> None:
+    """Taken apart, a world leaves nothing that only a collector of cycles would find, whatever was under way in it."""
+    world = make_world("test-to-be-closed")
+    for number in range(110):
+        send(world, *TEN, body=f"https://a.example/{number}", shortening=Shortening())
+    under_way = send(world, *TEN, callback=HOOK)
+    advance(world, 1_000, answer=lambda _: (500, None))
+    world.phones.reply(under_way[0], "Hi")
+    world.outlets.release(world.outlets.deliveries[0])
+    world.run(world.now + 1_000, PLENTY)
+    world.phones.reply(under_way[0], "Hi")
+    del under_way
+    ghost = weakref.ref(world)
+    gc.collect()
+    gc.disable()
+    try:
+        assert len(list(world.dispose())) == 1
+        del world
+        assert (ghost(), left_of("test-to-be-closed")) == (None, [])
+    finally:
+        gc.enable()

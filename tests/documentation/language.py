@@ -1,0 +1,119 @@
+"""The scenario language as its JSON Schema has it: every mapping with its keys, and which keys an example uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, Final
+
+from sendbox.core import spans
+from sendbox.core.assume import Assume
+from sendbox.scenario.shape import schema
+from tests.documentation.markdown import code, table
+
+#: Mappings of one or two keys, or of results: the text around their example says what a table would.
+UNLISTED: Final = frozenset(
+    {"click", "credit", "digest", "entry", "mix", "moment", "price", "prices", "queue", "rate", "timing"}
+)
+#: How a default of `assume:` is written in a scenario, where its value in the core is another.
+_DEFAULTS: Final = {
+    "country": "the account's",
+    "queue": "no limit",
+    "prices": "built in",
+    "timing": "`{sending: 0s, sent: 1s, delivered: 2s, seen: 5s}`",
+    "promotional_window": "no limit",
+    "allowed": "everybody",
+    "identical": "no limit",
+}
+
+
+def mappings() -> dict[str, dict[str, Any]]:
+    """Every mapping of the language with keys of its own, by title."""
+    return {node["title"]: node for node in _nodes(schema()) if "title" in node and node.get("properties")}
+
+
+def not_built() -> dict[str, list[str]]:
+    """Keys of the language that are refused by name, by the title of their mapping."""
+    return {node["title"]: node["x-not-built"] for node in _nodes(schema()) if "x-not-built" in node}
+
+
+def _nodes(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+        for inner in node.values():
+            yield from _nodes(inner)
+    elif isinstance(node, list):
+        for inner in node:
+            yield from _nodes(inner)
+
+
+def _resolved(node: dict[str, Any]) -> dict[str, Any]:
+    """A node with what it refers to; its own description wins."""
+    if "$ref" not in node:
+        return node
+    target: dict[str, Any] = schema()
+    for step in node["$ref"].removeprefix("#/").split("/"):
+        target = target[step]
+    return {**_resolved(target), **{key: value for key, value in node.items() if key != "$ref"}}
+
+
+def keys(title: str) -> str:
+    """The table of a mapping's keys."""
+    mapping = mappings()[title]
+    required = mapping.get("required", ())
+    rows = []
+    for key, node in mapping["properties"].items():
+        node = _resolved(node)
+        name = code(key) + (" (required)" if key in required else "")
+        rows.append((name, _wanted(node), node["description"]))
+    return table(("key", "value", "meaning"), rows)
+
+
+def _wanted(node: dict[str, Any]) -> str:
+    if "enum" in node and node.get("type") == "string":
+        return ", ".join(map(code, node["enum"]))
+    return str(node["x-says"])
+
+
+def settings() -> str:
+    """The table of `assume:`."""
+    mapping = mappings()["assume"]
+    default = Assume()
+    rows = []
+    for field in fields(Assume):
+        node = _resolved(mapping["properties"][field.name])
+        value = getattr(default, field.name)
+        shown = _DEFAULTS.get(field.name) or code(_written(value))
+        rows.append((code(field.name), _wanted(node), shown, node["description"], node["x-assumed"]))
+    return table(("setting", "value", "default", "meaning", "assumption"), rows)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return spans.show(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(spans.show, value))}]"
+    return str(value)
+
+
+def used(value: Any, node: dict[str, Any] | None = None) -> Iterator[tuple[str, str]]:
+    """(mapping, key) of every key that a scenario uses."""
+    node = _resolved(schema() if node is None else node)
+    if "anyOf" in node and "properties" not in node:
+        kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else None
+        for branch in map(_resolved, node["anyOf"]):
+            if branch.get("type") == kind:
+                yield from used(value, branch)
+    elif isinstance(value, list):
+        for item in value:
+            yield from used(item, node["items"])
+    elif isinstance(value, dict):
+        properties = node.get("properties", {})
+        for key, inner in value.items():
+            if key in properties:
+                yield node["title"], key
+                yield from used(inner, properties[key])
+            elif isinstance(node.get("additionalProperties"), dict):
+                yield from used(inner, node["additionalProperties"])

@@ -1,0 +1,302 @@
+"""The generated parts, by name: each is rendered from the code that it is about.
+
+A part whose name has two words is rendered once for each second word (`keys account`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields
+from typing import Any, Final
+
+import click
+
+from sendbox.app import ROUTES
+from sendbox.cli import sendbox as command_line
+from sendbox.control import operations
+from sendbox.control.operation import Operation
+from sendbox.core.advice import ADVICE
+from sendbox.core.assumptions import ASSUMPTIONS, CONFIDENCE, Assumption
+from sendbox.core.journal import KINDS
+from sendbox.core.lifecycle import ATTEMPT, diagram
+from sendbox.fixture.sandbox import Phone, Sandbox
+from sendbox.scenario import library
+from sendbox.scenario.numbers import magic
+from sendbox.scenario.read import read
+from sendbox.settings import Settings
+from tests.documentation import language
+from tests.documentation.markdown import code, table
+
+# --- what is served
+
+
+def served() -> str:
+    """Every row of the emulated interfaces, with the number of assumptions it rests on."""
+    rows = [
+        (code(f"{row.method} {row.path}"), row.summary, row.section, f"[{len(row.assumed)}]({_RESTS})")
+        for row in ROUTES
+    ]
+    return table(("request", "does", "specification", "assumptions"), rows)
+
+
+_RESTS: Final = "docs/assumptions.md#which-request-rests-on-which"
+
+
+def rests() -> str:
+    """Every row of the emulated interfaces with the ids of its assumptions."""
+    rows = [(code(f"{row.method} {row.path}"), row.operation, ", ".join(row.assumed)) for row in ROUTES]
+    return table(("request", "operation", "rests on"), rows)
+
+
+def magic_numbers() -> str:
+    """The magic numbers of the default scenario."""
+    rows = [(f"**{suffix}**", code(example), meaning) for suffix, example, meaning in magic()]
+    return table(("ends in", "for example", "what becomes of a message"), rows)
+
+
+def scenarios() -> str:
+    """The scenario library: name, title, and the story that its comment tells."""
+    rows = []
+    for name in library.names():
+        path = library.path(name)
+        node, _, _ = read(path)
+        title = None if node is None else node.get("name")
+        rows.append((code(name), str(title.value) if title is not None else "", _story(path.read_text("utf-8"))))
+    return table(("name", "title", "what happens"), rows)
+
+
+def _story(text: str) -> str:
+    """The first paragraph of the comment that a scenario begins with."""
+    comment = [line[1:].strip() for line in text.partition("\nsendbox: 1")[0].splitlines() if line.startswith("#")]
+    lines = comment[comment.index("") + 1 :]
+    return " ".join(itertools.takewhile(bool, lines))
+
+
+# --- assumptions and advice
+
+
+def assumptions(which: str) -> str:
+    """The registry: the rows that are `built`, or those for `later`."""
+    rows = [_assumption(row) for row in ASSUMPTIONS if row.built == (which == "built")]
+    return table(("id", "specification", "what it leaves open", "what happens here", "setting", "sure"), rows)
+
+
+def _assumption(row: Assumption) -> tuple[str, ...]:
+    return row.id, row.section, row.title, row.default, ", ".join(map(code, row.setting)) or "-", row.confidence
+
+
+def confidence() -> str:
+    """The letters."""
+    return table(("letter", "means"), [(code(letter), meaning) for letter, meaning in CONFIDENCE.items()])
+
+
+def advice() -> str:
+    """The codes."""
+    rows = [(code(name), kind.meaning, kind.section, kind.assumed or "-") for name, kind in ADVICE.items()]
+    return table(("code", "is about", "specification", "assumption"), rows)
+
+
+def lifecycle(channel: str) -> str:
+    """The diagram of a channel's attempts; a state that the channel cannot reach is left out."""
+    whole = ATTEMPT[channel]
+    reached = {next(iter(whole)), *(after for row in whole.values() for after in row.values())}
+    return f"```mermaid\n{diagram({state: row for state, row in whole.items() if state in reached})}\n```"
+
+
+# --- control
+
+#: Arguments that are no query or body field of their own, by operation.
+_RAW: Final = {
+    "load_scenario": "body: YAML or JSON; `name`, `reset`",
+    "put_rule": "body: a rule, and `in`",
+    "change_account": "body: keys of `account:`",
+    "hook_receive": "body: anything",
+}
+
+
+def control(module: str) -> str:
+    """The operations of a module of `sendbox.control`."""
+    found = [row for row in operations.load().values() if row.function.__module__.rpartition(".")[2] == module]
+    rows = [(code(f"{row.method} {row.path}"), _does(row.function), _arguments(row)) for row in found]
+    return table(("under `/_sandbox`", "does", "takes"), rows)
+
+
+def _arguments(row: Operation) -> str:
+    if row.raw:
+        return _RAW[row.name]
+    parameters = inspect.signature(row.function).parameters
+    shown = []
+    for name in row.arguments:
+        public = name.rstrip("_")
+        if f"{{{public}}}" not in row.path:
+            needed = parameters[name].default is inspect.Parameter.empty
+            shown.append(f"**{code(public)}**" if needed else code(public))
+    return ", ".join(shown)
+
+
+def _does(subject: Any) -> str:
+    """A docstring without its indentation, on one line."""
+    return " ".join((inspect.getdoc(subject) or "").split())
+
+
+def kinds() -> str:
+    """The kinds of journal entries."""
+    return ", ".join(map(code, ("transition", *KINDS[8:]))) + "."
+
+
+# --- the command line
+
+
+def commands() -> str:
+    """Every command with its options, as `--help` has them."""
+    context = click.Context(command_line, info_name="sendbox")
+    return "\n\n".join(_command(name, command, context) for name, command in sorted(command_line.commands.items()))
+
+
+def _command(name: str, command: click.Command, parent: click.Context) -> str:
+    context = click.Context(command, info_name=name, parent=parent)
+    usage = " ".join(["sendbox", name, *command.collect_usage_pieces(context)])
+    text, _, example = inspect.cleandoc(command.help or "").partition("\b\n")
+    parts = [f"## sendbox {name}", f"`{usage}`", " ".join(text.split("\n\n", 1)[0].split())]
+    if more := text.split("\n\n", 1)[1:]:
+        parts.append("\n\n".join(" ".join(paragraph.split()) for paragraph in more[0].strip().split("\n\n")))
+    lines = [line.strip() for line in example.splitlines()[1:] if line.strip()]
+    if lines:
+        parts.append("```text\n" + "\n".join(lines) + "\n```")
+    rows = [_option(each, context) for each in command.params if isinstance(each, click.Option)]
+    if rows:
+        parts.append(table(("option", "environment", "meaning"), rows))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _option(option: click.Option, context: click.Context) -> tuple[str, str, str]:
+    kind = "" if option.is_flag else f" {option.make_metavar(context)}"
+    meaning = option.help or ""
+    given = option.get_default(context, call=False)
+    if option.show_default and given is not None and "[default" not in meaning:
+        meaning = f"{meaning} [default: {given}]"
+    if option.required:
+        meaning = f"{meaning} [required]"
+    variable = option.envvar if isinstance(option.envvar, str) else None
+    return code(option.opts[0] + kind), code(variable) if variable else "-", " ".join(meaning.split())
+
+
+#: The options of `serve` that set a field of another name.
+_OPTIONS: Final = {"mode": "clock", "keys": "key", "hints": "no_hints"}
+
+
+def settings() -> str:
+    """The fields of `Settings`, and the option of `serve` that sets each."""
+    known = {option.name: option.opts[0] for option in command_line.commands["serve"].params}
+    rows = []
+    for field in fields(Settings):
+        option = known.get(_OPTIONS.get(field.name, field.name))
+        default = field.default if field.default is not MISSING else None
+        shown = "empty" if default == frozenset() else code(default)
+        rows.append((code(field.name), str(field.type).replace("Mode", "str"), shown, code(option) if option else "-"))
+    return table(("field", "type", "default", "option of `serve`"), rows)
+
+
+# --- the fixture
+
+
+def fixture(which: str) -> str:
+    """The members of what the fixture `sendbox` is, or of a `phone` of it."""
+    owner: type = Sandbox if which == "sandbox" else Phone
+    prefix = "sendbox" if which == "sandbox" else "phone"
+    members = {name: member for each in reversed(owner.mro()) for name, member in vars(each).items()}
+    rows = [
+        (code(f"{prefix}.{name}{_signature(member)}"), _first_sentence(member))
+        for name, member in members.items()
+        if not name.startswith("_") and (callable(member) or isinstance(member, property))
+    ]
+    return table(("member", "is"), rows)
+
+
+def _signature(member: Any) -> str:
+    if isinstance(member, property):
+        return ""
+    shown = []
+    for name, parameter in list(inspect.signature(member).parameters.items())[1:]:
+        star = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+        keyword = "=" if parameter.kind is parameter.KEYWORD_ONLY else ""
+        shown.append(f"{star}{name}{keyword}{'…' if keyword else ''}")
+    return f"({', '.join(shown)})"
+
+
+def _first_sentence(member: Any) -> str:
+    """The first paragraph of a docstring."""
+    return " ".join((inspect.getdoc(member) or "").partition("\n\n")[0].split())
+
+
+class _Options:
+    """Stands for pytest's parser, and remembers the options that a plugin adds to it."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str]] = []
+
+    def getgroup(self, _name: str) -> _Options:
+        return self
+
+    def addoption(self, name: str, **more: Any) -> None:
+        self.rows.append((code(name), str(more["help"])))
+
+    def addini(self, name: str, help: str, **_more: Any) -> None:
+        self.rows.append((f"{code(name)} in the ini file", help))
+
+
+def pytest_options() -> str:
+    """The options of the plugin."""
+    from sendbox.pytest_plugin import pytest_addoption
+
+    parser = _Options()
+    pytest_addoption(parser)  # type: ignore[arg-type] # as much of a parser as the plugin uses
+    return table(("option", "meaning"), parser.rows)
+
+
+# --- the table of parts
+
+
+def later() -> str:
+    """Keys of the scenario language that are refused by name."""
+    rows = [(code(title), ", ".join(map(code, keys))) for title, keys in language.not_built().items()]
+    return table(("in", "not built yet"), rows)
+
+
+PARTS: Final[dict[str, Callable[[], str]]] = {
+    "served": served,
+    "rests": rests,
+    "magic numbers": magic_numbers,
+    "library": scenarios,
+    "assumptions built": lambda: assumptions("built"),
+    "assumptions later": lambda: assumptions("later"),
+    "confidence": confidence,
+    "advice": advice,
+    "lifecycle sms": lambda: lifecycle("sms"),
+    "lifecycle others": lambda: lifecycle("richmsg"),
+    "journal kinds": kinds,
+    "commands": commands,
+    "settings": settings,
+    "fixture sandbox": lambda: fixture("sandbox"),
+    "fixture phone": lambda: fixture("phone"),
+    "pytest options": pytest_options,
+    "assume": language.settings,
+    "not built": later,
+}
+
+
+def render(name: str) -> str:
+    """A part by its name. Raises `KeyError` for a name that no part has."""
+    if name in PARTS:
+        return PARTS[name]()
+    kind, _, which = name.partition(" ")
+    return {"keys": language.keys, "control": control}[kind](which)
+
+
+def names() -> Iterable[str]:
+    """The name of every part that must stand in some document."""
+    modules = dict.fromkeys(row.function.__module__.rpartition(".")[2] for row in operations.load().values())
+    listed = [title for title in language.mappings() if title not in language.UNLISTED | {"assume"}]
+    return [*PARTS, *(f"control {name}" for name in modules), *(f"keys {title}" for title in listed)]

@@ -1,0 +1,139 @@
+"""The examples of docs/ run: scenarios are checked and played, tests are collected from where they stand.
+
+A python block with tests becomes part of this module: its tests and fixtures are collected by pytest as if they had
+been written here, and a failure shows the line of the document. Blocks of one document share their imports.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+import pytest
+import yaml
+
+from sendbox import cli
+from sendbox.scenario.compile import check
+from sendbox.settings import PORT
+from tests.documentation import language
+from tests.documentation.markdown import ROOT, Block, blocks
+from tests.examples.running import Folder, need_curl, tell
+
+if TYPE_CHECKING:
+    from sendbox.fixture import Sandbox
+
+BLOCKS: Final = [block for path in sorted((ROOT / "docs").glob("*.md")) for block in blocks(path)]
+FIRST: Final = {"sendbox:", "# yaml-language-server:"}
+
+
+def _scenarios() -> list[tuple[Block, list[str]]]:
+    """The scenarios, and the problems that the text after them shows."""
+    found = []
+    for block, following in itertools.pairwise([*BLOCKS, BLOCKS[-1]]):
+        if block.language == "yaml" and block.text.startswith(tuple(FIRST)):
+            shown = following.text.splitlines() if following.language == "text" else []
+            problems = [line for line in shown if re.match(r"\S+\.yaml:\d+:\d+: ", line)]
+            found.append((block, problems))
+    return found
+
+
+SCENARIOS: Final = _scenarios()
+
+
+@pytest.mark.parametrize(("block", "problems"), SCENARIOS, ids=[block.place for block, _ in SCENARIOS])
+def test_scenarios_have_the_problems_that_are_shown(block: Block, problems: list[str]) -> None:
+    """None, unless the text after a scenario shows them: then exactly those."""
+    name = problems[0].partition(":")[0] if problems else "scenario"
+    assert [str(problem) for problem in check(block.text, name=name)] == problems
+
+
+GOOD: Final = [block for block, problems in SCENARIOS if not problems]
+
+
+@pytest.mark.parametrize("block", GOOD, ids=[block.place for block in GOOD])
+def test_scenarios_play(block: Block, sendbox: Sandbox) -> None:
+    """A world opens with each, takes a message, and comes to rest."""
+    sendbox.load(block.text)
+    flow = [{"richmsg": {"sender": "Acme", "ttl": 1}}, {"sms": {}}]
+    message = {"to": [{"phone_number": "420777000101"}], "body": "Hello?", "tag": "promo", "flow": flow}
+    with httpx.Client(transport=sendbox.transport, headers={"x-api-key": sendbox.api_key}) as client:
+        assert client.post(f"{sendbox.base_url}/message", json=message).status_code == 200
+    sendbox.advance("2d")
+    assert sendbox.message().attempts
+
+
+def test_every_key_of_the_language_has_an_example() -> None:
+    """The scenarios of docs/ use each key of the language's schema."""
+    every = {(title, key) for title, node in language.mappings().items() for key in node["properties"]}
+    shown = {pair for block in GOOD for pair in language.used(yaml.safe_load(block.text))}
+    results = {pair for pair in every if pair[0] in ("entry", "mix")}
+    assert every - results - shown == set()
+
+
+SETTINGS: Final = [
+    block for block in BLOCKS if block.language == "yaml" and all(block is not each for each, _ in SCENARIOS)
+]
+
+
+@pytest.mark.parametrize("block", SETTINGS, ids=[block.place for block in SETTINGS])
+def test_settings_of_services_are_settings(block: Block) -> None:
+    """What a CI file sets is an environment variable that `serve` reads."""
+    assert yaml.safe_load(block.text)
+    known = {option.envvar for option in cli.sendbox.commands["serve"].params}
+    assert set(re.findall(r"SENDBOX_\w+", block.text)) <= known
+
+
+def test_the_story_of_control_runs(tmp_path: Path) -> None:
+    """The lines of docs/control.md, one after the other, print what the text shows."""
+    need_curl()
+    folder = Folder(tmp_path)
+    with folder.serving("sendbox serve") as served:
+        tell(folder, blocks(ROOT / "docs" / "control.md"), served.origin)
+
+
+def test_commands_of_other_pages_are_there() -> None:
+    """Lines for a shell use the image's port, scripts and modules of the repository, and options that exist."""
+    lines = [
+        line
+        for block in BLOCKS
+        if block.language == "bash" and block.document != "control.md"
+        for line in block.text.splitlines()
+    ]
+    known = {option.envvar for option in cli.sendbox.commands["serve"].params}
+    options = {name for option in cli.sendbox.commands["serve"].params for name in option.opts}
+    for line in lines:
+        program, *arguments = (word for word in line.split() if not re.match(r"[A-Z]+=", word))
+        assert program in ("docker", "curl", "scripts/test", ".venv/bin/python"), line
+        assert set(re.findall(r"SENDBOX_\w+", line)) <= known
+        if program == "docker" and "run" in arguments:
+            assert f"{PORT}:{PORT}" in arguments
+            ours = arguments[arguments.index("sendbox") + 1 :]
+            assert {word for word in ours if word.startswith("--")} <= options
+        if "-m" in arguments and program == ".venv/bin/python":
+            assert (ROOT / f"{arguments[1].replace('.', '/')}.py").is_file()
+
+
+def _collect(names: dict[str, Any]) -> None:
+    """Runs the python blocks that have tests, each document in a module of its own, and takes over their tests."""
+    for document, found in itertools.groupby(BLOCKS, lambda block: block.document):
+        stem = document.removesuffix(".md")
+        module = ModuleType(f"{__name__}_{stem}")
+        module.__dict__.update(pytest=pytest, httpx=httpx)
+        sys.modules[module.__name__] = module  # where freezers look for what they replace
+        for block in found:
+            if block.language == "python" and "def test_" in block.text:
+                text = "\n" * (block.line - 1) + block.text
+                exec(compile(text, str(ROOT / "docs" / document), "exec"), module.__dict__)
+        for name, value in vars(module).items():
+            if name.startswith("test_"):
+                names[f"test_{stem}__{name.removeprefix('test_')}"] = value
+            elif type(value).__name__ == "FixtureFunctionDefinition" or hasattr(value, "_pytestfixturefunction"):
+                names[name] = value
+
+
+_collect(globals())

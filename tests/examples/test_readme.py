@@ -1,0 +1,172 @@
+"""The README does what it says: every block of it is run, or held against what it is about."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import pytest
+import yaml
+
+from sendbox import cli
+from sendbox.settings import PORT
+from tests.documentation.markdown import ROOT, Block, blocks, prose
+from tests.examples.receiver import receiver
+from tests.examples.running import DOCUMENTED, LIMIT, Folder, missing, need_curl, tell
+
+README: Final = ROOT / "README.md"
+BLOCKS: Final = blocks(README)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def bash(word: str) -> list[Block]:
+    """The bash blocks that begin with a word."""
+    return [block for block in BLOCKS if block.language == "bash" and block.text.startswith(word)]
+
+
+def only(language: str) -> Block:
+    """The block in this language that the text before it gives a file's name."""
+    (block,) = (block for block in BLOCKS if block.language == language and block.file)
+    return block
+
+
+def job() -> dict[str, Any]:
+    """The job of the CI block."""
+    (text,) = (block.text for block in BLOCKS if block.language == "yaml" and not block.file)
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    assert isinstance(job, dict)
+    return job
+
+
+def test_every_block_is_run() -> None:
+    """No block is of a kind that the tests of this module pass over."""
+    kinds = {(block.language, block.text.split()[0]) for block in BLOCKS if block.language == "bash"}
+    assert kinds == {("bash", word) for word in ("pip", "scripts/serve", "curl", "pytest", "sendbox")}
+    others = [block.language for block in BLOCKS if block.language != "bash"]
+    assert sorted(set(others)) == ["json", "python", "yaml"]
+    assert others.count("python") == 1
+    assert others.count("yaml") == 2
+
+
+def test_it_is_installed_and_served_by_these_names(folder: Folder) -> None:
+    """The package and its command are called so, and what is served by default has the address of the examples."""
+    (block,) = bash("pip")
+    assert block.text.splitlines() == ["pip install sendbox", "sendbox serve"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["name"] == "sendbox"
+    assert project["scripts"] == {"sendbox": "sendbox.cli:main"}
+    assert project["requires-python"] == ">=3.11"
+    assert "Python 3.11 or newer" in prose(README)
+    port = next(option for option in cli.sendbox.commands["serve"].params if option.name == "port")
+    assert port.default == PORT
+    with folder.serving("sendbox serve") as served:
+        assert f"{served.origin}/v2" in served.banner
+
+
+def test_two_commands_do_everything_in_a_checkout() -> None:
+    """The scripts are there, can be run, and are bash."""
+    (block,) = bash("scripts/serve")
+    assert block.text.split() == ["scripts/serve", "scripts/test"]
+    for line in block.text.split():
+        assert os.access(ROOT / line, os.X_OK)
+        subprocess.run(["bash", "-n", str(ROOT / line)], check=True)
+
+
+def test_a_message_and_its_webhooks_are_seen_with_curl(folder: Folder) -> None:
+    """The lines of the first section, one after the other, print what the text shows."""
+    need_curl()
+    with folder.serving("sendbox serve") as served:
+        tell(folder, [block for block in BLOCKS if block.language == "json" or block in bash("curl")], served.origin)
+        (page,) = re.findall(rf"<{DOCUMENTED}(\S+)>", prose(README))
+        answer = httpx.get(served.origin + page)
+        assert answer.status_code == 200
+        assert "420777000101" in answer.text
+
+
+def test_the_pytest_example_passes_as_it_stands(folder: Folder) -> None:
+    """The file alone in a folder, with pytest and nothing else."""
+    block = only("python")
+    assert block.file == "test_otp.py"
+    (folder.path / block.file).write_text(block.text, "utf-8")
+    (command,) = bash("pytest")
+    assert " 1 passed" in folder.run(command.text)
+
+
+def test_the_ci_job_is_one_that_github_takes() -> None:
+    """The service has the image's port, settings that `serve` knows, and the steps have the names they use."""
+    service = job()["services"]["sandbox"]
+    assert service["ports"] == [f"{PORT}:{PORT}"]
+    known = {option.envvar for option in cli.sendbox.commands["serve"].params}
+    assert service["env"].keys() <= known
+    used = {name for step in job()["steps"] for name in re.findall(r"\$(\w+)", step["run"])}
+    assert used == job()["env"].keys()
+    assert f"docker build -t {service['image']} ." in prose(README)
+    assert f"EXPOSE {PORT}" in (ROOT / "Dockerfile").read_text("utf-8")
+    assert "HEALTHCHECK" in (ROOT / "Dockerfile").read_text("utf-8")
+
+
+def test_the_steps_of_the_ci_job_run(folder: Folder) -> None:
+    """Against a sandbox with the service's settings; webhooks reach a receiver on the job's side."""
+    need_curl()
+    service, steps = job()["services"]["sandbox"], [step["run"] for step in job()["steps"]]
+    assert steps[0] == "pip install sendbox"
+    with folder.serving("sendbox serve", **service["env"]) as served, receiver() as got:
+        environment = {
+            name: value.replace(DOCUMENTED, served.origin).replace("${{ github.run_id }}", "1")
+            for name, value in job()["env"].items()
+        }
+        assert "$" not in "".join(environment.values())
+        line = steps[1].removesuffix(" &").replace("http://127.0.0.1:3000", got.origin)
+        with folder.started(line, **environment) as forwarding:
+            assert forwarding.stdout is not None
+            assert forwarding.stdout.readline().startswith(f"webhooks of {environment['KEY']} at ")
+            folder.run(steps[2], **environment)
+        assert [(path, event["result"]) for path, event in got.events] == [
+            ("/hooks", "sending"),
+            ("/hooks", "sent"),
+            ("/hooks", "undelivered"),
+        ]
+
+
+def test_the_scenario_is_right_and_plays(folder: Folder) -> None:
+    """It has no problems, the server takes it, and what its rules say happens."""
+    block = only("yaml")
+    assert block.file == "unlucky.yaml"
+    (folder.path / block.file).write_text(block.text, "utf-8")
+    (schema,) = re.findall(r"\A# yaml-language-server: \$schema=(\S+)\n", block.text)
+    assert (ROOT / schema).is_file()
+    (commands,) = bash("sendbox")
+    check, serve = commands.text.splitlines()
+    assert folder.run(check) == f"{block.file}: ok\n"
+    with folder.serving(serve) as served:
+        assert "An unlucky afternoon" in served.banner
+        events = _played(served.origin)
+    assert [missing(shown, event) for shown, event in zip(_EXPECTED, events, strict=True)] == [None] * len(events)
+
+
+_EXPECTED: Final[list[dict[str, Any]]] = [
+    *({"gateway": "richmsg", "result": result} for result in ("sending", "sent", "undelivered")),
+    *({"gateway": "sms", "result": result} for result in ("sending", "sent", "delivered")),
+    {"type": "incoming", "body": "YES"},
+]
+
+
+def _played(origin: str) -> list[dict[str, Any]]:
+    """The events of a message that falls back, and is answered."""
+    flow = [{"richmsg": {"sender": "Acme"}}, {"sms": {}}]
+    message = {"to": [{"phone_number": "420777000101"}], "body": "Coming?", "flow": flow}
+    world = f"{origin}/_sandbox/worlds/test-played"
+    with httpx.Client(timeout=LIMIT, trust_env=False) as client:
+        client.post(f"{origin}/v2/message", json=message, headers={"x-api-key": "test-played"}).raise_for_status()
+        client.post(f"{world}/clock/advance", json={"by": "5m"}).raise_for_status()
+        events: list[dict[str, Any]] = client.get(f"{world}/hook").json()["events"]
+    return events
