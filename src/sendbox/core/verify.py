@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
@@ -17,7 +18,7 @@ from sendbox.core.journal import CODE
 from sendbox.core.model import Recipient, Send, Step
 from sendbox.core.numbers import normalize
 from sendbox.core.rules import Path, Rule, When
-from sendbox.core.spans import DAY, instant, iso
+from sendbox.core.spans import DAY, instant, iso, show
 from sendbox.core.validation import EXPIRED, FAILED, PENDING, VERIFIED, Session
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ class LimitReached(Exception):
     def __init__(self, scope: Scope, rate: Rate, phone: str) -> None:
         self.scope = scope
         whose = "the account" if scope == "account" else phone
-        super().__init__(f"{whose} began {rate.count} validations within {rate.within} ms, the most there may be (A53)")
+        super().__init__(
+            f"{whose} began {rate.count} validations within {show(rate.within)}, the most that may be (A53)"
+        )
 
 
 class Verify:
@@ -71,10 +74,12 @@ class Verify:
         """Replaces the scenario's rules; those that control put in front stay in front."""
         self.rules = [rule for rule in self.rules if rule.id is not None] + list(rules)
 
-    def new_rule_id(self) -> str:
-        """The id of a rule that control is about to put in front (`rules.insert(0, …)`)."""
+    def put_rule(self, rule: codes.VerifyRule) -> str:
+        """Puts a rule in front and returns its id; holds for sessions not yet begun."""
         self._rule_count += 1
-        return f"v{self._rule_count}"
+        rule_id = f"v{self._rule_count}"
+        self.rules.insert(0, replace(rule, id=rule_id))
+        return rule_id
 
     def drop_rule(self, rule_id: str) -> bool:
         """Takes a rule away that control put there; False when there is none of that id."""
