@@ -173,6 +173,8 @@ class Emulated(BaseRoute):
                 return self._answer(scope, route, hosted, key, body)
             except NotLoaded:  # the first refusal: nothing was done yet, and the loop must not wait for an import
                 await asyncio.get_running_loop().run_in_executor(None, preload)
+        if route.whose is not None:
+            return await self._homeless(scope, route, body)
         self._runtime.refuse(key, scope["path"], *_LATE)
         return self._denied(scope, route, key)
 

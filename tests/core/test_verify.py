@@ -117,9 +117,10 @@ def test_a_client_may_not_borrow_the_sender() -> None:
     assert message.result == "rejected"
 
 
-def test_s7_3_a_number_of_seven_digits_is_no_phone() -> None:
+@pytest.mark.parametrize("where", ["webhook", "response"])
+def test_s7_3_a_number_of_seven_digits_is_no_phone(where: Any) -> None:
     """§4.5 takes seven digits, §7.3 does not: the session begins, its SMS is rejected with [302]."""
-    world = make_world()
+    world = make_world(assume=Assume(invalid_number=where))
     session = begin(world, "1234567")
     advance(world, MINUTE)
     assert session.message.result == "rejected"

@@ -6,10 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import orjson
 import pytest
 
-from sendbox.app import BODY_CAP
+from sendbox.app import BODY_CAP, make_app
+from sendbox.contract import validators
+from sendbox.contract.validators import Contract
 from sendbox.core.verify import Verify
+from sendbox.runtime import Runtime
+from sendbox.scenario.compile import load
+from sendbox.settings import Settings
 
 if TYPE_CHECKING:
     from sendbox.fixture import Sandbox
@@ -167,6 +173,73 @@ def test_s7_2_an_inner_error(sendbox: Sandbox, client: httpx.Client, monkeypatch
     answer = client.post("/v1/validations", json={"phoneNumber": PHONE})
     assert answer.status_code == 500
     assert answer.json() == {"error": "INTERNAL_ERROR", "message": "Internal server error", "attemptsRemaining": 6}
+
+
+# --- a server of its own
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("known", [True, False], ids=["a-world", "nobodys"])
+async def test_the_first_refusal_of_a_process(known: bool) -> None:
+    """What explains a refusal is imported off the loop, and the call is answered then."""
+    validators._engine_class.cache_clear()
+    runtime = Runtime(Settings(mode="manual"), load("default"))
+    transport = httpx.ASGITransport(make_app(runtime, Contract(deferred=True)))
+    token = runtime.open("test-a").world.tag if known else ""
+    async with httpx.AsyncClient(transport=transport, base_url="http://box:7357") as client:
+        answer = await client.post("/v1/verify-proof", json={"token": token})
+    await runtime.aclose()
+    assert answer.json()["message"] == "Missing required field: phoneNumber"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("path", "body", "status", "answer"),
+    [
+        ("/v1/verify-proof", CLAIM, 200, {"valid": False}),
+        (
+            "/v1/validations",
+            {"phoneNumber": PHONE},
+            401,
+            {"error": "INVALID_API_KEY", "message": "Invalid or disabled API key", "attemptsRemaining": 6},
+        ),
+    ],
+)
+async def test_a_world_that_is_closed_while_a_call_is_on_its_way(
+    path: str, body: dict[str, Any], status: int, answer: dict[str, Any]
+) -> None:
+    """A late call is denied in the interface's shape; one without key is nobody's."""
+    runtime = Runtime(Settings(mode="manual"), load("default"))
+    hosted = runtime.open("test-a")
+    app = make_app(runtime, Contract())
+    sent: list[Any] = []
+    text = orjson.dumps({**body, "token": hosted.world.tag})
+
+    async def receive() -> dict[str, Any]:
+        hosted.gone = path == "/v1/validations"
+        return {"type": "http.request", "body": text}
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    def began() -> object:
+        hosted.gone = True
+        return object()
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "headers": [(b"x-api-key", b"test-a")],
+        "query_string": b"",
+        "scheme": "http",
+        "server": ("box", 80),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(hosted), "request_began", lambda _self: began())
+        await app.router(scope, receive, send)
+    await runtime.aclose()
+    assert (sent[0]["status"], orjson.loads(sent[1]["body"])) == (status, answer)
 
 
 # --- determinism
