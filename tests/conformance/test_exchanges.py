@@ -1,133 +1,185 @@
-"""The exchanges of `exchanges/*.yaml`, played in a world of their own; the README says how they are written."""
+"""The conformance cases over HTTP: the exchanges, and the requests that the schema tests leave to a server."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Coroutine, Iterator
+from contextlib import AsyncExitStack
+from typing import Any, Final, TypeVar
+from urllib.parse import urlencode
 
-import httpx
 import pytest
-import yaml
 
-from sendbox.app import ROUTES
+from sendbox.interfaces.exchange import Route
+from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
+from sendbox.interfaces.sending.routes import ROUTES as SENDING
+from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
+from sendbox.interfaces.verify.routes import ROUTES as VERIFY
+from tests.box import ORIGIN, Answer, Box, boxed
+from tests.conformance import exchanges
+from tests.conformance.cases import Case as RequestCase
+from tests.conformance.cases import load as load_requests
+from tests.conformance.matching import Names, difference
 
-if TYPE_CHECKING:
-    from sendbox.fixture import Sandbox
+T = TypeVar("T")
 
-FOLDER: Final = Path(__file__).parent / "exchanges"
-_KEPT: Final = re.compile(r"\$\{(\w+)\}")
-#: Interfaces of which every row, and every status that it can answer, occurs in an exchange.
-WHOLE: Final = ("verify",)
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One story of calls and time."""
-
-    name: str
-    section: str
-    steps: list[dict[str, Any]]
-    scenario: dict[str, Any] = field(default_factory=dict)
-
-
-def load() -> list[Exchange]:
-    """Every exchange, in the order of the files."""
-    return [
-        Exchange(**row)
-        for path in sorted(FOLDER.glob("*.yaml"))
-        for row in yaml.load(path.read_text("utf-8"), Loader=yaml.CSafeLoader)
-    ]
-
-
-EXCHANGES: Final = load()
-
-
-@pytest.mark.parametrize("exchange", [pytest.param(each, id=f"{each.section}-{each.name}") for each in EXCHANGES])
-def test_exchange(exchange: Exchange, sendbox: Sandbox) -> None:
-    """Each call is answered with the status and body that stand beside it."""
-    start = {"clock": {"mode": "manual", "start": "2026-03-01T09:00:00Z"}}
-    sendbox.load({"sendbox": 1, "extends": "default", **start, **exchange.scenario})
-    kept: dict[str, str] = {}
-    with httpx.Client(base_url=sendbox.origin, transport=sendbox.transport) as client:
-        for step in exchange.steps:
-            for _ in range(step.get("times", 1)):
-                _play(_filled(step, kept), sendbox, client, kept)
+CASES: Final = exchanges.load()
+ROUTES: Final = {route.operation: route for route in (*SENDING, *SIMPLE, *LEGACY, *VERIFY)}
+#: Those that a world answers whatever happened in it before; what is about a session, the exchanges send.
+REQUESTS: Final = [
+    case for case in load_requests() if ROUTES[case.operation].auth != "none" and "{" not in ROUTES[case.operation].path
+]
+#: The key of the world that the requests go to.
+KEY: Final = "test-requests"
+#: Sections of which issue by issue more is built; each must be covered by cases named after it.
+SECTIONS: Final = (
+    "2.1",
+    "2.2",
+    "2.3",
+    "3.1",
+    "3.2",
+    "4.1",
+    "4.5",
+    "5.1",
+    "5.2",
+    "5.4",
+    "5.5",
+    "5.6",
+    "6",
+    "7.1",
+    "7.2",
+    "7.3",
+    "8",
+    "9",
+)
 
 
-def _play(step: dict[str, Any], sendbox: Sandbox, client: httpx.Client, kept: dict[str, str]) -> None:
-    if "advance" in step:
-        sendbox.advance(step["advance"])
-    elif "account" in step:
-        sendbox.set_account(**step["account"])
-    elif "codes" in step:
-        found = sendbox.codes(phone=step["codes"])
-        assert _fits(found, step["answer"], kept) or found == step["answer"]
-    elif "inbox" in step:
-        assert [entry.body for entry in sendbox.phone(step["inbox"]).inbox] == step["answer"]
-    elif "events" in step:
-        assert sendbox.events == step["events"]
+class Server:
+    """A sandbox on a loop of its own, for tests that are plain functions."""
+
+    def __init__(self, runner: asyncio.Runner, box: Box) -> None:
+        self._runner = runner
+        self.box = box
+
+    def run(self, what: Coroutine[Any, Any, T]) -> T:
+        """The outcome of what runs on the sandbox's loop; nothing that went out meanwhile may break the contract."""
+        outcome = self._runner.run(what)
+        violations = self.box.runtime.violations[:]
+        self.box.runtime.violations.clear()
+        assert violations == []
+        return outcome
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        box = runner.run(stack.enter_async_context(boxed()))
+        yield Server(runner, box)
+        runner.run(stack.aclose())
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
+def test_exchange(case: exchanges.Case, server: Server) -> None:
+    """Each answer, event, call and message of a case is what the specification says."""
+    assert server.run(exchanges.run(case, server.box)) == []
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=f"{case.section}-{case.name}") for case in REQUESTS])
+def test_request_over_http(case: RequestCase, server: Server) -> None:
+    """A legal request is answered with 200; an illegal one with 400 and its finding, also where no schema can tell."""
+    route = ROUTES[case.operation]
+    answer = server.run(_send(server.box, route, case.body))
+    assert answer.status == (200 if case.valid else 400), answer
+    if case.valid:
+        return
+    entry = server.run(server.box.get(answer.headers["sendbox-journal"].removeprefix(ORIGIN))).json
+    first = entry["findings"][0]
+    assert first["path"] == case.path
+    if case.stage != "schema":
+        assert first["rule"] == case.rule
+    if route.interface == "legacy":
+        assert re.fullmatch(rb"ERROR\|[0-9]{3}", answer.body)
+    elif route.interface == "verify":
+        assert answer.json["error"] in ("INVALID_PHONE", "MISSING_FIELD")
     else:
-        method, _, path = step["call"].partition(" ")
-        key = step.get("key", "the world's")
-        headers = {} if key is None else {"X-API-Key": sendbox.api_key if key == "the world's" else key}
-        body = {"content": step["text"]} if "text" in step else {"json": step["json"]} if "json" in step else {}
-        answer = client.request(method, path, headers=headers, **body)
-        shown = answer.json()
-        assert (answer.status_code, shown) == (step["status"], shown), shown
-        assert _fits(shown, step["answer"], kept), (shown, step["answer"])
-        assert {name.lower(): value for name, value in step.get("headers", {}).items()}.items() <= dict(
-            answer.headers
-        ).items()
+        assert answer.json["Message"].endswith(f" at {case.path}")
 
 
-def _fits(value: Any, wanted: Any, kept: dict[str, str]) -> bool:
-    """Whether a value is the one that is wanted; `<name>` takes any text and keeps it, `~` begins a pattern."""
-    if isinstance(wanted, dict):
-        return (
-            isinstance(value, dict)
-            and value.keys() == wanted.keys()
-            and all(_fits(value[name], item, kept) for name, item in wanted.items())
-        )
-    if isinstance(wanted, list):
-        return len(value) == len(wanted) and all(map(lambda one, two: _fits(one, two, kept), value, wanted))
-    if isinstance(wanted, str) and wanted.startswith("~"):
-        return re.fullmatch(wanted[1:], value) is not None
-    if isinstance(wanted, str) and re.fullmatch(r"<\w+>", wanted):
-        kept[wanted[1:-1]] = value
-        return isinstance(value, str)
-    return bool(value == wanted)
+async def _send(box: Box, route: Route, body: Any) -> Answer:
+    headers = {"content-type": route.request_type}
+    if route.auth != "form":
+        headers["x-api-key"] = KEY
+    if route.request_type == "application/json":
+        return await box.post(route.path, body, **headers)
+    fields = urlencode({"apikey": KEY, **body} if route.auth == "form" else body)
+    if route.method == "GET":
+        return await box.call("GET", f"{route.path}?{fields}", headers=headers)
+    return await box.call("POST", route.path, fields.encode(), headers)
 
 
-def _filled(step: Any, kept: dict[str, str]) -> Any:
-    """A step with what was kept in the places of `${name}`."""
-    if isinstance(step, dict):
-        return {name: _filled(item, kept) for name, item in step.items()}
-    if isinstance(step, list):
-        return [_filled(item, kept) for item in step]
-    return _KEPT.sub(lambda found: kept[found[1]], step) if isinstance(step, str) else step
+def test_names_are_unique_and_make_a_key() -> None:
+    """A name leads to one case, and `test-<name>` is a legal key."""
+    assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
+    assert [case.name for case in CASES if not exchanges.NAME.fullmatch(case.name)] == []
 
 
-def test_names_are_unique() -> None:
-    """A name leads to one exchange."""
-    assert [name for name, count in Counter(each.name for each in EXCHANGES).items() if count > 1] == []
+def test_every_section_is_covered() -> None:
+    """Each section that is built has cases, and no case names another one."""
+    assert sorted({case.section for case in CASES}) == sorted(f"§{section}" for section in SECTIONS)
 
 
-def test_every_row_and_status_occurs() -> None:
-    """Each status that a row of a whole interface can answer stands in an exchange, the inner error apart (§7.1)."""
-    expected = {
-        (route.method, route.path, status)
-        for route in ROUTES
-        if route.interface in WHOLE
-        for status in route.responses
-        if status != 500
-    }
+def test_a_case_expects_something() -> None:
+    """No case passes by looking at nothing."""
+    looks = {"expect", "expect_events", "expect_calls", "expect_messages"}
+    assert [case.name for case in CASES if not any(looks & step.keys() for step in case.steps)] == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "lines"),
+    [
+        pytest.param({"a": 1}, {"a": 1}, [], id="equal"),
+        pytest.param({"a": 1}, {"a": 2}, ["$.a is 2, expected 1"], id="other"),
+        pytest.param({"a": 1}, {}, ["$.a is absent, expected 1"], id="missing"),
+        pytest.param({}, {"a": 1}, ["$.a is there, but not expected"], id="surplus"),
+        pytest.param([1], [1, 2], ["$ has 2 items, expected 1: [1, 2]"], id="longer"),
+        pytest.param(1, True, ["$ is True, expected 1"], id="no-truth-for-a-number"),
+        pytest.param({"a": "<absent>"}, {}, [], id="absent"),
+        pytest.param({"a": "<absent>"}, {"a": 1}, ["$.a is 1, expected to be absent"], id="not-absent"),
+        pytest.param({"a": "<any>"}, {}, ["$.a is absent, expected <any>"], id="any-is-something"),
+        pytest.param("<uuid>", "11111111-2222-3333-4444-555555555555", [], id="uuid"),
+        pytest.param("<uuid>", "1", ["$ is '1', expected <uuid>"], id="no-uuid"),
+        pytest.param("<int>", 1.5, ["$ is 1.5, expected <int>"], id="no-int"),
+        pytest.param("<number>", 1.5, [], id="number"),
+        pytest.param("<object>", {}, [], id="object"),
+        pytest.param("<match ^a.c$>", "abc", [], id="match"),
+        pytest.param("<match ^a.c$>", "abd", ["$ is 'abd', expected <match ^a.c$>"], id="no-match"),
+        pytest.param(["<int=n>", "<int=n>"], [1, 2], ["$[1] is 2, expected what was kept as n before"], id="kept"),
+        pytest.param(["<string=n>", "{n}-0"], ["a", "a-0"], [], id="kept-and-used"),
+        pytest.param("{ab*3}", "ababab", [], id="repeated"),
+        pytest.param("{{1}} {b}", "{{1}} {b}", [], id="no-placeholders"),
+    ],
+)
+def test_difference(expected: Any, actual: Any, lines: list[str]) -> None:
+    """What is not as expected is found, and said with its path."""
+    assert difference(expected, actual, Names(), exact=True) == lines
+
+
+def test_difference_that_allows_more_fields() -> None:
+    """Objects may have more fields where only some are compared, lists not more items."""
+    assert difference([{"a": 1}], [{"a": 1, "b": 2}], Names(), exact=False) == []
+    assert difference([], [1], Names(), exact=False) == ["$ has 1 items, expected 0: [1]"]
+
+
+def test_every_row_and_status_of_verify_occurs() -> None:
+    """Each status that a row of the Verify interface can answer stands in an exchange, the inner error apart (§7.1)."""
+    expected = {(row.method, row.path, status) for row in VERIFY for status in row.responses if status != 500}
     found = set()
-    for exchange in EXCHANGES:
-        for step in exchange.steps:
-            if "call" in step:
-                method, _, path = step["call"].partition(" ")
-                found.add((method, re.sub(r"(?<=/validations/)[^/]+", "{token}", path), step["status"]))
+    for case in CASES:
+        for step in case.steps:
+            if "request" in step:
+                path = re.sub(r"(?<=/validations/)[^/]+", "{token}", step["request"]["path"])
+                found.add((step["request"]["method"], path, step["expect"]["status"]))
     assert expected - found == set()
