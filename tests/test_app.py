@@ -224,17 +224,16 @@ async def test_only_so_many_advices_are_remembered(monkeypatch: pytest.MonkeyPat
             "GET",
             "/v1/messages",
             404,
-            {"message": "/v1/messages is not served: the REST and Verify interfaces are not built in this version"},
+            {"message": "/v1/messages is not served: the REST interface is not built in this version"},
             None,
         ),
         (
             "POST",
-            "/v1/validations/abc/verify",
+            "/v1/validations/abc/other",
             404,
             {
                 "error": "NOT_FOUND",
-                "message": "/v1/validations/abc/verify is not served: "
-                "the REST and Verify interfaces are not built in this version",
+                "message": "/v1/validations/abc/other is no path of the Verify interface",
                 "attemptsRemaining": 0,
             },
             None,

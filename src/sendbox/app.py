@@ -25,21 +25,27 @@ from sendbox import __version__
 from sendbox.contract.openapi import document
 from sendbox.contract.validators import Contract, NotLoaded, preload
 from sendbox.control.routes import control_routes
+from sendbox.core.blueprint import Blueprint
 from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
-from sendbox.interfaces.exchange import Answer, Exchange, Refused, Route
+from sendbox.core.world import World
+from sendbox.interfaces.exchange import Answer, Exchange, Route
+from sendbox.interfaces.handling import handled
 from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
+from sendbox.interfaces.paths import Paths
 from sendbox.interfaces.sending.errors import DENIED
 from sendbox.interfaces.sending.errors import error as sending_error
 from sendbox.interfaces.sending.routes import ROUTES as SENDING
 from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
+from sendbox.interfaces.verify.errors import error as verify_error
+from sendbox.interfaces.verify.routes import ROUTES as VERIFY
 from sendbox.page.routes import page_routes
 from sendbox.runtime import Hosted, Runtime
 
 log = logging.getLogger("sendbox")
 
 #: Every row of every interface that is served.
-ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY)
+ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY, *VERIFY)
 #: So many different remarks are remembered a world, so that the log says each of them once.
 MOST_TOLD: Final = 1_000
 #: The longest body that is read; a longer one is refused before it is read whole.
@@ -49,6 +55,10 @@ BATCH: Final = "webhooks.json#/$defs/Batch"
 
 #: Why a call reached no world, and what to do about it.
 _NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
+_NOBODYS: Final = (
+    "the token in its body is of no open world",
+    "check proofs while the world is open that gave them out",
+)
 _TOO_LONG: Final = (f"the body is longer than {BODY_CAP} bytes, the most that is read", "send less at once")
 _LATE: Final = (
     "its world was closed or reset while the call was on its way",
@@ -93,16 +103,16 @@ class Emulated(BaseRoute):
     def __init__(self, runtime: Runtime, contract: Contract, routes: Sequence[Route]) -> None:
         self._runtime = runtime
         self._contract = contract
-        self._table: dict[str, dict[str, Route]] = {}
-        for route in routes:
-            self._table.setdefault(route.path, {})[route.method] = route
+        self._paths = Paths(routes)
+        #: answers what needs neither key nor world where none is named
+        self._nobody = World("", Blueprint(), start=0)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Every path of the table, and everything else below the prefixes of the interfaces."""
         if scope["type"] != "http":
             return Match.NONE, {}
         path = scope["path"]
-        if path in self._table or path.startswith(("/v2/", "/v1/")):
+        if path in self._paths or path.startswith(("/v2/", "/v1/")):
             return Match.FULL, {}
         return Match.NONE, {}
 
@@ -113,7 +123,7 @@ class Emulated(BaseRoute):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one call of an emulated interface."""
         path: str = scope["path"]
-        row = self._table.get(path)
+        row, scope["path_params"] = self._paths.find(path)
         route = None if row is None else row.get(scope["method"])
         if route is None:
             await _reply(send, self._lost(scope, row))
@@ -123,13 +133,20 @@ class Emulated(BaseRoute):
             if route.auth == "form":  # the key stands in the body
                 body = await _read(receive)
                 key = None if body is None else _field(body if route.method == "POST" else scope["query_string"])
+            elif route.whose is not None:  # no key: what the body names tells whose call it is
+                body = await _read(receive)
+                known = None if body is None else self._runtime.by_tag(route.whose(body))
+                if known is None:
+                    await _reply(send, await self._homeless(scope, route, body))
+                    return
+                key = known.world.id
             else:
                 key = _header_key(scope)
                 if key is None and route.auth == "header-or-query":
                     key = _field(scope["query_string"])
             hosted = None if key is None else self._runtime.find(key, path)
             if key is None or hosted is None:
-                answer = self._denied(scope, route)
+                answer = self._denied(scope, route, key)
                 if route.auth == "form" and body is None:
                     self._runtime.refuse(None, path, *_TOO_LONG)
                     answer = self._refused(scope, route.error(413, _TOO_LONG[0]))
@@ -160,8 +177,23 @@ class Emulated(BaseRoute):
                 return self._answer(scope, route, hosted, key, body)
             except NotLoaded:  # the first refusal: nothing was done yet, and the loop must not wait for an import
                 await asyncio.get_running_loop().run_in_executor(None, preload)
+        if route.whose is not None:
+            return await self._homeless(scope, route, body)
         self._runtime.refuse(key, scope["path"], *_LATE)
-        return self._denied(scope, route)
+        return self._denied(scope, route, key)
+
+    async def _homeless(self, scope: Scope, route: Route, body: bytes | None) -> Answer:
+        """A call without key of which nobody knows whose it is: answered as in an empty world, journaled nowhere."""
+        if body is None:
+            return self._refused(scope, route.error(413, _TOO_LONG[0]))
+        self._runtime.refuse(None, scope["path"], *_NOBODYS)
+        nobody = self._nobody
+        exchange = Exchange(route, nobody, nobody.keys[""], scope["headers"], b"", body, "", self._contract)
+        while True:
+            try:
+                return self._refused(scope, handled(exchange)[0])
+            except NotLoaded:
+                await asyncio.get_running_loop().run_in_executor(None, preload)
 
     def _answer(self, scope: Scope, route: Route, hosted: Hosted, key: str, body: bytes) -> Answer:
         """Runs the handler and journals the call."""
@@ -169,22 +201,9 @@ class Emulated(BaseRoute):
         runtime.present(hosted)
         world = hosted.world
         origin = origin_of(runtime, scope, scope["headers"])
-        exchange = Exchange(
-            route, world, world.keys[key], scope["headers"], scope["query_string"], body, origin, self._contract
-        )
-        findings: Sequence[Finding] = ()
-        try:
-            answer = route.handler(exchange)
-            findings = exchange.made.get("findings", ())
-        except Refused as refused:
-            findings = refused.findings
-            answer = route.error(refused.status, refused.text)
-        except NotLoaded:
-            raise
-        except Exception:
-            log.exception("%s failed while it answered %s", world.id, route.operation)
-            findings = [Finding("$", "internal", "an error of the sandbox itself; its log has the details", "§7.1")]
-            answer = route.error(500, "Internal server error")
+        headers, query, params = scope["headers"], scope["query_string"], scope["path_params"]
+        exchange = Exchange(route, world, world.keys[key], headers, query, body, origin, self._contract, params)
+        answer, findings = handled(exchange)
         record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
         record.findings = findings
         record.advice = exchange.advice
@@ -211,9 +230,11 @@ class Emulated(BaseRoute):
         self._journal(origin_of(self._runtime, scope, scope["headers"]), hosted, record, answer)
         return answer
 
-    def _denied(self, scope: Scope, route: Route) -> Answer:
+    def _denied(self, scope: Scope, route: Route, key: str | None) -> Answer:
         """The answer to a key that opens no world: 400 with its own text (§5.6), 401 on the legacy interface (A13)."""
-        return self._refused(scope, route.error(401 if route.auth == "form" else 400, DENIED))
+        status = 401 if route.auth == "form" else 400
+        answer = route.deny(key is not None) if route.deny is not None else route.error(status, DENIED)
+        return self._refused(scope, answer)
 
     def _refused(self, scope: Scope, answer: Answer) -> Answer:
         """An answer whose reason is not in a world's journal but among the refused keys."""
@@ -316,11 +337,11 @@ def _unknown_path(path: str) -> tuple[str, Answer]:
     if path.startswith("/v2/"):
         why = f"{path} is no path of the sending interface"
         return why, sending_error(404, why)
-    why = f"{path} is not served: the REST and Verify interfaces are not built in this version"
-    body: dict[str, Any] = {"message": why}
-    if path.startswith("/v1/validations") or path == "/v1/verify-proof":
-        body = {"error": "NOT_FOUND", "message": why, "attemptsRemaining": 0}
-    return why, Answer(404, orjson.dumps(body))
+    if path.startswith(("/v1/validations", "/v1/verify-proof")):
+        why = f"{path} is no path of the Verify interface"
+        return why, verify_error(404, why)
+    why = f"{path} is not served: the REST interface is not built in this version"
+    return why, Answer(404, orjson.dumps({"message": why}))
 
 
 async def _home(_request: Request) -> Response:

@@ -19,6 +19,10 @@ SCHEMAS: Final = {
     "sendSimpleMessage": "sending.json#/$defs/SimpleForm",
     "legacySend": "legacy.json#/$defs/SendForm",
     "legacyApiSend": "legacy.json#/$defs/ApiSendForm",
+    "createValidation": "verify.json#/$defs/ValidationRequest",
+    "verifyCode": "verify.json#/$defs/CodeRequest",
+    "checkProof": "verify.json#/$defs/ProofRequest",
+    "verifyProof": "verify.json#/$defs/OfflineProofRequest",
 }
 
 

@@ -16,6 +16,7 @@ from sendbox.interfaces.exchange import Route
 from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
 from sendbox.interfaces.sending.routes import ROUTES as SENDING
 from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
+from sendbox.interfaces.verify.routes import ROUTES as VERIFY
 from tests.box import ORIGIN, Answer, Box, boxed
 from tests.conformance import exchanges
 from tests.conformance.cases import Case as RequestCase
@@ -24,12 +25,18 @@ from tests.conformance.cases import load as load_requests
 T = TypeVar("T")
 
 CASES: Final = exchanges.load()
-REQUESTS: Final = load_requests()
-ROUTES: Final = {route.operation: route for route in (*SENDING, *SIMPLE, *LEGACY)}
+ROUTES: Final = {route.operation: route for route in (*SENDING, *SIMPLE, *LEGACY, *VERIFY)}
+#: Those that a world answers whatever happened in it before; what is about a session, the exchanges send.
+REQUESTS: Final = [
+    case for case in load_requests() if ROUTES[case.operation].auth != "none" and "{" not in ROUTES[case.operation].path
+]
 #: The key of the world that the requests go to.
 KEY: Final = "test-requests"
 #: Sections of the specification that are built; each must have cases.
-SECTIONS: Final = ("2.1", "2.2", "2.3", "2.4", "3.1", "4.1", "5.1", "5.2", "5.6", "6", "7.1", "7.2", "7.3", "8", "9")
+SECTIONS: Final = (
+    *("2.1", "2.2", "2.3", "2.4", "3.1", "3.2", "4.1", "4.5", "5.1", "5.2", "5.4", "5.5", "5.6"),
+    *("6", "7.1", "7.2", "7.3", "8", "9"),
+)
 
 
 class Server:
@@ -78,6 +85,8 @@ def test_request_over_http(case: RequestCase, server: Server) -> None:
         assert first["rule"] == case.rule
     if route.interface == "legacy":
         assert re.fullmatch(rb"ERROR\|[0-9]{3}", answer.body)
+    elif route.interface == "verify":
+        assert answer.json["error"] in ("INVALID_PHONE", "MISSING_FIELD")
     else:
         assert answer.json["Message"].endswith(f" at {case.path}")
 
@@ -109,3 +118,51 @@ def test_a_case_expects_something() -> None:
     """No case passes by looking at nothing."""
     looks = {"expect", "expect_events", "expect_calls", "expect_messages"}
     assert [case.name for case in CASES if not any(looks & step.keys() for step in case.steps)] == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "lines"),
+    [
+        pytest.param({"a": 1}, {"a": 1}, [], id="equal"),
+        pytest.param({"a": 1}, {"a": 2}, ["$.a is 2, expected 1"], id="other"),
+        pytest.param({"a": 1}, {}, ["$.a is absent, expected 1"], id="missing"),
+        pytest.param({}, {"a": 1}, ["$.a is there, but not expected"], id="surplus"),
+        pytest.param([1], [1, 2], ["$ has 2 items, expected 1: [1, 2]"], id="longer"),
+        pytest.param(1, True, ["$ is True, expected 1"], id="no-truth-for-a-number"),
+        pytest.param({"a": "<absent>"}, {}, [], id="absent"),
+        pytest.param({"a": "<absent>"}, {"a": 1}, ["$.a is 1, expected to be absent"], id="not-absent"),
+        pytest.param({"a": "<any>"}, {}, ["$.a is absent, expected <any>"], id="any-is-something"),
+        pytest.param("<uuid>", "11111111-2222-3333-4444-555555555555", [], id="uuid"),
+        pytest.param("<uuid>", "1", ["$ is '1', expected <uuid>"], id="no-uuid"),
+        pytest.param("<int>", 1.5, ["$ is 1.5, expected <int>"], id="no-int"),
+        pytest.param("<number>", 1.5, [], id="number"),
+        pytest.param("<object>", {}, [], id="object"),
+        pytest.param("<match ^a.c$>", "abc", [], id="match"),
+        pytest.param("<match ^a.c$>", "abd", ["$ is 'abd', expected <match ^a.c$>"], id="no-match"),
+        pytest.param(["<int=n>", "<int=n>"], [1, 2], ["$[1] is 2, expected what was kept as n before"], id="kept"),
+        pytest.param(["<string=n>", "{n}-0"], ["a", "a-0"], [], id="kept-and-used"),
+        pytest.param("{ab*3}", "ababab", [], id="repeated"),
+        pytest.param("{{1}} {b}", "{{1}} {b}", [], id="no-placeholders"),
+    ],
+)
+def test_difference(expected: Any, actual: Any, lines: list[str]) -> None:
+    """What is not as expected is found, and said with its path."""
+    assert difference(expected, actual, Names(), exact=True) == lines
+
+
+def test_difference_that_allows_more_fields() -> None:
+    """Objects may have more fields where only some are compared, lists not more items."""
+    assert difference([{"a": 1}], [{"a": 1, "b": 2}], Names(), exact=False) == []
+    assert difference([], [1], Names(), exact=False) == ["$ has 1 items, expected 0: [1]"]
+
+
+def test_every_row_and_status_of_verify_occurs() -> None:
+    """Each status that a row of the Verify interface can answer stands in an exchange, the inner error apart (§7.1)."""
+    expected = {(row.method, row.path, status) for row in VERIFY for status in row.responses if status != 500}
+    found = set()
+    for case in CASES:
+        for step in case.steps:
+            if "request" in step:
+                path = re.sub(r"(?<=/validations/)[^/]+", "{token}", step["request"]["path"])
+                found.add((step["request"]["method"], path, step["expect"]["status"]))
+    assert expected - found == set()

@@ -12,6 +12,7 @@ from sendbox.contract.validators import Contract
 from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
 from sendbox.interfaces.sending.routes import ROUTES as SENDING
 from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
+from sendbox.interfaces.verify.routes import ROUTES as VERIFY
 from tests.conformance.cases import SCHEMAS, Case, load
 
 CASES = load()
@@ -45,7 +46,7 @@ def test_what_no_schema_can_say_passes_the_schema(case: Case, contract: Contract
 
 def test_the_operations_are_those_of_the_routes() -> None:
     """Cases name operations that exist, and check them against the schema that the route has."""
-    routes = {route.operation: route.request or route.query for route in (*SENDING, *SIMPLE, *LEGACY)}
+    routes = {route.operation: route.request or route.query for route in (*SENDING, *SIMPLE, *LEGACY, *VERIFY)}
     assert {operation: routes.get(operation) for operation in SCHEMAS} == SCHEMAS
 
 
@@ -84,7 +85,7 @@ def test_every_field_of_a_step_is_refused_when_it_is_null(contract: Contract) ->
 REQUESTS = (
     "Message Recipient Callback Url DeliveryTime FlowStep SmsStep RichmsgStep RichmsgButton ChatappTextStep "
     "ChatappTemplateStep TemplateHeader MediaLink Product TemplateButton ProductSection ProductItem CarouselCard "
-    "SimpleQuery SimpleForm SendForm ApiSendForm"
+    "SimpleQuery SimpleForm SendForm ApiSendForm ValidationRequest CodeRequest ProofRequest OfflineProofRequest"
 ).split()
 #: `apikey` of the query is how a call is let in, not what it sends; `domain` has to be configured.
 SENT = {"apikey", "domain"}

@@ -15,6 +15,7 @@ from sendbox.contract.validators import Contract
 from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
 from sendbox.interfaces.sending.routes import ROUTES as SENDING
 from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
+from sendbox.interfaces.verify.routes import ROUTES as VERIFY
 from tests.contract.samples import incoming, sent_message
 
 CONTRACT = Contract()
@@ -163,3 +164,16 @@ def test_the_discriminator_leads_to_components() -> None:
     """The mapping of `gateway` to schemas moves with the schemas."""
     mapping = make()["components"]["schemas"]["SentMessage"]["discriminator"]["mapping"]
     assert mapping["chatapp_text"] == "#/components/schemas/SentMessageChatappText"
+
+
+def test_parts_of_a_path_are_parameters() -> None:
+    """What stands in braces in a path is a required parameter; a row that takes no key says so."""
+    whole = document(VERIFY, Contract(), origin="http://127.0.0.1:7357", version="1")
+    OpenAPIV31SpecValidator(whole).validate()
+    schema = {"type": "string"}
+    expected = {"name": "token", "in": "path", "description": "The token.", "required": True, "schema": schema}
+    paths = whole["paths"]
+    assert paths["/v1/validations/{token}"]["patch"]["parameters"] == [expected]
+    assert paths["/v1/validations/{token}/verify"]["post"]["parameters"] == [expected]
+    assert "parameters" not in paths["/v1/validations"]["post"]
+    assert paths["/v1/verify-proof"]["post"]["security"] == []

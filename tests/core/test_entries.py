@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from sendbox.core.advice import UNKNOWN_FIELD, advise
-from sendbox.core.assume import Assume
+from sendbox.core.assume import Assume, Rate, VerifyLimits
 from sendbox.core.blueprint import AccountSpec, TimelineEntry
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.model import Shortening
@@ -16,6 +16,7 @@ from sendbox.core.patterns import Pattern
 from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
 from sendbox.core.rules import When
+from sendbox.core.verify import LimitReached
 from sendbox.core.views import delivery_view, entry_view
 from sendbox.core.world import World
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, path, rule, send, send_one, step
@@ -67,13 +68,16 @@ def eventful() -> World:
         timeline=(
             TimelineEntry(SECOND, True, "inbound", {"channel": "chatapp", "from": OTHER, "to": "1", "body": "Hello"}),
         ),
-        assume=Assume(promotional_window=(10 * 60, 20 * 60)),
+        assume=Assume(promotional_window=(10 * 60, 20 * 60), verify_limits=VerifyLimits(Rate(1, HOUR), None)),
     )
     world.journal.add(START, CODE["opened"], {"scenario": "empty"})
     world.request(RequestRecord("sendMessage", "POST", "/v2/message", world.id, 200, b"{}", b"{}"))
     world.advise(advise(UNKNOWN_FIELD, '"x" is not a field', "$.x"), "about")
     send(world)
     send(world, "420777000999", tags=("a",))
+    world.verify.create(OTHER, {}, world.keys[world.id], b"{}", "")
+    with pytest.raises(LimitReached):
+        world.verify.create(OTHER, {}, world.keys[world.id], b"{}", "")
     send(world, steps=[step("richmsg")], tags=("a",))
     send(world, OTHER, steps=[step(condition="delivered"), step("richmsg")], tags=("a",))
     send(world, tags=("failing",))

@@ -137,6 +137,7 @@ def test_a_phone_that_did_nothing() -> None:
         "conversation_open": False,
         "opted_out": False,
         "messages": [],
+        "codes": [],
         "conversation": [],
     }
 

@@ -13,7 +13,10 @@ from tests.documentation.markdown import code, table
 
 #: Mappings of one or two keys, or of results: the text around their example says what a table would.
 UNLISTED: Final = frozenset(
-    {"click", "credit", "digest", "entry", "mix", "moment", "price", "prices", "queue", "rate", "timing"}
+    (
+        *"click credit digest entry limits mix moment price prices proof queue rate timing".split(),
+        *("verify then", "verify when"),
+    )
 )
 #: How a default of `assume:` is written in a scenario, where its value in the core is another.
 _DEFAULTS: Final = {
@@ -24,6 +27,8 @@ _DEFAULTS: Final = {
     "promotional_window": "no limit",
     "allowed": "everybody",
     "identical": "no limit",
+    "proof": '`{hash: sha256, encoding: hex, order: [phoneNumber, token, code, timestamp], separator: ":"}`',
+    "verify_limits": "`{account: 100/1m, number: 5/10m}`",
 }
 
 

@@ -245,3 +245,23 @@ async def test_control_answers_the_newest_only() -> None:
             "last: -1 is no number of things; legal: 0 and more"
         )
         assert (await ask(box, f"{here}/messages", last="x"))["error"] == "bad_argument"
+
+
+async def test_codes_of_a_world_are_shown() -> None:
+    """A session shows its phone, its code and its state; a world without sessions has no such list."""
+    async with serving() as sandbox:
+        await sandbox.send("420777000101")
+        assert "Codes" not in text_of(await sandbox.page())
+        answer = await sandbox.client.post(
+            "/v1/validations", json={"phoneNumber": "420777000199"}, headers={"x-api-key": KEY}
+        )
+        code = (await sandbox.client.get(f"/_sandbox/worlds/{KEY}/codes")).json()["codes"][0]
+        shown = text_of(await sandbox.page())
+        assert f"420777000199 SMS accepted {code['code']} pending 6 attempts left" in shown
+        await sandbox.advance()
+        token = answer.json()["token"]
+        await sandbox.client.post(
+            f"/v1/validations/{token}/verify", json={"code": code["code"]}, headers={"x-api-key": KEY}
+        )
+        assert "SMS delivered" in text_of(await sandbox.page())
+        assert '<span class="badge good">verified</span>' in await sandbox.page()

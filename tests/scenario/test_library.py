@@ -21,6 +21,7 @@ def test_names() -> None:
         "lossy-campaign",
         "midnight-window",
         "otp-fallback",
+        "otp-lockout",
         "replies-and-clicks",
     )
     with pytest.raises(KeyError, match="nothing"):
@@ -57,6 +58,8 @@ def test_magic_numbers() -> None:
         ("10", "420777000110", "no rich-message app"),
         ("11", "420777000111", "no messaging app"),
         ("12", "420777000112", "conversation open (free text may be sent)"),
+        ("13", "420777000113", "a Verify SMS never arrives; messages do"),
+        ("14", "420777000114", "no limits of Verify sessions"),
     ]
 
 
@@ -65,6 +68,7 @@ def test_a_magic_number_is_what_it_says(suffix: str, example: str, _meaning: str
     """The example, and only the numbers with its two digits, meet the rule or the phone."""
     default = load("default")
     patterns = [rule.when.phone for rule in default.attempts] + [phone.number for phone in default.phones]
+    patterns += [rule.phone for rule in default.verify]
     met = [pattern for pattern in patterns if pattern is not None and pattern.matches(example)]
     assert len(met) == 1
     assert met[0].matches(f"4207779876{suffix}")

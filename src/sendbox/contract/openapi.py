@@ -6,6 +6,7 @@ section, so that a reader of generated documentation sees what is specified and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 COMPONENTS: Final = "#/components/schemas/"
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+#: A parameter in a path.
+_IN_PATH: Final = re.compile(r"\{(\w+)\}")
 
 Kind = Literal["sentMessage", "incomingReplyMessage", "incomingMessage"]
 
@@ -142,8 +146,11 @@ def _operation(route: Row, definitions: dict[str, Node], used: dict[str, None]) 
     }
     if route.assumed:
         operation["x-assumed"] = list(route.assumed)
+    in_path = [_in_path(name) for name in _IN_PATH.findall(route.path)]
+    if in_path:
+        operation["parameters"] = in_path
     if route.query is not None:
-        operation["parameters"] = _parameters(_definition(route.query, definitions), route.auth, used)
+        operation["parameters"] = in_path + _parameters(_definition(route.query, definitions), route.auth, used)
     if route.request is not None:
         operation["requestBody"] = {
             "required": True,
@@ -178,6 +185,12 @@ def _parameters(query: Node, auth: str, used: dict[str, None]) -> list[dict[str,
             }
         )
     return parameters
+
+
+def _in_path(name: str) -> dict[str, Any]:
+    """A part of the path that the caller fills in with a name that was given out."""
+    schema = {"type": "string"}
+    return {"name": name, "in": "path", "description": f"The {name}.", "required": True, "schema": schema}
 
 
 def _response(status: int, ref: str | None, definitions: dict[str, Node], used: dict[str, None]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sendbox.core.digest import ENGINE
 from sendbox.core.spans import instant, iso
 from sendbox.core.views import account_view
 from sendbox.runtime import Hosted
-from sendbox.scenario.compile import compile_account_patch, compile_rule, load
+from sendbox.scenario.compile import compile_account_patch, compile_rule, compile_verify_rule, load
 from sendbox.scenario.model import ScenarioError
 
 
@@ -191,11 +191,13 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     differs = blueprint_differences(hosted.blueprint, blueprint)
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name})
+    rules = ["attempts"] if blueprint.verify == hosted.blueprint.verify else ["attempts", "verify"]
     if at_once:
         call.runtime.reset(hosted)
-        return {"applied": ["attempts", *differs], "at_reset": [], "skipped": []}
+        return {"applied": [*rules, *differs], "at_reset": [], "skipped": []}
     hosted.world.set_attempts(blueprint.attempts)
-    return {"applied": ["attempts"], "at_reset": differs, "skipped": []}
+    hosted.world.verify.set_rules(blueprint.verify)
+    return {"applied": rules, "at_reset": differs, "skipped": []}
 
 
 def blueprint_differences(old: Blueprint, new: Blueprint) -> list[str]:
@@ -217,16 +219,19 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
     """Puts a rule in front of a list; answers its id."""
     given = dict(_object(raw, "a rule"))
     where = given.pop("in", "attempts")
-    if where != "attempts":
-        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: attempts')
+    if where not in ("attempts", "verify"):
+        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: attempts, verify')
+    world = call.here.world
+    country = world.account.country
     try:
-        rule = compile_rule(given, country=call.here.world.account.country, timing=call.here.world.assume.timing)
+        if where == "verify":
+            rule_id = world.verify.put_rule(compile_verify_rule(given, country=country))
+        else:
+            rule_id = world.put_rule(compile_rule(given, country=country, timing=world.assume.timing))
     except ScenarioError as error:
         raise ControlError(
             422, "bad_rule", str(error), problems=[problem.as_json() for problem in error.problems]
         ) from None
-    world = call.here.world
-    rule_id = world.put_rule(rule)
     world.control("rule", {"id": rule_id, "rule": given})
     return {"id": rule_id, "in": where}
 
@@ -240,7 +245,8 @@ def _object(raw: Any, what: str) -> dict[str, Any]:
 @operation("DELETE", "/worlds/{id}/rules/{rule}")
 async def drop_rule(call: Call, rule: str) -> Any:
     """Takes a rule away that was put there."""
-    if not call.here.world.drop_rule(rule):
+    world = call.here.world
+    if not world.drop_rule(rule) and not world.verify.drop_rule(rule):
         raise ControlError(404, "no_such_rule", f'"{rule}" is no rule that control put into this world')
     return {"dropped": rule}
 

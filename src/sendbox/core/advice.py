@@ -33,6 +33,8 @@ CONTENT_TYPE_NOT_JSON: Final = "content-type-not-json"
 REPEATED_PARAMETER: Final = "repeated-parameter"
 NO_TARGET: Final = "no-target"
 ANSWER_NOT_200: Final = "answer-not-200"
+NATIONAL_NUMBER: Final = "national-number"
+PROOF_CANNOT_HOLD: Final = "proof-cannot-hold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ ADVICE: Final[dict[str, Kind]] = {
     ),
     ANSWER_NOT_200: Kind("a receiver that answered another 2xx than 200; it counts as delivered", "§6", "A20"),
     NO_TARGET: Kind("a message from a phone that nobody is told of: there is no callback", "§6", "A68"),
+    NATIONAL_NUMBER: Kind("a number to be verified that looks national; it is taken as it is", "§4.5"),
+    PROOF_CANNOT_HOLD: Kind("a proof where none can hold: no secret, or a session not verified", "§4.5", "A52"),
 }
 
 

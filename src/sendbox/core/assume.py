@@ -29,6 +29,24 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
+class VerifyLimits:
+    """A53: how many new validation sessions in how much time; None = no limit."""
+
+    account: Rate | None = Rate(100, 60_000)
+    number: Rate | None = Rate(5, 600_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A52: how the proof of a validation is made of its four values."""
+
+    hash: Literal["sha1", "sha256", "sha384", "sha512"] = "sha256"
+    encoding: Literal["hex", "base64", "base64url"] = "hex"
+    order: tuple[str, ...] = ("phoneNumber", "token", "code", "timestamp")
+    separator: str = ":"
+
+
+@dataclass(frozen=True, slots=True)
 class Prices:
     """A61: price of one segment in millionths, by currency (`EUR`, `CZK`), channel and calling code ("" = any other).
 
@@ -62,3 +80,5 @@ class Assume:
     allowed: tuple[str, ...] | None = None  # A83: phone patterns
     identical: Rate | None = None  # A83
     list_delay: int = 1_000  # A81
+    proof: Proof = field(default_factory=Proof)  # A52
+    verify_limits: VerifyLimits = field(default_factory=VerifyLimits)  # A53

@@ -354,14 +354,12 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "§4.5",
         "answer of POST /v1/validations",
         "token of 64 hex digits, status, expiresAt, timestamp, proof; a payload of strings is taken",
-        built=False,
     ),
     _row(
         48,
         "§4.5",
         "verify of a session",
         "takes code; gives verified, phoneNumber, token, code, timestamp, verifiedAt, proof",
-        built=False,
     ),
     _row(
         49,
@@ -369,15 +367,13 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "errors of a code",
         "INVALID_CODE and EXPIRED 400, NOT_FOUND 404, TOO_MANY_ATTEMPTS 429; all carry attemptsRemaining",
         confidence="F/O",
-        built=False,
     ),
-    _row(50, "§4.5", "PATCH of a session", "takes proof; gives valid, phoneNumber, verifiedAt", built=False),
+    _row(50, "§4.5", "PATCH of a session", "takes proof; gives valid, phoneNumber, verifiedAt"),
     _row(
         51,
         "§4.5",
         "POST /v1/verify-proof",
         "valid true or false; expired a day after the timestamp; a missing field is a 400",
-        built=False,
     ),
     _row(
         52,
@@ -386,7 +382,6 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "hex HMAC-SHA256 over phoneNumber, token, code, timestamp with colons between",
         "proof",
         "O",
-        built=False,
     ),
     _row(
         53,
@@ -395,9 +390,8 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "100 sessions a rolling minute for the account, 5 in ten minutes for a number",
         "verify_limits",
         "O",
-        built=False,
     ),
-    _row(54, "§3.2", "texts of Verify errors", "one fixed sentence for each error code", built=False),
+    _row(54, "§3.2", "texts of Verify errors", "one fixed sentence for each error code"),
     _row(55, "§2.1, §2.2", "a root body for steps that require one", "serves sms, richmsg and chatapp_text alike"),
     _row(
         56,
@@ -511,7 +505,6 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "details of a Verify session",
         "a code counts from creation; six wrong ones end it for good; it expires at 600 s; sessions are independent",
         confidence="L/O",
-        built=False,
     ),
     _row(
         73,
@@ -519,9 +512,8 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "the Verify SMS",
         "a fixed text from the sender Verify; charged and steerable; no webhook and no row",
         confidence="O",
-        built=False,
     ),
-    _row(74, "§4.5", "PATCH with a wrong proof", "200 with valid false", confidence="L", built=False),
+    _row(74, "§4.5", "PATCH with a wrong proof", "200 with valid false", confidence="L"),
     _row(
         75,
         "§7",

@@ -37,7 +37,7 @@ def _shared(blueprint: Blueprint) -> dict[str, Any]:
     """What a world takes from its blueprint as it is, by a name that both sides know."""
     account = blueprint.account
     parts = (
-        blueprint, blueprint.assume, *blueprint.attempts, *blueprint.timeline,
+        blueprint, blueprint.assume, *blueprint.attempts, *blueprint.timeline, *blueprint.verify,
         account.senders, account.templates, *account.templates, account.numbers, account.domains, account.stop_words,
     )  # fmt: skip
     return {str(number): part for number, part in enumerate(parts)}

@@ -73,14 +73,16 @@ class Checks:
             return OPTOUT
         if self._identical is not None and self._too_many(self._identical, world, message, number, step):
             return IDENTICAL
-        return self._step_refusal(world, phone, step)
+        return self._step_refusal(world, phone, step, own=message.submission.token is not None)
 
-    def _step_refusal(self, world: World, phone: str, step: Step) -> Refusal | None:
+    def _step_refusal(self, world: World, phone: str, step: Step, *, own: bool) -> Refusal | None:
+        """`own`: the service's own message, whose sender nobody has to register (A73)."""
         channel = step.channel
         family = FAMILY[channel]
         account = world.account
         sender = step.sender
-        if sender is not None and (self._strict_sms or channel != "sms") and not account.registered(family, sender):
+        asked = sender is not None and (self._strict_sms or channel != "sms") and not own
+        if asked and sender is not None and not account.registered(family, sender):
             return SENDER
         if not world.phones.has(phone, family):
             return CHANNEL

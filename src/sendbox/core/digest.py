@@ -21,6 +21,7 @@ from sendbox.core.journal import CONTROL_KINDS, KINDS
 from sendbox.core.lifecycle import STATES
 from sendbox.core.outlets import DROPPED
 from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord
+from sendbox.core.validation import Session
 
 if TYPE_CHECKING:
     from sendbox.core.remarks import Advice
@@ -32,6 +33,8 @@ _MODULUS: Final = 2**256
 _SLICE: Final = 200
 #: The key in the form of a legacy call, which is the world's id.
 _KEY: Final = re.compile(rb"(?:^|(?<=&))apikey=[^&]*")
+#: The token of a validation session in a path: the world's name for it.
+_TOKEN: Final = re.compile(r"(?<=/)[0-9a-f]{64}(?=/|$)")
 
 Line = dict[str, Any]
 
@@ -72,6 +75,7 @@ class _Canon:
 
     def __init__(self, world: World) -> None:
         self._start = world.start
+        self._sessions = world.verify.sessions
         self._ignore = [tuple(path.split(".")) for path in world.blueprint.digest_ignore]
         #: hashed content of a request -> how many of its kind were met
         self._equal: Counter[str] = Counter()
@@ -100,6 +104,11 @@ class _Canon:
             name = self._requests[submission.request_id] = f"{hashed}:{self._equal[hashed]}"
             self._equal[hashed] += 1
         return f"{name}:{submission.index}:{message.index}"
+
+    def token(self, found: re.Match[str]) -> str:
+        """A token in a path, by what its session was made of; one that is nobody's stays what it is."""
+        session = self._sessions.get(found[0])
+        return found[0] if session is None else self.message(session.message)
 
     def attempt(self, attempt: Attempt) -> Line:
         """What names an attempt."""
@@ -146,7 +155,7 @@ class _Canon:
         yield {
             "operation": record.operation,
             "method": record.method,
-            "path": record.path.partition("?")[0],
+            "path": _TOKEN.sub(self.token, record.path.partition("?")[0]),
             "status": record.status,
             "body": blake2b(content, digest_size=16).hexdigest(),
         }
@@ -197,17 +206,28 @@ class _Canon:
         """An entry of the scenario's timeline came due."""
         yield {"entry": what}
 
-    def lapse(self, _code: int, what: tuple[str, Link | tuple[str, int]]) -> Iterable[Line]:
+    def lapse(self, _code: int, what: tuple[str, Link | Session | tuple[str, int]]) -> Iterable[Line]:
         """Something stopped being true."""
         kind, subject = what
         if isinstance(subject, Link):
             yield {"what": kind, "message": self.message(subject.message), "target": subject.target}
+        elif isinstance(subject, Session):
+            yield {"what": kind, "message": self.message(subject.message)}
         else:
             yield {"what": kind, "phone": subject[0]}
 
     def advice(self, _code: int, what: tuple[Advice, Any]) -> Iterable[Line]:
         """A remark that belongs to no request."""
         yield {"code": what[0].code}
+
+    def validation(self, _code: int, what: tuple[Session, str, str]) -> Iterable[Line]:
+        """Something happened to a validation session."""
+        session, event, state = what
+        yield {"message": self.message(session.message), "code": session.code, "event": event, "state": state}
+
+    def limited(self, _code: int, what: tuple[str, str]) -> Iterable[Line]:
+        """A session that was one too many."""
+        yield {"limit": what[0], "phone": what[1]}
 
 
 def _without(value: Any, paths: list[tuple[str, ...]]) -> bytes:
@@ -242,4 +262,6 @@ _LINES: Final[dict[str, Callable[[_Canon, int, Any], Iterable[Line]]]] = {
     "timeline": _Canon.timeline,
     "lapse": _Canon.lapse,
     "advice": _Canon.advice,
+    "validation": _Canon.validation,
+    "limited": _Canon.limited,
 }

@@ -155,7 +155,7 @@ class Phones:
                 (attempt.transitions()[0][1], message.ordinal, attempt.number, attempt)
                 for message in self.messages_of(number)
                 for attempt in message.attempts
-                if attempt.state in _HAD and FAMILY[attempt.step.channel] == family
+                if attempt.state in _HAD and FAMILY[attempt.step.channel] == family and not message.submission.token
             ),
             default=None,
         )
@@ -187,8 +187,10 @@ class Phones:
             world.timeline.lapse(until, "conversation", (number, until))
         if body.strip().upper() in world.account.stop_words:
             self.opt_out(number, replied)
-        outlet = outlet_for(world, world.keys[world.id], None) if replied is None else replied.submission.outlet
-        world.outlets.emit(outlet, inbound)
+        if replied is None:
+            world.outlets.emit(outlet_for(world, world.keys[world.id], None), inbound)
+        elif replied.submission.token is None:  # whoever answers a code answers the service, not its client (A73)
+            world.outlets.emit(replied.submission.outlet, inbound)
         return inbound
 
     def opt_out(self, number: str, message: Message | None = None) -> None:

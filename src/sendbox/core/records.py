@@ -54,7 +54,7 @@ class Submission:
 
     __slots__ = (
         "base_id", "content", "index", "key", "messages", "operation", "ordinal", "origin", "outlet", "prepared",
-        "request_id", "send",
+        "request_id", "send", "token",
     )  # fmt: skip
 
     def __init__(
@@ -83,6 +83,8 @@ class Submission:
         self.origin = ""
         #: (number of a step, its prepared text) while several recipients are served with it
         self.prepared: tuple[int, Any] | None = None
+        #: of the validation session whose code this carries: then it is no message of the client's (A73)
+        self.token: str | None = None
 
 
 class Message:

@@ -191,11 +191,11 @@ class Simulator:
 
     def _fate(self, attempt: Attempt, step: Step) -> Plan:
         world = self._world
-        rules = world.rules
-        if not rules:
-            return self._goal_plan(step.channel, "delivered")
         message = attempt.message
         submission = message.submission
+        rules = world.rules if submission.token is None else world.verify.rules_for(submission.token)
+        if not rules:
+            return self._goal_plan(step.channel, "delivered")
         send = submission.send
         fate = decide(
             rules,
@@ -293,8 +293,10 @@ class Simulator:
             if not outlet.pending:
                 world.outlets.dirty.append(outlet)
             outlet.pending.append((attempt, code))
-        else:
+        elif submission.token is None:
             world.outlets.no_target(attempt)
+        elif code == DELIVERED:
+            world.verify.arrived(submission.token)
         fate = attempt.fate
         if fate is not None:
             if fate.order_sensitive:

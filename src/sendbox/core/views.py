@@ -12,6 +12,7 @@ from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import SEEN, STATES
 from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord
 from sendbox.core.spans import iso
+from sendbox.core.validation import Session
 from sendbox.core.why import refusal_line
 
 if TYPE_CHECKING:
@@ -163,7 +164,27 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
         "conversation_open": phones.conversation_open(number),
         "opted_out": number in world.account.optout,
         "messages": [message.id for message in phones.messages_of(number)],
+        "codes": [code_view(world, session) for session in reversed(world.verify.of(number))],
         "conversation": sorted([*received, *written], key=lambda entry: entry["at"]),  # all of one length
+    }
+
+
+def code_view(world: World, session: Session) -> dict[str, Any]:
+    """One validation session with its code; `sms` is the result of the message that carries it."""
+    return {
+        "token": session.token,
+        "phone": session.phone,
+        "code": session.code,
+        "state": session.state_at(world.now),
+        "sms": session.message.result,
+        "message_id": session.message.id,
+        "attempts": session.attempts,
+        "attempts_remaining": session.remaining,
+        "created_at": iso(session.created_at),
+        "expires_at": iso(session.expires_at),
+        "verified_at": _iso(session.verified_at),
+        "payload": session.payload,
+        "rules": list(session.rules),
     }
 
 
@@ -276,9 +297,18 @@ def _opt_out(_world: World, _code: int, what: tuple[str, Message | None]) -> dic
     return {"phone": number, "message_id": None if message is None else message.id}
 
 
-def _lapse(_world: World, _code: int, what: tuple[str, Link | tuple[str, int]]) -> dict[str, Any]:
+def _lapse(_world: World, _code: int, what: tuple[str, Link | Session | tuple[str, int]]) -> dict[str, Any]:
     kind, subject = what
-    return {"what": kind, **({"url": subject.url} if isinstance(subject, Link) else {"phone": subject[0]})}
+    if isinstance(subject, Link):
+        return {"what": kind, "url": subject.url}
+    if isinstance(subject, Session):
+        return {"what": kind, "phone": subject.phone, "token": subject.token}
+    return {"what": kind, "phone": subject[0]}
+
+
+def _validation(_world: World, _code: int, what: tuple[Session, str, str]) -> dict[str, Any]:
+    session, event, state = what
+    return {"token": session.token, "phone": session.phone, "event": event, "state": state}
 
 
 def _advice(_world: World, _code: int, what: tuple[Advice, Any]) -> dict[str, Any]:
@@ -311,6 +341,8 @@ _RENDER: Final[dict[str, Callable[[World, int, Any], dict[str, Any]]]] = {
     "reset": _plain,
     "restored": _plain,
     "control": _plain,
+    "validation": _validation,
+    "limited": lambda _world, _code, what: {"limit": what[0], "phone": what[1]},
 }
 
 

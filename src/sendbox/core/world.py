@@ -26,6 +26,7 @@ from sendbox.core.remarks import Advice
 from sendbox.core.rules import Memory, Rule
 from sendbox.core.simulator import Simulator
 from sendbox.core.timeline import Timeline
+from sendbox.core.verify import Verify
 
 #: How many light things (an event bundled, a lapse journaled) take as long as firing one step.
 LIGHT: Final = 16
@@ -80,6 +81,7 @@ class World:
         self.simulator = Simulator(self)
         self.phones = Phones(self)
         self.outlets = Outlets(self)
+        self.verify = Verify(self)
         for entry in blueprint.timeline:
             self.timeline.at(start + entry.at if entry.relative else max(start, entry.at), -1, self._entry_due, entry)
 
@@ -141,13 +143,19 @@ class World:
         lapses = self.timeline.lapses
         if lapses and lapses[0][0] <= instant:
             for at, kind, what in self.timeline.lapsed(instant, most):
-                if kind != "conversation" or self.phones.conversations.get(what[0]) == at:  # else prolonged since (A66)
+                if self._lapses(at, kind, what):
                     self.journal.add(at, CODE["lapse"], (kind, what))
             if lapses and lapses[0][0] <= instant:
                 return False
         self.clock.move(instant)
         self.instants += 1
         return True
+
+    def _lapses(self, at: int, kind: str, what: Any) -> bool:
+        """Whether what was to lapse now really does."""
+        if kind == "conversation":
+            return self.phones.conversations.get(what[0]) == at  # else prolonged since (A66)
+        return kind != "code" or what.lapse()
 
     # -- commands
 
@@ -243,7 +251,7 @@ class World:
             if number % 1000 == 999:
                 yield
         self.outlets.clear()
-        for part in (self.simulator, self.phones, self.outlets):
+        for part in (self.simulator, self.phones, self.outlets, self.verify):
             del part._world
 
     @property

@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 class Refused(Exception):
     """The request is illegal: `findings` go to the journal, `status` and the first finding to the client."""
 
-    def __init__(self, findings: list[Finding], status: int = 400, text: str | None = None) -> None:
+    def __init__(
+        self, findings: list[Finding], status: int = 400, text: str | None = None, answer: Answer | None = None
+    ) -> None:
         super().__init__(text or findings[0].message)
         self.findings = findings
         self.status = status
         self.text = text or findings[0].message
+        #: the whole answer, where status and text are not all that it says
+        self.answer = answer
 
 
 @dataclass(slots=True)
@@ -43,6 +47,8 @@ class Exchange:
     body: bytes
     origin: str
     contract: Contract
+    #: what stands in the path, by the names in the route's
+    params: Mapping[str, str] = field(default_factory=dict)
     advice: list[Advice] = field(default_factory=list)
     #: identifiers of what the call made, for the journal (`request_id` …)
     made: dict[str, Any] = field(default_factory=dict)
@@ -83,7 +89,7 @@ class Answer:
 
 
 Handler = Callable[[Exchange], Answer]
-#: which credentials a route takes: header; header or `apikey` query; `apikey` form field (legacy); none
+#: which credentials a route takes: header; header or `apikey` query; `apikey` form field (legacy); none (`Route.whose`)
 Auth = Literal["header", "header-or-query", "form", "none"]
 
 
@@ -93,6 +99,7 @@ class Route:
 
     `request`, `query` and the values of `responses` are schema references (`sending.json#/$defs/Message`), None where
     there is nothing to check. `error` encodes a refusal: (status, text) to an Answer in the interface's shape.
+    A part of the path in braces is a parameter: `/v1/validations/{token}`.
     """
 
     method: str
@@ -109,3 +116,7 @@ class Route:
     responses: Mapping[int, str | None] = field(default_factory=dict)
     interface: str = "sending"
     assumed: tuple[str, ...] = ()
+    #: the answer to a call whose key is missing (False) or not admitted (True); None: `error` with the usual text
+    deny: Callable[[bool], Answer] | None = None
+    #: of a route that takes no credentials: from the body, a name that carries the tag of its world
+    whose: Callable[[bytes], str] | None = None

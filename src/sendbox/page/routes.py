@@ -44,13 +44,14 @@ def page_routes(runtime: Runtime) -> list[Route]:
         try:
             shown = await ask(origin, "world", world_id)
             messages = (await ask(origin, "messages", world_id, last=view.MESSAGES))["messages"]
+            codes = (await ask(origin, "codes", world_id, last=view.CODES))["codes"]
             deliveries = (await ask(origin, "deliveries", world_id, last=view.DELIVERIES))["deliveries"]
             entries = (await ask(origin, "journal", world_id, kind="request,advice", last=view.SEARCHED))["entries"]
         except ControlError as error:  # closed meanwhile, or never opened
             data = {"message": error.message, "version": version, "origin": origin, "refresh": 0}
             return await _page(lambda: view.html("missing.html", data), error.status)
         refresh = _seconds(request.query_params.get("refresh"))
-        return await _page(lambda: view.world(shown, messages, deliveries, entries, refresh, origin, version))
+        return await _page(lambda: view.world(shown, messages, codes, deliveries, entries, refresh, origin, version))
 
     async def home(request: Request) -> Response:
         query = request.url.query

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 #: So much of each is shown, the newest first.
 MESSAGES: Final = 100
 DELIVERIES: Final = 100
+CODES: Final = 50
 REMARKS: Final = 50
 WORLDS: Final = 100
 REFUSED: Final = 10
@@ -32,8 +33,8 @@ EVENTS: Final = 12
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 #: What a result or a state means for the eye.
 _TONES: Final = {
-    **dict.fromkeys(("delivered", "seen", "2xx"), "good"),
-    **dict.fromkeys(("undelivered", "held", "advice"), "fair"),
+    **dict.fromkeys(("delivered", "seen", "verified", "2xx"), "good"),
+    **dict.fromkeys(("undelivered", "held", "advice", "expired"), "fair"),
     **dict.fromkeys(("rejected", "failed", "refused", "error"), "bad"),
 }
 
@@ -197,6 +198,7 @@ def addresses(origin: str) -> dict[str, str]:
 def world(
     shown: dict[str, Any],
     messages: list[dict[str, Any]],
+    codes: list[dict[str, Any]],
     deliveries: list[dict[str, Any]],
     entries: list[dict[str, Any]],
     refresh: int,
@@ -213,6 +215,7 @@ def world(
         "address": f"?world={segment(shown['id'])}",
         "api": f"worlds/{segment(shown['id'])}",
         "messages": [{**each, "way": attempts(each)} for each in reversed(messages)],
+        "codes": codes,
         "deliveries": [
             {
                 **each,

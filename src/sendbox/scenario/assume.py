@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from sendbox.core.assume import Assume, Prices, Timing
+from sendbox.core.assume import Assume, Prices, Proof, Timing
 from sendbox.scenario.model import Node, show
 from sendbox.scenario.values import Reader
+from sendbox.scenario.verify import compile_limits
 
 
 def compile_assume(node: Node | None, reader: Reader) -> Assume:
@@ -62,6 +63,15 @@ def _allowed(node: Node, reader: Reader) -> tuple[str, ...]:
     return tuple(reader.phones(item).text for item in node.items())
 
 
+def _proof(node: Node, _reader: Reader) -> Proof:
+    return Proof(
+        **{
+            name: tuple(str(each.value) for each in item.items()) if name == "order" else item.value
+            for name, item in node.entries().items()
+        }  # type: ignore[arg-type] # words of the schema
+    )
+
+
 _READ: Final[dict[str, Callable[[Node, Reader], Any]]] = {
     "country": lambda node, reader: reader.country_code(node),
     "queue": lambda node, reader: reader.rate(node.entries()["normal"]),
@@ -74,4 +84,6 @@ _READ: Final[dict[str, Callable[[Node, Reader], Any]]] = {
     "allowed": _allowed,
     "identical": lambda node, reader: reader.rate(node),
     "list_delay": lambda node, reader: reader.duration(node),
+    "proof": _proof,
+    "verify_limits": lambda node, reader: compile_limits(node, reader),
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 from sendbox.core.assume import Timing
 from sendbox.core.blueprint import Blueprint, PhoneSpec, TimelineEntry
+from sendbox.core.codes import VerifyRule
 from sendbox.core.rules import Rule
 from sendbox.scenario import library, lint, shape
 from sendbox.scenario.account import changes, compile_account
@@ -19,6 +20,8 @@ from sendbox.scenario.attempts import compile_rules
 from sendbox.scenario.model import Node, Problem, ScenarioError, Source, in_order, plain, problem, show
 from sendbox.scenario.read import Given, read
 from sendbox.scenario.values import Reader
+from sendbox.scenario.verify import compile_limits, compile_verify_rules
+from sendbox.scenario.verify import compile_verify_rule as _verify_rule
 
 
 def load(source: Given, *, name: str | None = None, paths: bool = True) -> Blueprint:
@@ -50,6 +53,18 @@ def compile_rule(rule: Mapping[str, Any], *, country: str = "420", timing: Timin
     problems += shape.check(node, "rule")
     reader = Reader(country)
     compiled = _rule(node, reader, timing or Timing())
+    problems += reader.problems
+    if problems:
+        raise ScenarioError(in_order(problems))
+    return replace(compiled, place=None)
+
+
+def compile_verify_rule(rule: Mapping[str, Any], *, country: str = "420") -> VerifyRule:
+    """One rule of `verify: rules` as control takes it. Raises `ScenarioError`; places are paths."""
+    node, problems = _from_object(rule)
+    problems += shape.check(node, "verifyRule")
+    reader = Reader(country)
+    compiled = _verify_rule(node, reader)
     problems += reader.problems
     if problems:
         raise ScenarioError(in_order(problems))
@@ -102,6 +117,10 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
     account = node.get("account")
     title, seed, digest = node.get("name"), node.get("seed"), node.get("digest")
     ignored = None if digest is None else digest.get("ignore")
+    verify = node.get("verify") or Node({}, origin, "$")
+    limits = verify.get("limits")
+    if limits is not None:
+        assume = replace(assume, verify_limits=compile_limits(limits, reader, assume.verify_limits))
     return Blueprint(
         name=str(title.value) if title is not None else name or Path(origin.file).stem,
         seed=0 if seed is None else seed.value,  # type: ignore[arg-type] # an integer or text, by its shape
@@ -114,6 +133,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         timeline=tuple(_happening(item, reader) for item in _items(node.get("timeline"))),
         assume=assume,
         digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
+        verify=compile_verify_rules(_items(verify.get("rules")), reader),
     )
 
 
@@ -155,7 +175,7 @@ def _from_object(value: Mapping[str, Any]) -> tuple[Node, list[Problem]]:
 
 
 def _not_a_list(node: Node) -> Problem:
-    if node.value in ("verify", "api", "webhooks"):
+    if node.value in ("api", "webhooks"):
         message = f"{show(node.value)} belongs to the scenario language but is not built yet in this version"
         return problem(node, "not-built", message)
     return problem(node, "in", f"{show(plain(node))} is not a list of rules; legal: attempts")

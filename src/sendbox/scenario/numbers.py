@@ -21,10 +21,11 @@ def magic() -> list[tuple[str, str, str]]:
     node, _, _ = read(library.path("default"))
     assert node is not None
     found = []
-    for key in ("attempts", "phones"):
-        entries = node.entries()[key].items()
-        for entry in entries:
-            number = (entry.get("when") or entry).get("phone" if key == "attempts" else "number")
+    parts = node.entries()
+    for entries in (parts["attempts"], parts["phones"], parts["verify"].entries()["rules"]):
+        for entry in entries.items():
+            asked = entry.get("when")
+            number = entry.get("number") if asked is None else asked.get("phone")
             name = entry.get("name")
             match = _MAGIC.fullmatch(str(number.value)) if number is not None else None
             if match and name is not None:

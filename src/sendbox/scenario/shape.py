@@ -40,6 +40,7 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "phone": {"number": "*"},
     "rule": {"then": "delivered"},
     "reply": {"body": "-"},
+    "verify rule": {"then": {"code": "random"}},
     "click": {"after": 0},
     "happening": {"at": 0, "inbound": _INBOUND},
     "inbound": _INBOUND,

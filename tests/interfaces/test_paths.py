@@ -1,0 +1,45 @@
+"""Paths of the interfaces: exact ones, and those with parameters."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from sendbox.interfaces.paths import Paths
+
+
+def row(method: str, path: str) -> Any:
+    """As much of a route as is looked at."""
+    return cast("Any", SimpleNamespace(method=method, path=path))
+
+
+PATHS = Paths([row("POST", "/v1/a"), row("POST", "/v1/a/{x}/b"), row("GET", "/v1/a/{x}"), row("PATCH", "/v1/a/{x}")])
+
+
+@pytest.mark.parametrize(
+    ("path", "methods", "params"),
+    [
+        ("/v1/a", {"POST"}, {}),
+        ("/v1/a/1", {"GET", "PATCH"}, {"x": "1"}),
+        ("/v1/a/1/b", {"POST"}, {"x": "1"}),
+        ("/v1/a/b.c+d/b", {"POST"}, {"x": "b.c+d"}),
+        ("/v1/a/", None, {}),
+        ("/v1/a//b", None, {}),
+        ("/v1/a/1/c", None, {}),
+        ("/v1/a/1/b/2", None, {}),
+        ("/v1/b", None, {}),
+        ("/v1/a/{x}", {"GET", "PATCH"}, {}),
+    ],
+)
+def test_find(path: str, methods: set[str] | None, params: dict[str, str]) -> None:
+    """A path finds its rows by method, and what stands in its parameters: one part each, and not an empty one."""
+    rows, found = PATHS.find(path)
+    assert (None if rows is None else set(rows), found) == (methods, params)
+
+
+def test_a_path_with_parameters_is_known_by_its_rows_only() -> None:
+    """Containment is about exact paths: it is asked on the hot path."""
+    assert "/v1/a" in PATHS
+    assert "/v1/a/1" not in PATHS
