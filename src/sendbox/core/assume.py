@@ -62,3 +62,5 @@ class Assume:
     allowed: tuple[str, ...] | None = None  # A83: phone patterns
     identical: Rate | None = None  # A83
     list_delay: int = 1_000  # A81
+    template_review: int = 10_000  # A43
+    verify_code_required: bool = False  # A41

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sendbox.core.assume import Assume
+from sendbox.core.partner_rules import PartnerSpec
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
 
@@ -71,3 +72,4 @@ class Blueprint:
     timeline: tuple[TimelineEntry, ...] = ()
     assume: Assume = field(default_factory=Assume)
     digest_ignore: tuple[str, ...] = ()
+    partner: PartnerSpec = field(default_factory=PartnerSpec)
