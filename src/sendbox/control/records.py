@@ -10,7 +10,7 @@ import orjson
 from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for, whole
 from sendbox.core.assumptions import ASSUMPTIONS
 from sendbox.core.digest import ENGINE, digest_in_slices
-from sendbox.core.events import batch_bytes
+from sendbox.core.events import batch_bytes, listed
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.records import Delivery, RequestRecord
 from sendbox.core.spans import iso
@@ -146,7 +146,7 @@ async def hook(call: Call, wait: Any = None) -> Any:
     await wait_for(hosted, wait, look)
     world = hosted.world
     received = world.outlets.hook[:]
-    batches = await each(received, lambda delivery: orjson.loads(batch_bytes(world, delivery)))
+    batches = await each(received, lambda delivery: listed(orjson.loads(batch_bytes(world, delivery))))
     return {
         "events": [event for batch in batches for event in batch],
         "deliveries": await each(received, lambda delivery: delivery_view(world, delivery)),

@@ -15,8 +15,8 @@ class Account:
     """Money in millionths of `currency`. Lists map a number to the instant from which it is in force (A81)."""
 
     __slots__ = (
-        "_compiled", "balance", "blacklist", "business", "country", "currency", "domains", "numbers", "optout", "senders",
-        "spent", "stop_words", "templates", "verification_secret",
+        "_compiled", "balance", "blacklist", "business", "country", "currency", "domains", "numbers", "optout",
+        "senders", "spent", "stop_words", "templates", "verification_secret",
     )  # fmt: skip
 
     def __init__(self, spec: AccountSpec, country: str | None) -> None:

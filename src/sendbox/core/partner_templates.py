@@ -66,10 +66,10 @@ class Templates:
         """The templates of a business account, in the order in which they were made."""
         return [record for record in self._world.account.templates if record.get("waba_id") in (None, account.id)]
 
-    def get(self, account: BusinessAccount, template_id: str) -> Record:
-        """A template of the account. Raises `Failure`."""
+    def get(self, account: BusinessAccount, template_id: str, *, own: bool = False) -> Record:
+        """A template of the account; with `own` none that other accounts use too. Raises `Failure`."""
         for record in self.of(account):
-            if self.id_of(record) == template_id:
+            if self.id_of(record) == template_id and ("waba_id" in record or not own):
                 return record
         raise Failure(f'"{template_id}" is no template of {account.id}', "$.template_id", "template")
 
@@ -116,9 +116,9 @@ class Templates:
         )
         return self.create(account, {**given, "category": category, "components": components})
 
-    def edit(self, account: BusinessAccount, template_id: str, changes: Record) -> Record:
+    def edit(self, account: BusinessAccount, template_id: str, changes: Record, *, own: bool = False) -> Record:
         """Another category or other components: `PENDING` again, and another review. Raises `Failure`."""
-        record = self.get(account, template_id)
+        record = self.get(account, template_id, own=own)
         if not changes.keys() & {"category", "components"}:
             raise Failure("nothing is to be edited; give category or components", "$.template", "edit", assumed="A42")
         changed: Record = {name: changes[name] for name in ("category", "components") if name in changes}
@@ -129,9 +129,9 @@ class Templates:
         self._send_to_review(record)
         return record
 
-    def delete(self, account: BusinessAccount, name: str) -> int:
+    def delete(self, account: BusinessAccount, name: str, *, own: bool = False) -> int:
         """Takes a template away in every language; how many there were. Raises `Failure` when there was none."""
-        gone = [record for record in self.of(account) if record["name"] == name]
+        gone = [record for record in self.of(account) if record["name"] == name and ("waba_id" in record or not own)]
         if not gone:
             raise Failure(f'"{name}" is no template of {account.id}', "$.template_name", "template")
         for record in gone:
