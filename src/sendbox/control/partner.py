@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -29,13 +30,13 @@ async def partner(call: Call) -> Any:
 @operation("GET", "/worlds/{id}/signups/{signup}")
 async def signup(call: Call, signup: str) -> Any:
     """One signup, with the code that its number waits for."""
-    return signup_view(call.here.world, _signup(call, signup))
+    return signup_view(call.here.world, await _signup(call, signup))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/open")
 async def open_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client's browser shows the hosted page; a token, if one is given, must be the signup's, and valid still."""
-    found = _signup(call, signup, token)
+    found = await _signup(call, signup, token)
     return _done(call, found, lambda: call.here.world.partner.open(found))
 
 
@@ -48,7 +49,7 @@ async def give_number(
     token: str | None = None,
 ) -> Any:
     """The client says who it is and, in the mode `manual`, which number it brings; a code goes to it."""
-    found = _signup(call, signup, token)
+    found = await _signup(call, signup, token)
     texts = {name: str(value) for name, value in (details or {}).items()}
     return _done(call, found, lambda: call.here.world.partner.give_number(found, phone_number, texts))
 
@@ -56,28 +57,28 @@ async def give_number(
 @operation("POST", "/worlds/{id}/signups/{signup}/code")
 async def enter_code(call: Call, signup: str, code: str, token: str | None = None) -> Any:
     """The client enters the code that came to its number."""
-    found = _signup(call, signup, token)
+    found = await _signup(call, signup, token)
     return _done(call, found, lambda: call.here.world.partner.confirm(found, code))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/resend")
 async def resend_code(call: Call, signup: str, token: str | None = None) -> Any:
     """The code is sent again: a new one."""
-    found = _signup(call, signup, token)
+    found = await _signup(call, signup, token)
     return _done(call, found, lambda: call.here.world.partner.resend_code(found))
 
 
 @operation("DELETE", "/worlds/{id}/signups/{signup}/number")
 async def change_number(call: Call, signup: str, token: str | None = None) -> Any:
     """The client takes back the number it gave, to give another one."""
-    found = _signup(call, signup, token)
+    found = await _signup(call, signup, token)
     return _done(call, found, lambda: call.here.world.partner.change_number(found))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/finish")
 async def finish_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client has done its part; the account is connected, as the scenario has it."""
-    found = _signup(call, signup, token)
+    found = await _signup(call, signup, token)
     return _done(call, found, lambda: call.here.world.partner.finish(found))
 
 
@@ -86,7 +87,7 @@ async def complete_signup(
     call: Call, signup: str, phone_number: str | None = None, details: dict[str, Any] | None = None
 ) -> Any:
     """All that is left to do on the hosted page, in one call."""
-    found = _signup(call, signup)
+    found = await _signup(call, signup)
     texts = {name: str(value) for name, value in (details or {}).items()}
     return _done(call, found, lambda: call.here.world.partner.complete(found, phone_number, texts))
 
@@ -94,13 +95,13 @@ async def complete_signup(
 @operation("POST", "/worlds/{id}/signups/{signup}/fail")
 async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Any:
     """The signup comes to nothing."""
-    found = _signup(call, signup)
+    found = await _signup(call, signup)
     return _done(call, found, lambda: call.here.world.partner.fail(found, reason))
 
 
 @operation("PATCH", "/worlds/{id}/templates/{template}")
 async def move_template(call: Call, template: str, status: str, reason: str | None = None) -> Any:
-    """Moves a template, by id or by name: approves, rejects, pauses it. 409 with the legal ones for an illegal status."""
+    """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal ones for an illegal status."""
     world = call.here.world
     templates = world.partner.templates
     record = templates.by_id(template)
@@ -112,8 +113,9 @@ async def move_template(call: Call, template: str, status: str, reason: str | No
         record = named[0]
     moved = _legal(lambda: templates.set_status(record, status, reason))
     call.runtime.changed(call.here)
-    view = template_view(world, moved) if moved["status"] != "DELETED" else {"name": moved["name"], "status": "DELETED"}
-    return view
+    if moved["status"] == "DELETED":
+        return {"name": moved["name"], "language": moved["language"], "status": "DELETED"}
+    return template_view(world, moved)
 
 
 @operation("PATCH", "/worlds/{id}/numbers/{number}")
@@ -131,13 +133,14 @@ async def move_number(call: Call, number: str, status: str | None = None, qualit
     return number_view(found)
 
 
-def _signup(call: Call, signup: str, token: str | None = None) -> Signup:
+async def _signup(call: Call, signup: str, token: str | None = None) -> Signup:
     """The signup of an id, if the token that came with the call is good. Raises `ControlError`."""
     world = call.here.world
     found = world.partner.signups.get(signup)
     if found is None:
         raise ControlError(404, "no_such_signup", f'"{signup}" is no signup of this world')
     if token is not None:
+        await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
         named = tokens.check(world, token)
         if named == "expired":
             raise ControlError(410, "expired_token", "the token has expired; it was valid for one hour (§8)")
