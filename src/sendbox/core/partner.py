@@ -15,8 +15,8 @@ from sendbox.core import partner_states
 from sendbox.core.identity import derive
 from sendbox.core.journal import CODE
 from sendbox.core.model import Target
-from sendbox.core.numbering import CODES
 from sendbox.core.numbers import normalize
+from sendbox.core.partner_pool import assigned, calling_code, iso_of, pooled
 from sendbox.core.partner_records import BusinessAccount, BusinessNumber, Failure, Notice, Onboarding, Signup
 from sendbox.core.partner_rules import SignupRule, drawn
 from sendbox.core.partner_templates import Templates, digits
@@ -76,9 +76,9 @@ class Partner:
         signup = Signup(signup_id, f"{digest.hex()}:{n}", key, mode, client_id, details, now)
         signup.expires_at = -(-(now + TOKEN_MS) // 1000) * 1000  # tokens count in whole seconds
         if mode == "preassign":
-            signup.phone_number = self._pooled(self._calling_code(details.get("country")), signup.name)
+            signup.phone_number = pooled(world, self._code_of(details.get("country")), signup.name)
         elif mode == "assigned":
-            signup.phone_number = self._assigned(client_id)
+            signup.phone_number = assigned(world, client_id)
         secret = key.default_callback_secret or world.keys[world.id].default_callback_secret
         signup.outlet = world.outlets.line(Target(callback_url, batch_size=1, secret=secret))
         self.signups[signup_id] = signup
@@ -194,7 +194,8 @@ class Partner:
             raise Failure(rule.reason or "The provider refused the registration", "$.code", "scenario", assumed="A39")
         phone = signup.phone_number
         if phone is None:
-            phone = self._pooled(self._calling_code(country or signup.details.get("country")), number_id or signup.name)
+            code = self._code_of(country or signup.details.get("country"))
+            phone = pooled(self._world, code, number_id or signup.name)
         return self._connect(signup, account_id, number_id, phone)
 
     # -- accounts and numbers
@@ -323,8 +324,7 @@ class Partner:
 
     def _add_account(self, account_id: str, name: str, client_id: str | None, country: str | None) -> BusinessAccount:
         world = self._world
-        code = self._calling_code(country)
-        iso = next(iso for each, iso, *_ in CODES if each == code)
+        iso = iso_of(self._code_of(country))
         owner = digits(world.name("owner", account_id.encode()), 15)
         account = BusinessAccount(account_id, name, client_id, owner, world.account.currency, iso)
         self.accounts[account_id] = account
@@ -343,38 +343,8 @@ class Partner:
             text = f'"{phone}" is a number of a connected business account already'
             raise Failure(text, "$.phone_number", "taken", assumed="A39")
 
-    def _calling_code(self, country: str | None) -> str:
-        """The calling code of a country, given by that or by its ISO code; the account's where it is not known."""
-        wanted = (country or "").strip().lstrip("+").upper()
-        return next((code for code, iso, *_ in CODES if wanted in (code, iso)), self._world.account.country)
-
-    def _pooled(self, code: str, key: str) -> str:
-        """A number from the service's pool: no phone of the account's, and no other business number."""
-        lengths = next(row[-1] for row in CODES if row[0] == code)
-        reserved: set[str | None] = {number.phone_number for number in self.numbers.values()}
-        reserved |= {signup.phone_number for signup in self.signups.values()}
-        n = 0
-        while True:
-            raw = derive(self._world.seed, "pool", f"{code}\0{key}".encode(), n)
-            phone = f"{code}9{digits(raw, max(lengths) - 1)}"
-            if phone not in reserved:
-                return phone
-            n += 1
-
-    def _assigned(self, client_id: str | None) -> str:
-        """A number that is the client's already: pre-assigned by an earlier signup, else one of the account's."""
-        used = {number.phone_number for number in self.numbers.values()}
-        earlier = [
-            each.phone_number
-            for each in self.signups.values()
-            if each.mode == "preassign" and each.client_id == client_id and client_id is not None
-        ]
-        for phone in (*reversed(earlier), *sorted(self._world.account.numbers)):
-            if phone is not None and phone not in used:
-                return phone
-        who = "this client" if client_id is None else f'"{client_id}"'
-        text = f"no number is assigned to {who}; pre-assign one, or give the account one"
-        raise Failure(text, "$.phone_number", "assigned", assumed="A38")
+    def _code_of(self, country: str | None) -> str:
+        return calling_code(country, self._world.account.country)
 
     def _send_code(self, signup: Signup) -> None:
         signup.code = self._code_to(signup.phone_number or "", None)

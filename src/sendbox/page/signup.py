@@ -121,7 +121,7 @@ async def _page(
     data = {
         "signup": found,
         "partner": found["details"].get("partner_name") or "",
-        "details": {name: "" for name in (*DETAILS, "phone_number")} | found["details"] | (fields or {}),
+        "details": dict.fromkeys((*DETAILS, "phone_number"), "") | found["details"] | (fields or {}),
         "token": token,
         "error": None if error is None else error.message,
         "step": step_of(found),

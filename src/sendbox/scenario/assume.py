@@ -74,4 +74,5 @@ _READ: Final[dict[str, Callable[[Node, Reader], Any]]] = {
     "allowed": _allowed,
     "identical": lambda node, reader: reader.rate(node),
     "list_delay": lambda node, reader: reader.duration(node),
+    "template_review": lambda node, reader: reader.duration(node),
 }

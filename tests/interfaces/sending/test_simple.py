@@ -292,6 +292,7 @@ def test_a56_null_in_a_callback() -> None:
 def test_a80_gateway_advice_has_the_parameter() -> None:
     """Advice on the step that the parameters make names the parameter."""
     world = FakeWorld(account=SimpleNamespace(
+        business={},
         country="420", domains=frozenset(), numbers=frozenset(), senders={}, registered=lambda family, sender: True
     ))
     call = get(world, gateway="direct", sender="Shop", **LEAST)
