@@ -73,14 +73,14 @@ class Partner:
         n = world.count_equal(digest)
         drawn_name = world.name("signup", digest, n)
         signup_id = world.tag + "".join(_LETTERS[byte % len(_LETTERS)] for byte in drawn_name[:_LENGTH])
-        signup = Signup(signup_id, f"{digest.hex()}:{n}", key, mode, client_id, details, now)
+        secret = key.default_callback_secret or world.keys[world.id].default_callback_secret
+        outlet = world.outlets.line(Target(callback_url, batch_size=1, secret=secret))
+        signup = Signup(signup_id, f"{digest.hex()}:{n}", key, mode, client_id, details, outlet, now)
         signup.expires_at = -(-(now + TOKEN_MS) // 1000) * 1000  # tokens count in whole seconds
         if mode == "preassign":
             signup.phone_number = pooled(world, self._code_of(details.get("country")), signup.name)
         elif mode == "assigned":
             signup.phone_number = assigned(world, client_id)
-        secret = key.default_callback_secret or world.keys[world.id].default_callback_secret
-        signup.outlet = world.outlets.line(Target(callback_url, batch_size=1, secret=secret))
         self.signups[signup_id] = signup
         world.timeline.lapse(signup.expires_at, "token", signup)
         self._tell(signup)
@@ -384,8 +384,7 @@ class Partner:
         onboarding = Onboarding(signup, signup.told, fields)
         signup.told += 1
         world.journal.add(world.clock.now, CODE["signup"], onboarding)
-        if signup.outlet is not None:
-            world.outlets.post(signup.outlet, onboarding)
+        world.outlets.post(signup.outlet, onboarding)
 
     def _note(self, number: BusinessNumber) -> None:
         what = {

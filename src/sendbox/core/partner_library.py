@@ -13,9 +13,7 @@ from sendbox.core.partner_records import Failure
 
 def _entry(name: str, category: str, text: str, *buttons: dict[str, Any], header: str = "") -> dict[str, Any]:
     components: list[dict[str, Any]] = [{"type": "HEADER", "format": "TEXT", "text": header}] if header else []
-    components.append({"type": "BODY", "text": text})
-    if buttons:
-        components.append({"type": "BUTTONS", "buttons": list(buttons)})
+    components += [{"type": "BODY", "text": text}, {"type": "BUTTONS", "buttons": list(buttons)}]
     return {"name": name, "category": category, "components": components}
 
 

@@ -38,7 +38,15 @@ class Signup:
     )  # fmt: skip
 
     def __init__(
-        self, signup_id: str, name: str, key: Key, mode: str, client_id: str | None, details: dict[str, str], now: int
+        self,
+        signup_id: str,
+        name: str,
+        key: Key,
+        mode: str,
+        client_id: str | None,
+        details: dict[str, str],
+        outlet: Outlet,
+        now: int,
     ) -> None:
         self.id = signup_id
         #: what it was named by, unsalted: the same in every world (digest)
@@ -50,7 +58,7 @@ class Signup:
         self.created_at = now
         self.expires_at = now
         self.state = "created"
-        self.outlet: Outlet | None = None
+        self.outlet = outlet
         #: number that the client will use, as far as it is known
         self.phone_number: str | None = None
         #: code that was sent to it and not entered yet
