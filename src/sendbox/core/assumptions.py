@@ -214,8 +214,8 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         24,
         "§6",
         "partner onboarding notification",
-        "an object with partner_client_id (null without one), status and what is known of chatapp_id and the number; one "
-        "POST for each state of the signup, the first one included",
+        "an object with partner_client_id (null without one), status and what is known of chatapp_id and the number; "
+        "one POST for each state of the signup, the first one included",
         confidence="O",
     ),
     _row(
@@ -313,8 +313,8 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         41,
         "§4.3",
         "verify and check of a phone number",
-        "verify sends the code again, a new one unless code is given, and it shows on the phone; check says whether the "
-        "number can be used: it is CONNECTED or FLAGGED",
+        "verify sends the code again, a new one unless code is given, and it shows on the phone; check says whether "
+        "the number can be used: it is CONNECTED or FLAGGED",
         "verify_code_required",
         "F/L",
     ),
