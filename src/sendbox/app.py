@@ -143,11 +143,13 @@ class Emulated(BaseRoute):
                     key = None if jwt is None else await self._world_of(jwt)
             hosted = None if key is None else self._runtime.find(key, path)
             if key is None or hosted is None:
-                if key is None:
-                    in_body = route.auth in ("form", "header-or-token")
-                    why = _NO_TOKEN if route.auth == "header-or-token" else _NO_KEY
-                    self._runtime.refuse(None, path, *(_TOO_LONG if in_body and body is None else why))
-                await _reply(send, self._denied(scope, route, key))
+                answer = self._denied(scope, route, key)
+                if route.auth in ("form", "header-or-token") and key is None and body is None:
+                    self._runtime.refuse(None, path, *_TOO_LONG)
+                    answer = self._refused(scope, route.error(413, _TOO_LONG[0]))
+                elif key is None:
+                    self._runtime.refuse(None, path, *(_NO_TOKEN if route.auth == "header-or-token" else _NO_KEY))
+                await _reply(send, answer)
                 return
             token = hosted.request_began()
             try:
@@ -384,11 +386,12 @@ async def _not_found(request: Request, _error: Exception) -> Response:
     return _json({"error": "not_found", "message": message}, 404)
 
 
-async def _wrong_method(request: Request, error: Exception) -> Response:
+async def _wrong_method(request: Request, _error: Exception) -> Response:
     """A method that a tool does not have; `Allow` says which it has."""
-    headers = getattr(error, "headers", None) or {}
-    message = f"{request.method} is not served at {request.url.path}; legal: {headers.get('Allow', 'others')}"
-    return _json({"error": "method_not_allowed", "message": message}, 405, headers)
+    fitting = [each for each in request.app.routes if each.matches(request.scope)[0] != Match.NONE]
+    legal = ", ".join(sorted(set().union(*(each.methods for each in fitting))))
+    message = f"{request.method} is not served at {request.url.path}; legal: {legal}"
+    return _json({"error": "method_not_allowed", "message": message}, 405, {"allow": legal})
 
 
 def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
