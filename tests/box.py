@@ -58,8 +58,12 @@ class Box:
         *,
         receive: Callable[[], Any] | None = None,
         scheme: str = "http",
+        keep: bool = True,
     ) -> Answer:
-        """One HTTP call. A `host` header is added unless `headers` have one, or say "" for none."""
+        """One HTTP call. A `host` header is added unless `headers` have one, or say "" for none.
+
+        Without `keep` the body of the answer is dropped as it comes: to put a large one together takes its time.
+        """
         path, _, query = target.partition("?")
         given = {"host": "box:7357", **(headers or {})}
         scope = {
@@ -89,7 +93,7 @@ class Box:
             nonlocal status, answered
             if message["type"] == "http.response.start":
                 status, answered = message["status"], list(message.get("headers", ()))
-            else:
+            elif keep:
                 chunks.append(message.get("body", b""))
 
         await self.app(scope, receive or feed, send)

@@ -13,6 +13,7 @@ from openapi_spec_validator import validate
 
 from sendbox import app as application
 from sendbox.app import ROUTES, Emulated, make_app
+from sendbox.contract import validators
 from sendbox.contract.validators import Contract
 from sendbox.core.keys import Key
 from sendbox.interfaces.exchange import Answer as Reply
@@ -291,7 +292,7 @@ async def test_a75_malformed_json_is_400(body: bytes) -> None:
 
 
 async def test_s7_1_an_unexpected_error_is_500(caplog: pytest.LogCaptureFixture) -> None:
-    """An error of the sandbox itself answers 500 in the interface's shape; the log has it whole, the journal a finding."""
+    """An error of the sandbox itself answers 500 in the interface's shape; log and journal have the reason."""
 
     def broken(exchange: Exchange) -> Reply:
         raise LookupError("out of paper")
@@ -373,7 +374,7 @@ async def test_half_a_body_is_no_request(path: str) -> None:
     async with boxed() as box:
         await box.open()
         before = len(box.runtime.worlds[KEY].world.journal)
-        messages = [
+        messages: list[dict[str, Any]] = [
             {"type": "http.request", "body": b"apikey=test-1&number=420777000101&message=Hel", "more_body": True},
             {"type": "http.disconnect"},
         ]
@@ -415,6 +416,7 @@ async def test_a_late_request_cannot_write_into_a_world_that_ended(end: str) -> 
 
 async def test_the_first_refusal_imports_nothing_on_the_loop() -> None:
     """What explains a refusal is loaded on another thread, once; the answer is the same as ever."""
+    validators._engine_class.cache_clear()
     runtime = Runtime(Settings(mode="manual", public_url=None), load("default"))
     box = Box(runtime, make_app(runtime, Contract(deferred=True)))
     answers = [await box.post("/v2/message", {"body": "x", "to": []}, x_api_key=KEY) for _ in range(2)]
@@ -586,5 +588,7 @@ async def test_openapi_is_valid_and_complete() -> None:
         validate(document)
         served = {(path, method.upper()) for path, row in document["paths"].items() for method in row}
         assert served == {(route.path, route.method) for route in ROUTES}
-        assert set(document["webhooks"]) == {"sentMessage", "incomingReplyMessage", "incomingMessage"}
+        assert set(document["webhooks"]) == {
+            "sentMessage", "incomingReplyMessage", "incomingMessage", "partnerOnboarding",
+        }  # fmt: skip
         assert document["openapi"] == "3.1.0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -150,6 +151,16 @@ async def test_drawn_ids_are_new_and_open_worlds() -> None:
     assert runtime().instance != box.instance
 
 
+async def test_an_id_that_is_taken_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also not that of a world that was closed: its key is denied."""
+    box = runtime()
+    box.close(box.open("test-aa"))
+    drawn = iter(["00aa", "00bb"])
+    monkeypatch.setattr("sendbox.runtime.tag_of", lambda text: next(drawn))
+    assert box.open().world.id == "test-bb"
+    await box.aclose()
+
+
 async def test_an_id_in_use_is_a_conflict() -> None:
     """A second world of one id is refused."""
     box = runtime()
@@ -233,6 +244,19 @@ async def test_a_world_that_somebody_looks_at_is_taken_apart_later() -> None:
     await box.aclose()
 
 
+async def test_a_large_world_is_taken_apart_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two slices the loop has its turn."""
+    monkeypatch.setattr("sendbox.hosted.SLICE_NS", -1)
+    box = runtime()
+    left = iter([None] * 3)
+    box._take_apart(left)
+    assert len(list(left)) == 2
+    left = iter([None] * 3)
+    box._take_apart(left)
+    await turns()
+    assert list(left) == []
+
+
 async def test_closing_the_runtime_ends_everything() -> None:
     """Nothing runs on after `aclose`: no timers, no deliveries, no sweep."""
     box = runtime()
@@ -241,7 +265,8 @@ async def test_closing_the_runtime_ends_everything() -> None:
 
     async def hang(call: HttpCall) -> Outcome:
         under_way.set()
-        return await asyncio.Event().wait() and Outcome(200)
+        await asyncio.Event().wait()
+        return Outcome(200)
 
     box.deliver_to(hosted, hang)
     hosted.world.phones.write("sms", "420777000101", None, "Hello")
@@ -336,11 +361,12 @@ async def test_while_a_world_advances_it_is_not_reset_or_restored() -> None:
     hosted = box.open("test-a")
     box.take_checkpoint(hosted, "a")
     hosted.advancing = True
-    for what in (
+    calls: list[Callable[[], None]] = [
         lambda: box.reset(hosted),
         lambda: box.restore(hosted, "a"),
         lambda: box.take_checkpoint(hosted, "b"),
-    ):
+    ]
+    for what in calls:
         with pytest.raises(Conflict, match="test-a is advancing") as raised:
             what()
         assert raised.value.error == "advancing"

@@ -1,4 +1,7 @@
-"""Partner management in the core: signups, accounts, numbers, and what is told about them (§4.3, §6)."""
+"""Partner management in the core: signups, accounts, numbers, and what is told about them (§4.3, §6).
+
+Long because it goes through every step of a signup and every way in which one can end.
+"""
 
 from __future__ import annotations
 
