@@ -29,7 +29,27 @@ ROUTES: Final = {route.operation: route for route in (*SENDING, *SIMPLE, *LEGACY
 #: The key of the world that the requests go to.
 KEY: Final = "test-requests"
 #: Sections of the specification that are built; each must have cases.
-SECTIONS: Final = ("2.1", "2.2", "2.3", "2.4", "3.1", "4.1", "5.1", "5.2", "5.6", "6", "7.1", "7.2", "7.3", "8", "9")
+SECTIONS: Final = (
+    "2.1",
+    "2.2",
+    "2.3",
+    "2.4",
+    "2.5",
+    "3.1",
+    "3.3",
+    "4.1",
+    "4.3",
+    "5.1",
+    "5.2",
+    "5.3",
+    "5.6",
+    "6",
+    "7.1",
+    "7.2",
+    "7.3",
+    "8",
+    "9",
+)
 
 
 class Server:
