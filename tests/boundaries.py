@@ -44,7 +44,7 @@ PARTS: Final = (
     part("page", "control", "what the page can do, a script can do: it reads and acts through control only"),
     part(
         "control",
-        "core contract data interfaces loop runtime scenario settings wall webhooks",
+        "core contract data interfaces interfaces.partner loop runtime scenario settings wall webhooks",
         "one set of operations under every carrier; it does not know the page",
     ),
 )
@@ -90,6 +90,7 @@ OWNERS: Final = (
     owner("jinja2", "page", "only who looks at the page needs it; 40 ms", lazy=True),
     owner("jsonschema", "contract scenario.shape", "it explains a refusal; a start has seen none", lazy=True),
     owner("jsonschema_rs", "contract scenario.shape", "requests, and scenario files: nothing else is held to a schema"),
+    owner("jwt", "interfaces.partner.tokens", "signup tokens; 70 ms with the cryptography it looks for", lazy=True),
     owner("orjson", "", "JSON is everywhere"),
     owner("pytest", "fixture pytest_plugin", "what is served runs without it"),
     owner("starlette", "app control interfaces page server", "the core, and what surrounds it, know no HTTP"),

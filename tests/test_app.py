@@ -258,5 +258,7 @@ async def test_openapi_is_valid_and_complete() -> None:
         validate(document)
         served = {(path, method.upper()) for path, row in document["paths"].items() for method in row}
         assert served == {(route.path, route.method) for route in ROUTES}
-        assert set(document["webhooks"]) == {"sentMessage", "incomingReplyMessage", "incomingMessage"}
+        assert set(document["webhooks"]) == {
+            "sentMessage", "incomingReplyMessage", "incomingMessage", "partnerOnboarding",
+        }  # fmt: skip
         assert document["openapi"] == "3.1.0"

@@ -34,7 +34,7 @@ DOCS: Final = ROOT / "docs"
 #: Options of programs that are not ours, and of scripts.
 FOREIGN: Final = {"--add-host", "--cacert", "--data-binary", "--help", "--rm"}
 #: Packages that are imported under another name.
-IMPORTED_AS: Final = {"pyyaml": "yaml", "jsonschema-rs": "jsonschema_rs"}
+IMPORTED_AS: Final = {"pyjwt": "jwt", "pyyaml": "yaml", "jsonschema-rs": "jsonschema_rs"}
 
 
 def declared(extra: str | None) -> dict[str, str]:

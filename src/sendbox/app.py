@@ -2,6 +2,8 @@
 
 It is a Starlette app. The emulated interfaces are one Starlette route of our own, found by a dictionary look-up and
 answered without request objects, because they are the hot path; everything else is ordinary Starlette routing.
+
+Long because that route, with every way in which a call can be let in or refused, is one piece.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
 from sendbox.contract.openapi import document
-from sendbox.contract.validators import Contract, NotLoaded, preload
+from sendbox.contract.validators import Contract, NotLoaded
 from sendbox.control.routes import control_routes
 from sendbox.core.blueprint import Blueprint
 from sendbox.core.records import RequestRecord
@@ -32,6 +34,8 @@ from sendbox.core.world import World
 from sendbox.interfaces.exchange import Answer, Exchange, Route
 from sendbox.interfaces.handling import handled
 from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
+from sendbox.interfaces.partner import tokens
+from sendbox.interfaces.partner.routes import ROUTES as PARTNER
 from sendbox.interfaces.paths import Paths
 from sendbox.interfaces.sending.errors import DENIED
 from sendbox.interfaces.sending.errors import error as sending_error
@@ -45,19 +49,24 @@ from sendbox.runtime import Hosted, Runtime
 log = logging.getLogger("sendbox")
 
 #: Every row of every interface that is served.
-ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY, *VERIFY)
+ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY, *VERIFY, *PARTNER)
 #: So many different remarks are remembered a world, so that the log says each of them once.
 MOST_TOLD: Final = 1_000
 #: The longest body that is read; a longer one is refused before it is read whole.
 BODY_CAP: Final = 16 * 1024 * 1024
-#: Any mix of events in one delivery.
+#: Any mix of events in one delivery, and the one that goes by itself (A24).
 BATCH: Final = "webhooks.json#/$defs/Batch"
+ONBOARDING: Final = "webhooks.json#/$defs/Onboarding"
 
 #: Why a call reached no world, and what to do about it.
 _NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
 _NOBODYS: Final = (
     "the token in its body is of no open world",
     "check proofs while the world is open that gave them out",
+)
+_NO_TOKEN: Final = (
+    "no API key came with the call, and no token that names an open world",
+    "send the key as header, or the token of a signup in the body (section 5)",
 )
 _TOO_LONG: Final = (f"the body is longer than {BODY_CAP} bytes, the most that is read", "send less at once")
 _LATE: Final = (
@@ -130,6 +139,7 @@ class Emulated(BaseRoute):
             return
         try:
             body: bytes | None = None
+            jwt: str | None = None
             if route.auth == "form":  # the key stands in the body
                 body = await _read(receive)
                 key = None if body is None else _field(body if route.method == "POST" else scope["query_string"])
@@ -144,29 +154,49 @@ class Emulated(BaseRoute):
                 key = _header_key(scope)
                 if key is None and route.auth == "header-or-query":
                     key = _field(scope["query_string"])
+                elif key is None and route.auth == "header-or-token":
+                    body = await _read(receive)
+                    jwt = None if body is None else tokens.given(body)
+                    key = None if jwt is None else await self._world_of(jwt)
             hosted = None if key is None else self._runtime.find(key, path)
             if key is None or hosted is None:
                 answer = self._denied(scope, route, key)
-                if route.auth == "form" and body is None:
+                if route.auth in ("form", "header-or-token") and key is None and body is None:
                     self._runtime.refuse(None, path, *_TOO_LONG)
                     answer = self._refused(scope, route.error(413, _TOO_LONG[0]))
                 elif key is None:
-                    self._runtime.refuse(None, path, *_NO_KEY)
+                    self._runtime.refuse(None, path, *(_NO_TOKEN if route.auth == "header-or-token" else _NO_KEY))
                 await _reply(send, answer)
                 return
             token = hosted.request_began()
             try:
-                await _reply(send, await self._serve(scope, receive, route, hosted, key, body))
+                await _reply(send, await self._serve(scope, receive, route, hosted, key, body, jwt))
             finally:
                 hosted.request_ended(token)
                 self._runtime.changed(hosted)
         except ClientDisconnect:  # whoever called does not wait for an answer, and half a body is no request
             pass
 
+    async def _world_of(self, jwt: str) -> str | None:
+        """The id of the world whose signup a token names (§5.3); whether the token is good, that world must say."""
+        await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
+        hosted = self._runtime.by_tag(tokens.subject(jwt) or "")
+        return None if hosted is None else hosted.world.id
+
     async def _serve(
-        self, scope: Scope, receive: Receive, route: Route, hosted: Hosted, key: str, body: bytes | None
+        self,
+        scope: Scope,
+        receive: Receive,
+        route: Route,
+        hosted: Hosted,
+        key: str,
+        body: bytes | None,
+        jwt: str | None = None,
     ) -> Answer:
-        """The answer to a call that was admitted to a world, if the world is still there once the body has come."""
+        """The answer to a call that was admitted to a world, if the world is still there once the body has come.
+
+        `jwt` is the token that stands in for the key, where one does.
+        """
         world = hosted.world
         if body is None:
             body = await _read(receive)
@@ -174,9 +204,9 @@ class Emulated(BaseRoute):
             if body is None:
                 return self._refuse(scope, hosted, key, route.operation, route.error(413, _TOO_LONG[0]), _TOO_LONG[0])
             try:
-                return self._answer(scope, route, hosted, key, body)
-            except NotLoaded:  # the first refusal: nothing was done yet, and the loop must not wait for an import
-                await asyncio.get_running_loop().run_in_executor(None, preload)
+                return self._answer(scope, route, hosted, key, body, jwt)
+            except NotLoaded as missing:  # nothing was done yet, and the loop must not wait for an import
+                await asyncio.get_running_loop().run_in_executor(None, missing.load)
         if route.whose is not None:
             return await self._homeless(scope, route, body)
         self._runtime.refuse(key, scope["path"], *_LATE)
@@ -192,10 +222,12 @@ class Emulated(BaseRoute):
         while True:
             try:
                 return self._refused(scope, handled(exchange)[0])
-            except NotLoaded:
-                await asyncio.get_running_loop().run_in_executor(None, preload)
+            except NotLoaded as missing:
+                await asyncio.get_running_loop().run_in_executor(None, missing.load)
 
-    def _answer(self, scope: Scope, route: Route, hosted: Hosted, key: str, body: bytes) -> Answer:
+    def _answer(
+        self, scope: Scope, route: Route, hosted: Hosted, key: str, body: bytes, jwt: str | None = None
+    ) -> Answer:
         """Runs the handler and journals the call."""
         runtime = self._runtime
         runtime.present(hosted)
@@ -203,6 +235,15 @@ class Emulated(BaseRoute):
         origin = origin_of(runtime, scope, scope["headers"])
         headers, query, params = scope["headers"], scope["query_string"], scope["path_params"]
         exchange = Exchange(route, world, world.keys[key], headers, query, body, origin, self._contract, params)
+        if jwt is not None:
+            signup = tokens.check(world, jwt)
+            if isinstance(signup, str):
+                why = f"the token is {signup}: a signup of this world gives one out that is valid for an hour (§5, §8)"
+                denied = self._by_route(route, key)
+                return self._refuse(
+                    scope, hosted, key, route.operation, denied, why, Finding("$.token", "token", why, "§5")
+                )
+            exchange.signup = signup
         answer, findings = handled(exchange)
         record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
         record.findings = findings
@@ -222,19 +263,32 @@ class Emulated(BaseRoute):
             address = f"{origin}{hosted.path}/journal/{number}"
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
 
-    def _refuse(self, scope: Scope, hosted: Hosted, key: str, operation: str, answer: Answer, why: str) -> Answer:
+    def _refuse(
+        self,
+        scope: Scope,
+        hosted: Hosted,
+        key: str,
+        operation: str,
+        answer: Answer,
+        why: str,
+        finding: Finding | None = None,
+    ) -> Answer:
         """A call that no handler sees, journaled all the same."""
         self._runtime.present(hosted)
         record = RequestRecord(operation, scope["method"], scope["path"], key, answer.status, b"", answer.body)
-        record.findings = [Finding("$", "call", why, "§7", "A75")]
+        record.findings = [finding or Finding("$", "call", why, "§7", "A75")]
         self._journal(origin_of(self._runtime, scope, scope["headers"]), hosted, record, answer)
         return answer
 
     def _denied(self, scope: Scope, route: Route, key: str | None) -> Answer:
-        """The answer to a key that opens no world: 400 with its own text (§5.6), 401 on the legacy interface (A13)."""
+        """The answer to a key that opens no world."""
+        return self._refused(scope, self._by_route(route, key))
+
+    @staticmethod
+    def _by_route(route: Route, key: str | None) -> Answer:
+        """What a route says to a bad key: its own words, else 400 with a text (§5.6), 401 on the legacy interface."""
         status = 401 if route.auth == "form" else 400
-        answer = route.deny(key is not None) if route.deny is not None else route.error(status, DENIED)
-        return self._refused(scope, answer)
+        return route.deny(key is not None) if route.deny is not None else route.error(status, DENIED)
 
     def _refused(self, scope: Scope, answer: Answer) -> Answer:
         """An answer whose reason is not in a world's journal but among the refused keys."""
@@ -369,8 +423,13 @@ def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = Non
 
 
 def _batches(contract: Contract) -> Callable[[Any], list[str]]:
-    """What holds a batch of events against the contract (§6)."""
-    return lambda batch: [finding.message for finding in contract.checker(BATCH).findings(batch)]
+    """What holds a batch of events, or the notification of a signup, against the contract (§6, A24)."""
+
+    def check(batch: Any) -> list[str]:
+        ref = BATCH if isinstance(batch, list) else ONBOARDING
+        return [finding.message for finding in contract.checker(ref).findings(batch)]
+
+    return check
 
 
 def _openapi(runtime: Runtime, contract: Contract) -> Any:

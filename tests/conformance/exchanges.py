@@ -188,7 +188,8 @@ def _events(call: dict[str, Any], headers: dict[str, str], body: str) -> Any:
         return orjson.loads(parse_qs(urlsplit(call["url"]).query)["events"][0])
     if headers.get("content-type") == FORM:
         return orjson.loads(parse_qs(body)["events"][0])
-    return orjson.loads(body)
+    events = orjson.loads(body)
+    return events if isinstance(events, list) else [events]  # the notification of a signup is one object (A24)
 
 
 def _json(value: Any) -> bytes:

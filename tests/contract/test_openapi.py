@@ -10,7 +10,7 @@ import orjson
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from sendbox.contract.openapi import WEBHOOKS, Kind, document, webhook_schema
+from sendbox.contract.openapi import Kind, document, webhook_schema
 from sendbox.contract.validators import Contract
 from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
 from sendbox.interfaces.sending.routes import ROUTES as SENDING
@@ -145,15 +145,18 @@ def test_sources_are_kept_and_said() -> None:
 
 
 def test_s6_webhooks_are_arrays_of_their_kind() -> None:
-    """§6: each kind is a webhook whose body is an array; its schema takes such events and no other."""
+    """§6: each kind is a webhook whose body is an array of such events and no other; a signup's is an object (A24)."""
     made = make()
-    assert list(made["webhooks"]) == ["sentMessage", "incomingReplyMessage", "incomingMessage"]
+    assert list(made["webhooks"]) == ["sentMessage", "incomingReplyMessage", "incomingMessage", "partnerOnboarding"]
     samples: dict[Kind, dict[str, Any]] = {
         "sentMessage": sent_message("sms"),
         "incomingReplyMessage": incoming(reply=True),
         "incomingMessage": incoming(reply=False),
     }
-    for kind in WEBHOOKS:
+    onboarding = CONTRACT.checker(webhook_schema("partnerOnboarding"))
+    assert onboarding.is_valid({"partner_client_id": None, "status": "created"})
+    assert not onboarding.is_valid([{"partner_client_id": None, "status": "created"}])
+    for kind in samples:
         content = made["webhooks"][kind]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"]
         assert content == webhook_schema(kind).replace("webhooks.json#/$defs/", "#/components/schemas/")
         checker = CONTRACT.checker(webhook_schema(kind))

@@ -102,6 +102,11 @@ def eventful() -> World:
     world.control("clock", {"mode": "manual"})
     world.journal.add(world.now, CODE["reset"], {"epoch": 1})
     world.journal.add(world.now, CODE["restored"], {"name": "a", "epoch": 2})
+    signup = world.partner.sign_up("manual", None, {}, CALLBACK, world.keys[world.id], b"{}")
+    world.partner.complete(signup, OTHER)
+    template = {"name": "t", "language": "en", "category": "UTILITY", "components": [{"type": "BODY", "text": "Hi"}]}
+    assert signup.account is not None
+    world.partner.templates.create(signup.account, template)
     advance(world, 8 * 24 * HOUR)
     return world
 

@@ -22,6 +22,7 @@ from sendbox.core.assumptions import ASSUMPTIONS, CONFIDENCE, Assumption
 from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import ATTEMPT, diagram
 from sendbox.core.validation import VALIDATION
+from sendbox.core.partner_states import TABLES
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.scenario import library
 from sendbox.scenario.numbers import magic
@@ -104,6 +105,11 @@ def lifecycle(channel: str) -> str:
     whole = ATTEMPT[channel]
     reached = {next(iter(whole)), *(after for row in whole.values() for after in row.values())}
     return f"```mermaid\n{diagram({state: row for state, row in whole.items() if state in reached})}\n```"
+
+
+def drawn(kind: str) -> str:
+    """The diagram of a table of partner management."""
+    return f"```mermaid\n{diagram(TABLES[kind][0])}\n```"
 
 
 # --- control
@@ -278,6 +284,9 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "lifecycle sms": lambda: lifecycle("sms"),
     "lifecycle others": lambda: lifecycle("richmsg"),
     "lifecycle validation": lambda: f"```mermaid\n{diagram(VALIDATION)}\n```",
+    "lifecycle template": lambda: drawn("template"),
+    "lifecycle number": lambda: drawn("number"),
+    "lifecycle signup": lambda: drawn("signup"),
     "journal kinds": kinds,
     "commands": commands,
     "settings": settings,

@@ -20,7 +20,12 @@ class FakeWorld:
     assume: Assume = field(default_factory=Assume)
     account: Any = field(
         default_factory=lambda: SimpleNamespace(
-            country="420", domains=frozenset(), numbers=frozenset(), senders={}, registered=lambda family, sender: True
+            country="420",
+            domains=frozenset(),
+            numbers=frozenset(),
+            senders={},
+            business={},
+            registered=lambda family, sender: True,
         )
     )
     rejected: frozenset[int] = frozenset()

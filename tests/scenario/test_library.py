@@ -20,6 +20,7 @@ def test_names() -> None:
         "late-receipt",
         "lossy-campaign",
         "midnight-window",
+        "onboarding",
         "otp-fallback",
         "otp-lockout",
         "replies-and-clicks",

@@ -21,13 +21,14 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 #: A parameter in a path.
 _IN_PATH: Final = re.compile(r"\{(\w+)\}")
 
-Kind = Literal["sentMessage", "incomingReplyMessage", "incomingMessage"]
+Kind = Literal["sentMessage", "incomingReplyMessage", "incomingMessage", "partnerOnboarding"]
 
 #: The event kinds of §6: the schema of a delivery that carries such events, and when they are sent.
 WEBHOOKS: Final[dict[Kind, tuple[str, str]]] = {
     "sentMessage": ("webhooks.json#/$defs/SentMessageBatch", "The state of an outgoing message changed"),
     "incomingReplyMessage": ("webhooks.json#/$defs/IncomingReplyMessageBatch", "A recipient replied to a message"),
     "incomingMessage": ("webhooks.json#/$defs/IncomingMessageBatch", "A message came in that is no reply"),
+    "partnerOnboarding": ("webhooks.json#/$defs/Onboarding", "The signup of a partner's client entered a state"),
 }
 
 #: What a status means, for every interface (§7.1).
@@ -49,6 +50,7 @@ STATUSES: Final = {
 _SECURITY: Final[dict[str, list[dict[str, list[str]]]]] = {
     "header": [{"x-api-key": []}],
     "header-or-query": [{"x-api-key": []}, {"apikey": []}],
+    "header-or-token": [{"x-api-key": []}, {}],
     "form": [],
     "none": [],
 }
@@ -132,7 +134,10 @@ def document(routes: Sequence[Row], contract: Contract, *, origin: str, version:
 
 
 def webhook_schema(kind: Kind) -> str:
-    """The schema reference of a delivery of events of one kind; `webhooks.json#/$defs/Batch` takes any mix."""
+    """The schema reference of a delivery of events of one kind; `webhooks.json#/$defs/Batch` takes any mix.
+
+    A notification of a signup is an object, and no part of a mix.
+    """
     return WEBHOOKS[kind][0]
 
 
@@ -203,10 +208,13 @@ def _response(status: int, ref: str | None, definitions: dict[str, Node], used: 
 
 def _webhook(kind: Kind, used: dict[str, None]) -> dict[str, Any]:
     ref, summary = WEBHOOKS[kind]
+    how = "posted to the callback, always as an array, and one array may mix the kinds (§6)"
+    if kind == "partnerOnboarding":
+        how = "posted to the partner_callback_url of the signup, as one object (§6, A24)"
     return {
         "operationId": kind,
         "summary": summary,
-        "description": f"{summary}; posted to the callback, always as an array, and one array may mix the kinds (§6).",
+        "description": f"{summary}; {how}.",
         "x-spec": "§6",
         "requestBody": {"required": True, "content": {"application/json": {"schema": _reference(ref, used)}}},
         "responses": {

@@ -8,7 +8,7 @@ they after all, the decision stands and the decider's own words are the finding.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from itertools import islice
@@ -35,7 +35,14 @@ ENTRIES: Final = 200
 
 
 class NotLoaded(Exception):
-    """What explains refusals was not imported yet, and importing it here would hold an event loop: see `preload`."""
+    """Something was not imported yet, and importing it here would hold an event loop.
+
+    `load` imports it, off the loop; unless another is named, what explains refusals (`preload`).
+    """
+
+    def __init__(self, load: Callable[[], None] | None = None) -> None:
+        super().__init__()
+        self.load = load or preload
 
 
 class Checker:

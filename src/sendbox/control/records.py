@@ -10,7 +10,7 @@ import orjson
 from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for, whole
 from sendbox.core.assumptions import ASSUMPTIONS
 from sendbox.core.digest import ENGINE, digest_in_slices
-from sendbox.core.events import batch_bytes
+from sendbox.core.events import batch_bytes, listed
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.records import Delivery, RequestRecord
 from sendbox.core.spans import iso
@@ -149,7 +149,7 @@ async def hook(call: Call, wait: Any = None) -> Any:
     events: list[Any] = []
     work = Slice()
     for delivery in received:
-        events += orjson.loads(batch_bytes(world, delivery))
+        events += listed(orjson.loads(batch_bytes(world, delivery)))
         await work.pause()
     return {
         "events": events,

@@ -119,6 +119,7 @@ async def phones(call: Call) -> Any:
     reached = await chosen(world.messages[:], lambda message: message.valid)
     numbers = dict.fromkeys(message.phone for message in reached)
     numbers.update(dict.fromkeys(entry.sender for entry in world.phones.inbound))
+    numbers.update(dict.fromkeys(notice.phone for notice in world.partner.notices))
     return {"phones": await each(numbers, lambda number: phone_view(world, number))}
 
 

@@ -210,6 +210,7 @@ def blueprint_differences(old: Blueprint, new: Blueprint) -> list[str]:
         "timeline": (old.timeline, new.timeline),
         "assume": (old.assume, new.assume),
         "digest": (old.digest_ignore, new.digest_ignore),
+        "partner": (old.partner, new.partner),
     }
     return [name for name, (before, after) in pairs.items() if before != after]
 

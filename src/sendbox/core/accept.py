@@ -98,7 +98,7 @@ def _template_findings(world: World, send: Send) -> list[Finding]:
     found: list[Finding] = []
     for index, step in enumerate(send.steps):
         use = step.template
-        template = world.account.template(use.name, use.language) if use is not None else None
+        template = world.account.template(use.name, use.language, step.sender) if use is not None else None
         if use is None or template is None:
             continue
         prefix = f"{send.path}.flow[{index}].chatapp_template"

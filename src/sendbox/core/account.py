@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sendbox.core.blueprint import AccountSpec
 from sendbox.core.templates import Template, compile_template
+
+if TYPE_CHECKING:
+    from sendbox.core.partner_records import BusinessNumber
 
 
 class Account:
     """Money in millionths of `currency`. Lists map a number to the instant from which it is in force (A81)."""
 
     __slots__ = (
-        "_compiled", "balance", "blacklist", "country", "currency", "domains", "numbers", "optout", "senders", "spent",
-        "stop_words", "templates", "verification_secret",
+        "_compiled", "balance", "blacklist", "business", "country", "currency", "domains", "numbers", "optout",
+        "senders", "spent", "stop_words", "templates", "verification_secret",
     )  # fmt: skip
 
     def __init__(self, spec: AccountSpec, country: str | None) -> None:
@@ -29,13 +32,29 @@ class Account:
         self.verification_secret = spec.verification_secret
         self.optout: dict[str, int] = dict.fromkeys(spec.optout, 0)
         self.blacklist: dict[str, int] = dict.fromkeys(spec.blacklist, 0)
-        self._compiled: dict[tuple[str, str], Template] | None = None
+        #: numbers of connected business accounts by Phone Number ID (`core/partner.py`)
+        self.business: dict[str, BusinessNumber] = {}
+        #: by name and language, then by the business account that it belongs to ("" = to the whole account)
+        self._compiled: dict[tuple[str, str], dict[str, Template]] | None = None
 
-    def template(self, name: str, language: str) -> Template | None:
-        """The template of that name and language, None when the account has none."""
+    def template(self, name: str, language: str, sender: str | None = None) -> Template | None:
+        """The template of that name and language that `sender` may use, None when there is none.
+
+        A number of a business account uses that account's templates and those of no business account; any other
+        sender uses whichever there is.
+        """
         if self._compiled is None:
-            self._compiled = {(str(t["name"]), str(t["language"])): compile_template(t) for t in self.templates}
-        return self._compiled.get((name, language))
+            self._compiled = {}
+            for record in self.templates:
+                named = self._compiled.setdefault((str(record["name"]), str(record["language"])), {})
+                named[record.get("waba_id") or ""] = compile_template(record)
+        owners = self._compiled.get((name, language))
+        if owners is None:
+            return None
+        number = self.business.get(sender) if sender is not None and self.business else None
+        if number is not None:
+            return owners.get(number.account_id) or owners.get("")
+        return owners.get("") or next(iter(owners.values()))
 
     def set_templates(self, templates: tuple[dict[str, Any], ...]) -> None:
         """Replaces all templates."""
@@ -43,7 +62,10 @@ class Account:
         self._compiled = None
 
     def registered(self, channel: str, sender: str) -> bool:
-        """Whether a sender is registered for `sms`, `richmsg` or `chatapp` (A59)."""
+        """Whether a sender is registered for `sms`, `richmsg` or `chatapp` (A59); a business number, while it sends."""
+        number = self.business.get(sender) if channel == "chatapp" and self.business else None
+        if number is not None:
+            return number.sends
         if self.senders == "any":
             return True
         return sender in self.senders.get(channel, frozenset()) or (channel == "sms" and sender in self.numbers)

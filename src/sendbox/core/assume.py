@@ -82,3 +82,5 @@ class Assume:
     list_delay: int = 1_000  # A81
     proof: Proof = field(default_factory=Proof)  # A52
     verify_limits: VerifyLimits = field(default_factory=VerifyLimits)  # A53
+    template_review: int = 10_000  # A43
+    verify_code_required: bool = False  # A41

@@ -214,9 +214,9 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         24,
         "§6",
         "partner onboarding notification",
-        "an object with partner_client_id, status and what is known of chatapp_id and the number; one POST per state",
+        "an object with partner_client_id (null without one), status and what is known of chatapp_id and the number; "
+        "one POST for each state of the signup, the first one included",
         confidence="O",
-        built=False,
     ),
     _row(
         25,
@@ -294,14 +294,12 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "§4.3",
         "failures of partner calls",
         "a missing field is a 400 that names it; failures of business answer 200 with success false",
-        built=False,
     ),
     _row(
         38,
         "§4.3",
         "/chatapp/signup",
         "takes the client's name, logo, id, finish address, e-mail, website and country too; gives token, redirect_url",
-        built=False,
     ),
     _row(
         39,
@@ -309,45 +307,40 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "/chatapp/registration",
         "token, waba_id, code, and phone_number_id or country; any waba_id becomes the account's",
         confidence="F/O",
-        built=False,
     ),
-    _row(40, "§4.3", "/chatapp/accounts/list", "filters client_id and waba_id; no account: success false", built=False),
+    _row(40, "§4.3", "/chatapp/accounts/list", "filters client_id and waba_id; no account: success false"),
     _row(
         41,
         "§4.3",
         "verify and check of a phone number",
-        "verify sends the code again, which shows on the phone; check says whether the number can be used",
+        "verify sends the code again, a new one unless code is given, and it shows on the phone; check says whether "
+        "the number can be used: it is CONNECTED or FLAGGED",
         "verify_code_required",
         "F/L",
-        built=False,
     ),
-    _row(42, "§4.3", "template calls", "list, library/create, edit, delete and test with their fields", built=False),
+    _row(42, "§4.3", "template calls", "list, library/create, edit, delete and test with their fields"),
     _row(
         43,
         "§2.5",
         "category and status of a template",
-        "MARKETING, UTILITY, AUTHENTICATION; PENDING until reviewed, then APPROVED, and seven states more",
+        "MARKETING, UTILITY, AUTHENTICATION; PENDING until reviewed after 10 s, then APPROVED, and seven states more; "
+        "edited: PENDING again",
         "template_review",
         "F/L",
-        built=False,
     ),
     _row(
         44,
         "§2.5",
         "status and quality of a business number",
         "PENDING, CONNECTED, FLAGGED, RESTRICTED, OFFLINE; GREEN, YELLOW, RED, UNKNOWN",
-        built=False,
     ),
-    _row(
-        45, "§4.3", "analytics", "computed from what the world sent, by the granularity asked", "", "F/L", built=False
-    ),
+    _row(45, "§4.3", "analytics", "computed from what the world sent, by the granularity asked", "", "F/L"),
     _row(
         46,
         "§3.3",
         "states of a signup",
         "created, opened, number_verified, completed, failed, expired",
         confidence="O",
-        built=False,
     ),
     _row(
         47,

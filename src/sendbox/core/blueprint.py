@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from sendbox.core.assume import Assume
 from sendbox.core.codes import VerifyRule
+from sendbox.core.partner_rules import PartnerSpec
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
 
@@ -73,3 +74,4 @@ class Blueprint:
     assume: Assume = field(default_factory=Assume)
     digest_ignore: tuple[str, ...] = ()
     verify: tuple[VerifyRule, ...] = ()
+    partner: PartnerSpec = field(default_factory=PartnerSpec)

@@ -90,7 +90,7 @@ class Checks:
             return CONVERSATION
         use = step.template
         if use is not None:
-            template = account.template(use.name, use.language)
+            template = account.template(use.name, use.language, sender)
             if template is None:
                 return TEMPLATE_UNKNOWN
             if not approved(template):

@@ -48,7 +48,7 @@ def prepare(submission: Submission, number: int, step: Step, account: Account) -
 
 def _prepare(submission: Submission, step: Step, account: Account) -> Prepared:
     if step.template is not None:
-        template = account.template(step.template.name, step.template.language)
+        template = account.template(step.template.name, step.template.language, step.sender)
         return Prepared("" if template is None else render(template, step.template), [], 1)
     text = step.body or ""
     targets: list[str] = []

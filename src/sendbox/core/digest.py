@@ -20,6 +20,7 @@ from sendbox.core.events import info_of
 from sendbox.core.journal import CONTROL_KINDS, KINDS
 from sendbox.core.lifecycle import STATES
 from sendbox.core.outlets import DROPPED
+from sendbox.core.partner_records import Notice, Onboarding, Signup
 from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord
 from sendbox.core.validation import Session
 
@@ -35,6 +36,8 @@ _SLICE: Final = 200
 _KEY: Final = re.compile(rb"(?:^|(?<=&))apikey=[^&]*")
 #: The token of a validation session in a path: the world's name for it.
 _TOKEN: Final = re.compile(r"(?<=/)[0-9a-f]{64}(?=/|$)")
+#: Names of partner management where a request quotes them: ids of digits, and tokens.
+_QUOTED: Final = re.compile(rb'"(?:([0-9]{15,16})|eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*)"')
 
 Line = dict[str, Any]
 
@@ -76,6 +79,8 @@ class _Canon:
     def __init__(self, world: World) -> None:
         self._start = world.start
         self._sessions = world.verify.sessions
+        #: ids that the world gave out, and what they were derived from
+        self._plain = world.partner.plain
         self._ignore = [tuple(path.split(".")) for path in world.blueprint.digest_ignore]
         #: hashed content of a request -> how many of its kind were met
         self._equal: Counter[str] = Counter()
@@ -84,7 +89,7 @@ class _Canon:
 
     def content(self, raw: bytes) -> bytes:
         """A request's canonical content, without the paths that the scenario ignores."""
-        return _without(orjson.loads(raw), self._ignore) if self._ignore else raw
+        return self._unsalted(_without(orjson.loads(raw), self._ignore) if self._ignore else raw)
 
     def refused(self, body: bytes) -> bytes:
         """A refused request's content as far as it can be read: without callback, key, and what is ignored."""
@@ -92,7 +97,19 @@ class _Canon:
             value = orjson.loads(body)
         except orjson.JSONDecodeError:
             return _KEY.sub(b"", body)
-        return _without(value, [("callback",), *self._ignore])
+        return self._unsalted(_without(value, [("callback",), *self._ignore]))
+
+    def _unsalted(self, raw: bytes) -> bytes:
+        """A request in which names of partner management are replaced by what they were derived from."""
+        return _QUOTED.sub(self._stand_in, raw) if self._plain else raw
+
+    def _stand_in(self, found: re.Match[bytes]) -> bytes:
+        quoted = found[1]
+        return b'"token"' if quoted is None else orjson.dumps(self.plain(quoted.decode()))
+
+    def plain(self, name: str) -> str:
+        """What a name was derived from; any other text as it is."""
+        return self._plain.get(name, name)
 
     def message(self, message: Message) -> str:
         """A message's name: its request's content, how-manieth equal one, position of object and recipient."""
@@ -124,6 +141,8 @@ class _Canon:
         """What a delivery carries."""
         if isinstance(event, Inbound):
             return self.from_phone(event)
+        if isinstance(event, Onboarding):
+            return self.onboarding(event)
         attempt, code = event
         return {**self.attempt(attempt), "result": STATES[code]}
 
@@ -132,10 +151,15 @@ class _Canon:
         return {
             "channel": inbound.channel,
             "phone": inbound.sender,
-            "to": inbound.recipient,
+            "to": self.plain(inbound.recipient),
             "body": inbound.body,
             "reply": None if inbound.message is None else self.message(inbound.message),
         }
+
+    def onboarding(self, onboarding: Onboarding) -> Line:
+        """A state of a signup."""
+        fields = {name: self.plain(value) if value else value for name, value in onboarding.fields.items()}
+        return {"signup": onboarding.signup.name, "mode": onboarding.signup.mode, **fields}
 
     # -- one method a kind: the lines of an entry, none for what is only bookkeeping
 
@@ -206,10 +230,24 @@ class _Canon:
         """An entry of the scenario's timeline came due."""
         yield {"entry": what}
 
-    def lapse(self, _code: int, what: tuple[str, Link | Session | tuple[str, int]]) -> Iterable[Line]:
+    def signup(self, _code: int, onboarding: Onboarding) -> Iterable[Line]:
+        """A signup entered a state."""
+        yield {**self.onboarding(onboarding), "reason": onboarding.signup.reason}
+
+    def changed(self, _code: int, what: dict[str, Any]) -> Iterable[Line]:
+        """A template or a number changed."""
+        yield {name: value for name, value in what.items() if name not in ("template_id", "phone_number_id")}
+
+    def notice(self, _code: int, notice: Notice) -> Iterable[Line]:
+        """A code came to a phone."""
+        yield {"phone": notice.phone, "body": notice.body}
+
+    def lapse(self, _code: int, what: tuple[str, Link | Signup | Session | tuple[str, int]]) -> Iterable[Line]:
         """Something stopped being true."""
         kind, subject = what
-        if isinstance(subject, Link):
+        if isinstance(subject, Signup):
+            yield {"what": kind, "signup": subject.name}
+        elif isinstance(subject, Link):
             yield {"what": kind, "message": self.message(subject.message), "target": subject.target}
         elif isinstance(subject, Session):
             yield {"what": kind, "message": self.message(subject.message)}
@@ -264,4 +302,8 @@ _LINES: Final[dict[str, Callable[[_Canon, int, Any], Iterable[Line]]]] = {
     "advice": _Canon.advice,
     "validation": _Canon.validation,
     "limited": _Canon.limited,
+    "signup": _Canon.signup,
+    "template": _Canon.changed,
+    "number": _Canon.changed,
+    "notice": _Canon.notice,
 }

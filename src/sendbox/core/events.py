@@ -1,6 +1,7 @@
 """Webhook events, derived from the records at the moment they are sent or looked at (§6).
 
-A batch is always a JSON array. `payload` goes out as the bytes that came in, so it is unchanged (§2.1).
+A batch is always a JSON array, but for the notification of a signup, which is one object by itself (A24). `payload`
+goes out as the bytes that came in, so it is unchanged (§2.1).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import orjson
 
 from sendbox.core.countries import country
 from sendbox.core.lifecycle import DELIVERED, FAILED, REJECTED, STATES, UNDELIVERED
+from sendbox.core.partner_records import Onboarding
 from sendbox.core.records import Attempt, Inbound
 
 if TYPE_CHECKING:
@@ -101,22 +103,27 @@ def event_of(world: World, event: Any, until: int) -> dict[str, Any]:
     """An event record as the object that goes into a batch made at `until`."""
     if isinstance(event, Inbound):
         return incoming(event)
+    if isinstance(event, Onboarding):
+        return event.fields
     attempt, code = event
     return sent_message(world, attempt, code, until)
 
 
 def kind_of(event: Any) -> str:
-    """`sentMessage`, `incomingReplyMessage` or `incomingMessage`."""
+    """`sentMessage`, `incomingReplyMessage`, `incomingMessage` or `partnerOnboarding`."""
+    if isinstance(event, Onboarding):
+        return "partnerOnboarding"
     if isinstance(event, Inbound):
         return "incomingMessage" if event.message is None else "incomingReplyMessage"
     return "sentMessage"
 
 
 def batch_bytes(world: World, delivery: Delivery) -> bytes:
-    """The JSON array of a delivery, the same bytes on every try while it lives (A22)."""
+    """The JSON array of a delivery, or its one object (A24); the same bytes on every try while it lives (A22)."""
     if delivery.body is not None:
         return delivery.body
-    body = orjson.dumps([event_of(world, event, delivery.made_at) for event in delivery.events])
+    events = [event_of(world, event, delivery.made_at) for event in delivery.events]
+    body = orjson.dumps(events[0] if isinstance(delivery.events[0], Onboarding) else events)
     if delivery.state == "sending":
         delivery.body = body
     return body
@@ -126,5 +133,10 @@ def hook_events(world: World, outlets: Outlets) -> list[dict[str, Any]]:
     """All events that the built-in receiver got, oldest first, as plain objects."""
     events: list[dict[str, Any]] = []
     for delivery in outlets.hook:
-        events += orjson.loads(batch_bytes(world, delivery))
+        events += listed(orjson.loads(batch_bytes(world, delivery)))
     return events
+
+
+def listed(batch: Any) -> list[dict[str, Any]]:
+    """The events of a batch as a list, also of one that is a single object (A24)."""
+    return batch if isinstance(batch, list) else [batch]

@@ -17,6 +17,7 @@ KINDS: Final = (
     "delivery", "try", "no_target", "inbound", "click", "phone", "opt_out", "timeline", "lapse",
     "advice", "opened", "reset", "restored", "control",
     "validation", "limited",
+    "signup", "template", "number", "notice",
 )  # fmt: skip
 CODE: Final = {kind: code for code, kind in enumerate(KINDS)}
 #: Entries that tell what a tester did, not what the world did: left out of the digest.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.core.advice import NO_TARGET, advise
 from sendbox.core.journal import CODE
 from sendbox.core.model import Target
+from sendbox.core.partner_records import Onboarding
 from sendbox.core.records import Attempt, Delivery, Inbound, Outlet, Try
 
 if TYPE_CHECKING:
@@ -60,6 +61,10 @@ class Outlets:
             text = f'"{event.sender}" wrote, and neither a callback nor a default callback URL says where to report it'
             self._world.advise(advise(NO_TARGET, text, "$.default_callback_url"), event.sender)
             return
+        self.post(outlet, event)
+
+    def post(self, outlet: Outlet, event: Inbound | Onboarding) -> None:
+        """An event for a target."""
         if not outlet.pending:
             self.dirty.append(outlet)
         outlet.pending.append(event)
@@ -197,6 +202,8 @@ class Outlets:
             first = delivery.events[0]
             if isinstance(first, Inbound):
                 key = f"inbound {first.number}"
+            elif isinstance(first, Onboarding):
+                key = f"onboarding {first.signup.id} {first.number}"
             else:
                 attempt, code = first
                 key = f"{attempt.message.id} {attempt.number} {code} {delivery.made_at - self._world.start}"

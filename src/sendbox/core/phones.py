@@ -136,8 +136,11 @@ class Phones:
 
         `button` is a position from 0, or a title. Raises `NoSuchThing` with the buttons that there are.
         """
-        use = next((a.step.template for a in reversed(message.attempts) if a.step.template is not None), None)
-        template = None if use is None else self._world.account.template(use.name, use.language)
+        step = next((a.step for a in reversed(message.attempts) if a.step.template is not None), None)
+        use = None if step is None else step.template
+        template = (
+            None if step is None or use is None else self._world.account.template(use.name, use.language, step.sender)
+        )
         given = [] if use is None else use.buttons or []
         every = () if template is None else template.buttons
         buttons = {at: candidate for at, candidate in enumerate(every) if candidate.type == "QUICK_REPLY"}

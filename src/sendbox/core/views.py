@@ -10,6 +10,7 @@ import orjson
 from sendbox.core.events import channel_details, info_of, kind_of
 from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import SEEN, STATES
+from sendbox.core.partner_records import Notice, Onboarding, Signup
 from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord
 from sendbox.core.spans import iso
 from sendbox.core.validation import Session
@@ -96,6 +97,8 @@ def event_view(event: Any) -> dict[str, Any]:
     """What a delivery carries, in short."""
     if isinstance(event, Inbound):
         return {"event": kind_of(event), "from": event.sender, "body": event.body}
+    if isinstance(event, Onboarding):
+        return {"event": kind_of(event), "signup": event.signup.id, **event.fields}
     attempt, code = event
     return {
         "event": kind_of(event),
@@ -150,11 +153,26 @@ def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
     }
 
 
+def notice_view(notice: Notice) -> dict[str, Any]:
+    """A text on a handset that is no message of the account."""
+    return {
+        "at": iso(notice.at),
+        "direction": "in",
+        "channel": "sms",
+        "message_id": None,
+        "from": notice.sender,
+        "body": notice.body,
+        "links": [],
+        "seen": False,
+    }
+
+
 def phone_view(world: World, number: str) -> dict[str, Any]:
     """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
     phones = world.phones
     received = [received_view(world, attempt) for attempt in phones.inbox(number)]
     written = [{"direction": "out", **inbound_view(each)} for each in phones.inbound if each.sender == number]
+    codes = [notice_view(each) for each in world.partner.notices if each.phone == number]
     spec = phones.spec(number)
     channels = None if spec is None else spec.channels
     return {
@@ -165,7 +183,7 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
         "opted_out": number in world.account.optout,
         "messages": [message.id for message in phones.messages_of(number)],
         "codes": [code_view(world, session) for session in reversed(world.verify.of(number))],
-        "conversation": sorted([*received, *written], key=lambda entry: entry["at"]),  # all of one length
+        "conversation": sorted([*received, *codes, *written], key=lambda entry: entry["at"]),  # all of one length
     }
 
 
@@ -297,13 +315,13 @@ def _opt_out(_world: World, _code: int, what: tuple[str, Message | None]) -> dic
     return {"phone": number, "message_id": None if message is None else message.id}
 
 
-def _lapse(_world: World, _code: int, what: tuple[str, Link | Session | tuple[str, int]]) -> dict[str, Any]:
+def _lapse(_world: World, _code: int, what: tuple[str, Link | Signup | Session | tuple[str, int]]) -> dict[str, Any]:
     kind, subject = what
-    if isinstance(subject, Link):
-        return {"what": kind, "url": subject.url}
+    if isinstance(subject, Signup):
+        return {"what": kind, "signup": subject.id}
     if isinstance(subject, Session):
         return {"what": kind, "phone": subject.phone, "token": subject.token}
-    return {"what": kind, "phone": subject[0]}
+    return {"what": kind, **({"url": subject.url} if isinstance(subject, Link) else {"phone": subject[0]})}
 
 
 def _validation(_world: World, _code: int, what: tuple[Session, str, str]) -> dict[str, Any]:
@@ -314,6 +332,11 @@ def _validation(_world: World, _code: int, what: tuple[Session, str, str]) -> di
 def _advice(_world: World, _code: int, what: tuple[Advice, Any]) -> dict[str, Any]:
     advice, about = what
     return {"advice": advice.as_json(), "about": about}
+
+
+def _signup(_world: World, _code: int, onboarding: Onboarding) -> dict[str, Any]:
+    signup = onboarding.signup
+    return {"signup": signup.id, "mode": signup.mode, **onboarding.fields, "reason": signup.reason}
 
 
 def _plain(_world: World, _code: int, what: dict[str, Any]) -> dict[str, Any]:
@@ -343,6 +366,10 @@ _RENDER: Final[dict[str, Callable[[World, int, Any], dict[str, Any]]]] = {
     "control": _plain,
     "validation": _validation,
     "limited": lambda _world, _code, what: {"limit": what[0], "phone": what[1]},
+    "signup": _signup,
+    "template": _plain,
+    "number": _plain,
+    "notice": lambda _world, _code, notice: {"phone": notice.phone, "from": notice.sender, "body": notice.body},
 }
 
 

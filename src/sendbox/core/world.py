@@ -20,6 +20,7 @@ from sendbox.core.journal import CODE, Journal
 from sendbox.core.keys import Key
 from sendbox.core.model import Send
 from sendbox.core.outlets import Outlets
+from sendbox.core.partner import Partner
 from sendbox.core.phones import Phones
 from sendbox.core.records import Accepted, Link, Message, RequestRecord
 from sendbox.core.remarks import Advice
@@ -82,6 +83,7 @@ class World:
         self.phones = Phones(self)
         self.outlets = Outlets(self)
         self.verify = Verify(self)
+        self.partner = Partner(self)
         for entry in blueprint.timeline:
             self.timeline.at(start + entry.at if entry.relative else max(start, entry.at), -1, self._entry_due, entry)
 
@@ -139,13 +141,25 @@ class World:
         return self.clock.now >= until and not self.outlets.ready and (due is None or due > until)
 
     def _move(self, instant: int, most: int) -> bool:
-        """The clock goes to `instant`, past the lapses on the way; False when these are more than `most`."""
+        """The clock goes to `instant`, past the lapses on the way.
+
+        False when these are more than `most`, or when one of them is told to somebody: then it stands at that one.
+        """
         lapses = self.timeline.lapses
-        if lapses and lapses[0][0] <= instant:
-            for at, kind, what in self.timeline.lapsed(instant, most):
+        while lapses and lapses[0][0] <= instant:
+            if most <= 0:
+                return False
+            at = lapses[0][0]
+            told = False
+            for _, kind, what in self.timeline.lapsed(at, most):
+                most -= 1
                 if self._lapses(at, kind, what):
                     self.journal.add(at, CODE["lapse"], (kind, what))
-            if lapses and lapses[0][0] <= instant:
+                if kind == "token":
+                    self.clock.move(at)
+                    told = self.partner.lapsed(what) or told
+            if told:  # a partner hears of it at this instant, before the clock goes on (A24, A46)
+                self.instants += 1
                 return False
         self.clock.move(instant)
         self.instants += 1
@@ -223,9 +237,12 @@ class World:
         return link
 
     def _entry_due(self, entry: TimelineEntry) -> None:
-        """An entry of the scenario's `timeline` has come; `inbound` is the only kind that is built."""
+        """An entry of the scenario's `timeline` has come: a phone writes, or something becomes of a client's things."""
         what = entry.what
         self.journal.add(self.clock.now, CODE["timeline"], {"kind": entry.kind, **what})
+        if entry.kind in ("template", "number"):
+            self.partner.happened(entry)
+            return
         message_id = what.get("message_id")
         if message_id not in self.by_id:
             message_id = None  # a reply to a message that never was finds its way like any other (A68)
@@ -251,7 +268,9 @@ class World:
             if number % 1000 == 999:
                 yield
         self.outlets.clear()
-        for part in (self.simulator, self.phones, self.outlets, self.verify):
+        for part in (
+            self.simulator, self.phones, self.outlets, self.verify, self.partner, self.partner.templates
+        ):  # fmt: skip
             del part._world
 
     @property

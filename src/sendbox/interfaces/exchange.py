@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.core.keys import Key
     from sendbox.core.model import Send
+    from sendbox.core.partner_records import Signup
     from sendbox.core.records import Accepted
     from sendbox.core.remarks import Advice, Finding
     from sendbox.core.world import World
@@ -54,6 +55,8 @@ class Exchange:
     made: dict[str, Any] = field(default_factory=dict)
     #: the canonical request without callback, once it was accepted
     content: bytes | None = None
+    #: the signup whose token let the call in, in place of the key (§5.3)
+    signup: Signup | None = None
 
     def header(self, name: bytes) -> bytes | None:
         """The value of a header by its lower-case name, or None."""
@@ -89,8 +92,9 @@ class Answer:
 
 
 Handler = Callable[[Exchange], Answer]
-#: which credentials a route takes: header; header or `apikey` query; `apikey` form field (legacy); none (`Route.whose`)
-Auth = Literal["header", "header-or-query", "form", "none"]
+#: which credentials a route takes: header; header or `apikey` query; header or `token` in the body (§5.3);
+#: `apikey` form field (legacy); none (`Route.whose`)
+Auth = Literal["header", "header-or-query", "header-or-token", "form", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,8 @@ class Route:
     """A row of an interface: everything that serving, documenting and checking it needs.
 
     `request`, `query` and the values of `responses` are schema references (`sending.json#/$defs/Message`), None where
-    there is nothing to check. `error` encodes a refusal: (status, text) to an Answer in the interface's shape.
+    there is nothing to check. `error` encodes a refusal: (status, text) to an Answer in the interface's shape. `deny`
+    answers a key that opens no world, told whether one came with the call; None = as the sending interface does.
     A part of the path in braces is a parameter: `/v1/validations/{token}`.
     """
 

@@ -30,6 +30,9 @@ def unregistered(world: World, sends: Iterable[Send]) -> list[Advice]:
             if sender is None:
                 continue
             family = FAMILY[step.channel]
+            number = account.business.get(sender)
+            if number is not None and number.sends:
+                continue
             if senders == "any":
                 if not (family == "sms" and sender in account.numbers):
                     found.append(_advice(send.path, family, sender, TAKEN))

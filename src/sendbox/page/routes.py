@@ -14,6 +14,7 @@ from sendbox.control import operations
 from sendbox.control.operation import ControlError, Runtime, perform
 from sendbox.control.routes import PREFIX, origin_of
 from sendbox.page import view
+from sendbox.page.signup import signup_routes
 
 #: What a browser may do with the page: show it. A script that a client smuggled in would find no way to run.
 HEADERS: Final = {
@@ -60,6 +61,7 @@ def page_routes(runtime: Runtime) -> list[Route]:
     return [
         Route(f"{PREFIX}/", show, methods=["GET"], name="page"),
         Route(PREFIX, home, methods=["GET"], name="page_home"),
+        *signup_routes(runtime),
     ]
 
 

@@ -86,4 +86,5 @@ _READ: Final[dict[str, Callable[[Node, Reader], Any]]] = {
     "list_delay": lambda node, reader: reader.duration(node),
     "proof": _proof,
     "verify_limits": lambda node, reader: compile_limits(node, reader),
+    "template_review": lambda node, reader: reader.duration(node),
 }

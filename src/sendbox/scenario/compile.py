@@ -18,6 +18,7 @@ from sendbox.scenario.assume import compile_assume
 from sendbox.scenario.attempts import compile_rule as _rule
 from sendbox.scenario.attempts import compile_rules
 from sendbox.scenario.model import Node, Problem, ScenarioError, Source, in_order, plain, problem, show
+from sendbox.scenario.partner import compile_partner
 from sendbox.scenario.read import Given, read
 from sendbox.scenario.values import Reader
 from sendbox.scenario.verify import compile_limits, compile_verify_rules
@@ -132,6 +133,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         attempts=compile_rules(_items(node.get("attempts")), reader, assume.timing),
         timeline=tuple(_happening(item, reader) for item in _items(node.get("timeline"))),
         assume=assume,
+        partner=compile_partner(node.get("partner"), reader),
         digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
         verify=compile_verify_rules(_items(verify.get("rules")), reader),
     )
@@ -160,8 +162,19 @@ def _phone(node: Node, reader: Reader) -> PhoneSpec:
 def _happening(node: Node, reader: Reader) -> TimelineEntry:
     parts = node.entries()
     at, relative = reader.moment(parts["at"])
-    inbound = parts["inbound"].entries()
+    kind = next(kind for kind in ("inbound", "template", "number") if kind in parts)
+    others = [key for key in parts if key not in ("at", kind)]
+    if others:
+        message = f"{show(others[0])} stands beside {show(kind)}; one thing happens in an entry"
+        reader.complain(node, "happening", message, key=others[0])
+    inbound = parts[kind].entries()
     what: dict[str, Any] = {key: item.value for key, item in inbound.items()}
+    if kind == "number":
+        what["phone_number"] = reader.phones(inbound["phone_number"]).text
+        if what.keys() == {"phone_number"} and not parts[kind].cut:
+            reader.complain(parts[kind], "number", f"{show(what)} changes nothing; give it a status or a quality")
+    if kind != "inbound":
+        return TimelineEntry(at, relative, kind, what, node.place)
     what["from"] = reader.number(inbound["from"])
     if "to" in inbound:
         what["to"] = reader.sender(inbound["to"], str(what["channel"]))

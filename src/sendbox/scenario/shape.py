@@ -50,7 +50,14 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "queue": {"normal": "1/s"},
     "rate": {"max": 1, "within": 1},
     "price": {"eur": 0, "czk": 0},
+    "business account": {"waba_id": "1"},
+    "business number": {"phone_number": "420777000000"},
+    "library template": {"name": "-", "components": [_BODY]},
+    "template change": {"name": "-", "status": "APPROVED"},
+    "number change": {"phone_number": "*"},
 }
+#: What a mapping is given that must have one of several keys and has none.
+_FIRST: Final = {"rule": "then", "happening": "inbound"}
 
 
 def check(node: Node, part: str = SCENARIO) -> list[Problem]:
@@ -149,7 +156,7 @@ def _fill(node: Node, error: Error) -> None:
         node = _step(node, part)
     node.cut = True
     entries = node.entries()
-    wanted = error.validator_value if error.validator == "required" else ["then"]
+    wanted = error.validator_value if error.validator == "required" else [_FIRST[error.schema["title"]]]
     for key in wanted:
         if key not in entries:
             entries[key] = _stand_in(_STAND_INS[error.schema["title"]][key], node)

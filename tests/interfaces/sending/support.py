@@ -28,6 +28,7 @@ class FakeWorld:
         self.assume = assume or Assume()
         self.now = 1_772_355_600_000
         self.account = SimpleNamespace(
+            business={},
             country=self.assume.country or "420",
             domains=frozenset({"go.acme.example"}),
             numbers=frozenset(numbers),

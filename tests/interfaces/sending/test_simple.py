@@ -293,7 +293,7 @@ def test_a80_gateway_advice_has_the_parameter() -> None:
     """Advice on the step that the parameters make names the parameter."""
     world = FakeWorld(
         account=SimpleNamespace(
-            country="420", domains=frozenset(), numbers=frozenset(), senders={}, registered=lambda family, sender: True
+            business={}, country="420", domains=frozenset(), numbers=frozenset(), senders={}, registered=lambda family, sender: True
         )
     )
     call = get(world, gateway="direct", sender="Shop", **LEAST)

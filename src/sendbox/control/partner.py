@@ -1,0 +1,166 @@
+"""Operations on partner management: what is connected, the steps of a hosted signup, reviews and ratings by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sendbox.control.operation import Call, ControlError, each, operation
+from sendbox.core.partner_records import Failure, Signup
+from sendbox.core.partner_states import QUALITIES, IllegalMove
+from sendbox.core.partner_views import business_view, number_view, signup_view, template_view
+from sendbox.interfaces.partner import tokens
+
+T = TypeVar("T")
+
+
+@operation("GET", "/worlds/{id}/partner")
+async def partner(call: Call) -> Any:
+    """Signups, business accounts with their numbers, and templates."""
+    world = call.here.world
+    held = world.partner
+    return {
+        "signups": await each(list(held.signups.values()), lambda signup: signup_view(world, signup)),
+        "accounts": await each(list(held.accounts.values()), lambda account: business_view(world, account)),
+        "templates": await each(world.account.templates, lambda record: template_view(world, record)),
+    }
+
+
+@operation("GET", "/worlds/{id}/signups/{signup}")
+async def signup(call: Call, signup: str) -> Any:
+    """One signup, with the code that its number waits for."""
+    return signup_view(call.here.world, await _signup(call, signup))
+
+
+@operation("POST", "/worlds/{id}/signups/{signup}/open")
+async def open_signup(call: Call, signup: str, token: str | None = None) -> Any:
+    """The client's browser shows the hosted page; a token, if one is given, must be the signup's, and valid still."""
+    found = await _signup(call, signup, token)
+    return _done(call, found, lambda: call.here.world.partner.open(found))
+
+
+@operation("POST", "/worlds/{id}/signups/{signup}/number")
+async def give_number(
+    call: Call,
+    signup: str,
+    phone_number: str | None = None,
+    details: dict[str, Any] | None = None,
+    token: str | None = None,
+) -> Any:
+    """The client says who it is and, in the mode `manual`, which number it brings; a code goes to it."""
+    found = await _signup(call, signup, token)
+    texts = {name: str(value) for name, value in (details or {}).items()}
+    return _done(call, found, lambda: call.here.world.partner.give_number(found, phone_number, texts))
+
+
+@operation("POST", "/worlds/{id}/signups/{signup}/code")
+async def enter_code(call: Call, signup: str, code: str, token: str | None = None) -> Any:
+    """The client enters the code that came to its number."""
+    found = await _signup(call, signup, token)
+    return _done(call, found, lambda: call.here.world.partner.confirm(found, code))
+
+
+@operation("POST", "/worlds/{id}/signups/{signup}/resend")
+async def resend_code(call: Call, signup: str, token: str | None = None) -> Any:
+    """The code is sent again: a new one."""
+    found = await _signup(call, signup, token)
+    return _done(call, found, lambda: call.here.world.partner.resend_code(found))
+
+
+@operation("DELETE", "/worlds/{id}/signups/{signup}/number")
+async def change_number(call: Call, signup: str, token: str | None = None) -> Any:
+    """The client takes back the number it gave, to give another one."""
+    found = await _signup(call, signup, token)
+    return _done(call, found, lambda: call.here.world.partner.change_number(found))
+
+
+@operation("POST", "/worlds/{id}/signups/{signup}/finish")
+async def finish_signup(call: Call, signup: str, token: str | None = None) -> Any:
+    """The client has done its part; the account is connected, as the scenario has it."""
+    found = await _signup(call, signup, token)
+    return _done(call, found, lambda: call.here.world.partner.finish(found))
+
+
+@operation("POST", "/worlds/{id}/signups/{signup}/complete")
+async def complete_signup(
+    call: Call, signup: str, phone_number: str | None = None, details: dict[str, Any] | None = None
+) -> Any:
+    """All that is left to do on the hosted page, in one call."""
+    found = await _signup(call, signup)
+    texts = {name: str(value) for name, value in (details or {}).items()}
+    return _done(call, found, lambda: call.here.world.partner.complete(found, phone_number, texts))
+
+
+@operation("POST", "/worlds/{id}/signups/{signup}/fail")
+async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Any:
+    """The signup comes to nothing."""
+    found = await _signup(call, signup)
+    return _done(call, found, lambda: call.here.world.partner.fail(found, reason))
+
+
+@operation("PATCH", "/worlds/{id}/templates/{template}")
+async def move_template(call: Call, template: str, status: str, reason: str | None = None) -> Any:
+    """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal ones for an illegal status."""
+    world = call.here.world
+    templates = world.partner.templates
+    record = templates.by_id(template)
+    if record is None:
+        named = [each for each in world.account.templates if each["name"] == template]
+        if len(named) != 1:
+            count = f"{len(named)} templates have" if named else "no template has"
+            raise ControlError(404, "no_such_template", f'{count} the name or id "{template}"')
+        record = named[0]
+    moved = _legal(lambda: templates.set_status(record, status, reason))
+    call.runtime.changed(call.here)
+    if moved["status"] == "DELETED":
+        return {"name": moved["name"], "language": moved["language"], "status": "DELETED"}
+    return template_view(world, moved)
+
+
+@operation("PATCH", "/worlds/{id}/numbers/{number}")
+async def move_number(call: Call, number: str, status: str | None = None, quality: str | None = None) -> Any:
+    """Moves a business number, by id or phone number: its status, its quality. 409 with the legal ones if illegal."""
+    world = call.here.world
+    found = world.partner.numbers.get(number) or world.partner.number_of(number)
+    if found is None:
+        raise ControlError(404, "no_such_number", f'"{number}" is no number of a connected business account')
+    if quality is not None and quality not in QUALITIES:
+        legal = ", ".join(QUALITIES)
+        raise ControlError(400, "bad_argument", f'quality: "{quality}" is no rating of a number; legal: {legal}')
+    _legal(lambda: world.partner.move_number(found, status, quality))
+    call.runtime.changed(call.here)
+    return number_view(found)
+
+
+async def _signup(call: Call, signup: str, token: str | None = None) -> Signup:
+    """The signup of an id, if the token that came with the call is good. Raises `ControlError`."""
+    world = call.here.world
+    found = world.partner.signups.get(signup)
+    if found is None:
+        raise ControlError(404, "no_such_signup", f'"{signup}" is no signup of this world')
+    if token is not None:
+        await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
+        named = tokens.check(world, token)
+        if named == "expired":
+            raise ControlError(410, "expired_token", "the token has expired; it was valid for one hour (§8)")
+        if named is not found:
+            raise ControlError(401, "bad_token", "the token is not that of this signup (§4.3)")
+    return found
+
+
+def _done(call: Call, signup: Signup, act: Callable[[], None]) -> Any:
+    """Does something with a signup and shows it. Raises `ControlError`."""
+    try:
+        act()
+    except Failure as failure:
+        raise ControlError(409, failure.rule.replace("-", "_"), failure.message, path=failure.path) from None
+    call.runtime.changed(call.here)
+    return signup_view(call.here.world, signup)
+
+
+def _legal(act: Callable[[], T]) -> T:
+    try:
+        return act()
+    except IllegalMove as illegal:
+        raise ControlError(409, "illegal_transition", str(illegal), legal=list(illegal.legal)) from None

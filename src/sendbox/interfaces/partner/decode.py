@@ -1,0 +1,83 @@
+"""Reads the bodies of the partner interface: JSON that keeps to the route's schema (§4.3, A37, A75)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import orjson
+
+from sendbox.contract.findings import show
+from sendbox.contract.parse import Malformed, parse_json
+from sendbox.core import spans
+from sendbox.core.advice import CONTENT_TYPE_MISSING, CONTENT_TYPE_NOT_JSON, advise
+from sendbox.core.remarks import Finding
+from sendbox.interfaces.exchange import Exchange
+from sendbox.interfaces.partner.errors import refusal
+
+JSON: Final = b"application/json"
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def read(exchange: Exchange) -> dict[str, Any]:
+    """The body, parsed and legal by the route's schema. Raises `Refused`.
+
+    It is left for names and digest as `exchange.content`, without its callback, in one form whatever the order of
+    its fields.
+    """
+    _remark_content_type(exchange)
+    try:
+        given: Any = parse_json(exchange.body)
+    except Malformed as malformed:
+        raise refusal([Finding("$", "json", str(malformed), "§4", "A75")]) from None
+    if exchange.world.assume.nulls == "absent":
+        given = _without_nulls(given)
+    _check_mode(given)
+    checker = exchange.contract.checker(exchange.route.request or "")
+    if not checker.is_valid(given):
+        raise refusal(checker.findings(given))
+    request: dict[str, Any] = given
+    named = {name: value for name, value in request.items() if name != "partner_callback_url"}
+    try:
+        exchange.content = orjson.dumps(named, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        raise refusal([Finding("$", "depth", "the body is nested too deep; legal: up to 250 levels", "§4")]) from None
+    return request
+
+
+def moment(value: int | str, path: str) -> int:
+    """Virtual milliseconds of a point in time: Unix seconds, a date, or a date and time (A45). Raises `Refused`."""
+    if isinstance(value, int):
+        return value * 1000
+    try:
+        return spans.instant(f"{value}T00:00:00Z" if _DATE.fullmatch(value) else value)
+    except ValueError:
+        text = f"{show(value)} is not a point in time; legal: Unix seconds, or 2026-03-01T09:00:00Z (§4.3, A45)"
+        raise refusal([Finding(path, "instant", text, "§4.3", "A45")]) from None
+
+
+def _check_mode(given: Any) -> None:
+    """The mode that was removed is refused by its name (§9)."""
+    if isinstance(given, dict) and "partner_callback_url" in given and given.get("phone_number") == "automatic":
+        text = '"automatic" was removed as a mode of phone_number; legal: manual, preassign, assigned (§9)'
+        raise refusal([Finding("$.phone_number", "removed", text, "§9")])
+
+
+def _without_nulls(value: Any) -> Any:
+    """The value without fields that are null, as if they had been left out (A56)."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _remark_content_type(exchange: Exchange) -> None:
+    """Another content type than JSON is advice only (A75)."""
+    value = exchange.header(b"content-type")
+    if value is None:
+        text = "no content type is given; the body is read as application/json"
+        exchange.advice.append(advise(CONTENT_TYPE_MISSING, text, "header content-type"))
+        return
+    kind = value.split(b";")[0].strip().lower()
+    if kind != JSON and not (kind.startswith(b"application/") and kind.endswith(b"+json")):
+        text = f"{show(value.decode('latin-1'))} is not application/json; the body is read as JSON all the same"
+        exchange.advice.append(advise(CONTENT_TYPE_NOT_JSON, text, "header content-type"))

@@ -1,0 +1,161 @@
+"""The hosted signup page: `/signup/<id>?token=<JWT>`, where a partner's client connects its business (§4.3).
+
+Every step is a form that works without a script; what it does is an operation of control, which a test can call just
+as well. After each step the browser is sent to the page anew, so that reloading repeats nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import parse_qs, quote, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from sendbox.control import operations
+from sendbox.control.operation import ControlError, Runtime, perform
+from sendbox.control.routes import origin_of
+from sendbox.page import view
+
+#: What a browser may do with the page: show it, and send its forms back.
+HEADERS: Final = {
+    "cache-control": "no-store",
+    "content-security-policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+#: The longest form that is read.
+LONGEST: Final = 64 * 1024
+#: What a form does, and the operation that does it.
+STEPS: Final = {
+    "number": "give_number",
+    "code": "enter_code",
+    "resend": "resend_code",
+    "back": "change_number",
+    "finish": "finish_signup",
+}
+#: The details that the client may fill in.
+DETAILS: Final = ("name", "email", "website", "country")
+
+
+def signup_routes(runtime: Runtime) -> list[Route]:
+    """The routes of the hosted page."""
+    table = operations.load()
+
+    async def ask(request: Request, name: str, **arguments: Any) -> Any:
+        """Performs an operation in the world whose signup this is. Raises `ControlError`."""
+        signup = request.path_params["signup"]
+        hosted = runtime.by_tag(signup)
+        if hosted is None:
+            raise ControlError(404, "no_such_signup", "there is no such signup")
+        origin = origin_of(runtime, request)
+        return await perform(runtime, origin, table[name], hosted.world.id, {"signup": signup, **arguments})
+
+    async def show(request: Request) -> Response:
+        """The page as far as the client has come."""
+        token = request.query_params.get("token", "")
+        try:
+            # a browser or a mail program that looks ahead has opened nothing
+            name = "open_signup" if request.method == "GET" else "signup"
+            found = await ask(request, name, **({"token": token} if name == "open_signup" else {}))
+        except ControlError as error:
+            return await _wrong(error)
+        return await _page(runtime, request, found, token)
+
+    async def act(request: Request) -> Response:
+        """One step of the client."""
+        fields = await _fields(request)
+        token = fields.get("token", "")
+        name = STEPS.get(fields.get("step", ""))
+        try:
+            if name is None:
+                raise ControlError(400, "bad_step", "this page has no such step")
+            await ask(request, name, token=token, **_arguments(name, fields))
+        except ControlError as error:
+            if error.status != 409:
+                return await _wrong(error)
+            found = await ask(request, "signup")
+            return await _page(runtime, request, found, token, fields, error)
+        return RedirectResponse(f"{request.url.path}?token={quote(token, safe='')}", 303)
+
+    return [
+        Route("/signup/{signup}", show, methods=["GET"], name="signup_page"),
+        Route("/signup/{signup}", act, methods=["POST"], name="signup_step"),
+    ]
+
+
+async def _fields(request: Request) -> dict[str, str]:
+    """The fields of a form; none of one that is too long."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LONGEST:
+            return {}
+    parsed = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
+    return {name: values[-1].strip() for name, values in parsed.items()}
+
+
+def _arguments(name: str, fields: dict[str, str]) -> dict[str, Any]:
+    """What an operation needs of a form."""
+    if name == "give_number":
+        details = {detail: fields[detail] for detail in DETAILS if detail in fields}
+        return {"phone_number": fields.get("phone_number"), "details": details}
+    return {"code": fields.get("code", "")} if name == "enter_code" else {}
+
+
+async def _page(
+    runtime: Runtime,
+    request: Request,
+    found: dict[str, Any],
+    token: str,
+    fields: dict[str, str] | None = None,
+    error: ControlError | None = None,
+) -> Response:
+    hosted = runtime.by_tag(found["signup"])
+    data = {
+        "signup": found,
+        "partner": found["details"].get("partner_name") or "",
+        "details": dict.fromkeys((*DETAILS, "phone_number"), "") | found["details"] | (fields or {}),
+        "token": token,
+        "error": None if error is None else error.message,
+        "step": step_of(found),
+        "finish": _address(found["details"].get("partner_finish_url")),
+        "hints": runtime.settings.hints,
+        "phone": f"{origin_of(runtime, request)}{'' if hosted is None else hosted.path}/phones/",
+    }
+    return await _html(lambda: view.html("signup.html", data), 200 if error is None else error.status)
+
+
+def step_of(found: dict[str, Any]) -> str:
+    """What the page shows: `business`, `code`, `connect`, `waiting`, or how it ended."""
+    state: str = found["state"]
+    if state in ("completed", "failed", "expired"):
+        return state
+    if found["finishing"]:
+        return "waiting"
+    if state == "number_verified":
+        return "connect"
+    return "business" if found["code"] is None else "code"
+
+
+def _address(url: str | None) -> str | None:
+    """An address to go to: http or https and nothing else."""
+    return url if url and urlsplit(url).scheme in ("http", "https") else None
+
+
+async def _wrong(error: ControlError) -> Response:
+    """A link that leads nowhere, or not any more."""
+    step = "expired" if error.status == 410 else "wrong"
+    data = {"step": step, "partner": "", "message": error.message, "error": None, "finish": None}
+    return await _html(lambda: view.html("signup.html", data), error.status)
+
+
+async def _html(render: Callable[[], str], status: int) -> Response:
+    text = await asyncio.get_running_loop().run_in_executor(None, render)
+    return HTMLResponse(text, status, HEADERS)
