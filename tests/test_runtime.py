@@ -102,7 +102,7 @@ async def test_refusals_are_kept_two_hundred() -> None:
 
 
 @pytest.mark.parametrize(("key", "shown"), [("live-9f8e7d6c5b", "live…"), ("12345678", "…"), ("123456789", "1234…")])
-def test_a_key_of_the_real_service_is_shown_in_part(key: str, shown: str) -> None:
+async def test_a_key_of_the_real_service_is_shown_in_part(key: str, shown: str) -> None:
     """What is written to logs and lists can be recognized, and not used."""
     assert masked(key) == shown
 
