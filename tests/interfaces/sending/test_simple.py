@@ -293,7 +293,12 @@ def test_a80_gateway_advice_has_the_parameter() -> None:
     """Advice on the step that the parameters make names the parameter."""
     world = FakeWorld(
         account=SimpleNamespace(
-            business={}, country="420", domains=frozenset(), numbers=frozenset(), senders={}, registered=lambda family, sender: True
+            country="420",
+            domains=frozenset(),
+            numbers=frozenset(),
+            business={},
+            senders={},
+            registered=lambda family, sender: True,
         )
     )
     call = get(world, gateway="direct", sender="Shop", **LEAST)
