@@ -104,8 +104,10 @@ async def test_messages_are_filtered(query: str, found: list[int]) -> None:
         ("channel=chatapp", 'channel: "chatapp" is not known; legal: sms, richmsg, chatapp_text, chatapp_template'),
         (
             "result=lost",
-            'result: "lost" is not known; '
-            "legal: accepted, sending, sent, delivered, seen, undelivered, rejected, failed",
+            (
+                'result: "lost" is not known; '
+                "legal: accepted, sending, sent, delivered, seen, undelivered, rejected, failed"
+            ),
         ),
     ],
 )
