@@ -156,7 +156,7 @@ class World:
                 if self._lapses(at, kind, what):
                     self.journal.add(at, CODE["lapse"], (kind, what))
                 if kind == "token":
-                    self.clock.move(at)
+                    self.clock.move(max(at, self.clock.now))
                     told = self.partner.lapsed(what) or told
             if told:  # a partner hears of it at this instant, before the clock goes on (A24, A46)
                 self.instants += 1
