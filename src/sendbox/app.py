@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from string import punctuation
 from typing import Any, Final
 from urllib.parse import parse_qs, quote
@@ -29,17 +29,19 @@ from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
 from sendbox.interfaces.exchange import Answer, Exchange, Refused, Route
 from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
+from sendbox.interfaces.rest.routes import ROUTES as REST
 from sendbox.interfaces.sending.errors import DENIED
 from sendbox.interfaces.sending.errors import error as sending_error
 from sendbox.interfaces.sending.routes import ROUTES as SENDING
 from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
 from sendbox.page.routes import page_routes
-from sendbox.runtime import Hosted, Runtime
+from sendbox.runtime import Hosted, Runtime, Slice
+from sendbox.uploading import upload_route
 
 log = logging.getLogger("sendbox")
 
 #: Every row of every interface that is served.
-ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY)
+ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY, *REST)
 #: So many different remarks are remembered a world, so that the log says each of them once.
 MOST_TOLD: Final = 1_000
 #: The longest body that is read; a longer one is refused before it is read whole.
@@ -62,6 +64,7 @@ def make_app(runtime: Runtime, contract: Contract) -> Starlette:
     app = Starlette(
         routes=[
             emulated,
+            upload_route(runtime, contract, emulated.journal),
             HttpRoute("/s/{code}", _short_link(runtime), methods=["GET"]),
             HttpRoute("/openapi.json", _openapi(runtime, contract), methods=["GET"]),
             *control_routes(runtime),
@@ -131,7 +134,7 @@ class Emulated(BaseRoute):
             if key is None or hosted is None:
                 if key is None:
                     self._runtime.refuse(None, path, *(_TOO_LONG if route.auth == "form" and body is None else _NO_KEY))
-                await _reply(send, self._denied(scope, route))
+                await _reply(send, self._denied(scope, route, key))
                 return
             token = hosted.request_began()
             try:
@@ -153,14 +156,16 @@ class Emulated(BaseRoute):
             if body is None:
                 return self._refuse(scope, hosted, key, route.operation, route.error(413, _TOO_LONG[0]), _TOO_LONG[0])
             try:
-                return self._answer(scope, route, hosted, key, body)
+                answer = await self._answer(scope, route, hosted, key, body)
+                if answer is not None:
+                    return answer
             except NotLoaded:  # the first refusal: nothing was done yet, and the loop must not wait for an import
                 await asyncio.get_running_loop().run_in_executor(None, preload)
         self._runtime.refuse(key, scope["path"], *_LATE)
-        return self._denied(scope, route)
+        return self._denied(scope, route, key)
 
-    def _answer(self, scope: Scope, route: Route, hosted: Hosted, key: str, body: bytes) -> Answer:
-        """Runs the handler and journals the call."""
+    async def _answer(self, scope: Scope, route: Route, hosted: Hosted, key: str, body: bytes) -> Answer | None:
+        """Runs the handler, one with much to do in slices, and journals the call; None when the world went away."""
         runtime = self._runtime
         runtime.present(hosted)
         world = hosted.world
@@ -170,7 +175,8 @@ class Emulated(BaseRoute):
         )
         findings: Sequence[Finding] = ()
         try:
-            answer = route.handler(exchange)
+            answered = route.handler(exchange)
+            answer = answered if isinstance(answered, Answer) else await _in_slices(answered)
             findings = exchange.made.get("findings", ())
         except Refused as refused:
             findings = refused.findings
@@ -181,6 +187,8 @@ class Emulated(BaseRoute):
             log.exception("%s failed while it answered %s", world.id, route.operation)
             findings = [Finding("$", "internal", "an error of the sandbox itself; its log has the details", "§7.1")]
             answer = route.error(500, "Internal server error")
+        if hosted.world is not world:
+            return None
         record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
         record.findings = findings
         record.advice = exchange.advice
@@ -199,6 +207,10 @@ class Emulated(BaseRoute):
             address = f"{origin}{hosted.path}/journal/{number}"
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
 
+    def journal(self, request: Request, hosted: Hosted, record: RequestRecord, answer: Answer) -> None:
+        """The same for a call that comes by a route of its own."""
+        self._journal(origin_of(self._runtime, request.scope, request.scope["headers"]), hosted, record, answer)
+
     def _refuse(self, scope: Scope, hosted: Hosted, key: str, operation: str, answer: Answer, why: str) -> Answer:
         """A call that no handler sees, journaled all the same."""
         self._runtime.present(hosted)
@@ -207,9 +219,11 @@ class Emulated(BaseRoute):
         self._journal(origin_of(self._runtime, scope, scope["headers"]), hosted, record, answer)
         return answer
 
-    def _denied(self, scope: Scope, route: Route) -> Answer:
+    def _denied(self, scope: Scope, route: Route, key: str | None) -> Answer:
         """The answer to a key that opens no world: 400 with its own text (§5.6), 401 on the legacy interface (A13)."""
-        return self._refused(scope, route.error(401 if route.auth == "form" else 400, DENIED))
+        status = 401 if route.auth == "form" else 400
+        answer = route.deny(key is not None) if route.deny is not None else route.error(status, DENIED)
+        return self._refused(scope, answer)
 
     def _refused(self, scope: Scope, answer: Answer) -> Answer:
         """An answer whose reason is not in a world's journal but among the refused keys."""
@@ -266,6 +280,18 @@ def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> Non
         runtime.log(world_id, f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}")
 
 
+async def _in_slices(work: Generator[None, None, Answer]) -> Answer:
+    """Runs a handler with much to do, and lets the loop have its turn now and then."""
+    turn = Slice()
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            answer: Answer = done.value
+            return answer
+        await turn.pause()
+
+
 async def _read(receive: Receive) -> bytes | None:
     """The whole body; None when it is longer than what is read. Raises `ClientDisconnect`."""
     chunks: list[bytes] = []
@@ -312,7 +338,7 @@ def _unknown_path(path: str) -> tuple[str, Answer]:
     if path.startswith("/v2/"):
         why = f"{path} is no path of the sending interface"
         return why, sending_error(404, why)
-    why = f"{path} is not served: the REST and Verify interfaces are not built in this version"
+    why = f"{path} is not served: it is no path of the REST or Verify interface that is built"
     body: dict[str, Any] = {"message": why}
     if path.startswith("/v1/validations") or path == "/v1/verify-proof":
         body = {"error": "NOT_FOUND", "message": why, "attemptsRemaining": 0}

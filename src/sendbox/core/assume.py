@@ -39,6 +39,14 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
+class BulkLimits:
+    """A35: the longest bulk file, in lines and in bytes unpacked."""
+
+    lines: int = 100_000
+    bytes: int = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
 class Assume:
     """Every setting of `assume:` that is built, by its name in `not-shown`'s column `setting`."""
 
@@ -62,3 +70,4 @@ class Assume:
     allowed: tuple[str, ...] | None = None  # A83: phone patterns
     identical: Rate | None = None  # A83
     list_delay: int = 1_000  # A81
+    bulk: BulkLimits = field(default_factory=BulkLimits)  # A35

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from sendbox.core.bulk import Bulk
 from sendbox.core.events import info_of
 from sendbox.core.journal import CONTROL_KINDS, KINDS
 from sendbox.core.lifecycle import STATES
@@ -23,6 +24,9 @@ from sendbox.core.outlets import DROPPED
 from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord
 
 if TYPE_CHECKING:
+    from sendbox.core.bulk import Line as BulkLine
+    from sendbox.core.keys import Key
+    from sendbox.core.orders import Order
     from sendbox.core.remarks import Advice
     from sendbox.core.world import World
 
@@ -60,10 +64,10 @@ def digest_in_slices(world: World) -> Generator[None, None, str]:
                 raw = orjson.dumps({**line, **head}, option=orjson.OPT_SORT_KEYS)
                 total += int.from_bytes(blake2b(raw, digest_size=32).digest(), "big")
                 work += 1
+                if work >= _SLICE:  # a batch of events has a line each, and so has a list of numbers
+                    work = 0
+                    yield
         work += 1
-        if work >= _SLICE:  # a batch of events has a line each
-            work = 0
-            yield
     return f"{total % _MODULUS:064x}"
 
 
@@ -72,6 +76,7 @@ class _Canon:
 
     def __init__(self, world: World) -> None:
         self._start = world.start
+        self._alias = world.subkeys.alias
         self._ignore = [tuple(path.split(".")) for path in world.blueprint.digest_ignore]
         #: hashed content of a request -> how many of its kind were met
         self._equal: Counter[str] = Counter()
@@ -146,7 +151,7 @@ class _Canon:
         yield {
             "operation": record.operation,
             "method": record.method,
-            "path": record.path.partition("?")[0],
+            "path": _SALTED.sub(r"\1", record.path.partition("?")[0]),
             "status": record.status,
             "body": blake2b(content, digest_size=16).hexdigest(),
         }
@@ -197,17 +202,47 @@ class _Canon:
         """An entry of the scenario's timeline came due."""
         yield {"entry": what}
 
-    def lapse(self, _code: int, what: tuple[str, Link | tuple[str, int]]) -> Iterable[Line]:
+    def lapse(self, _code: int, what: tuple[str, Bulk | Link | tuple[str, int]]) -> Iterable[Line]:
         """Something stopped being true."""
         kind, subject = what
         if isinstance(subject, Link):
             yield {"what": kind, "message": self.message(subject.message), "target": subject.target}
+        elif isinstance(subject, Bulk):
+            yield {"what": kind, "bulk_id": subject.bulk_id}
         else:
             yield {"what": kind, "phone": subject[0]}
 
     def advice(self, _code: int, what: tuple[Advice, Any]) -> Iterable[Line]:
         """A remark that belongs to no request."""
         yield {"code": what[0].code}
+
+    def key(self, _code: int, what: tuple[Key, str]) -> Iterable[Line]:
+        """A key was added or changed."""
+        key, word = what
+        yield {"key": self._alias(key.id), "word": word, "scope": key.scope, "disabled": key.disabled}
+
+    def listed(self, _code: int, what: tuple[str, str, tuple[str, ...]]) -> Iterable[Line]:
+        """Numbers were put on a list."""
+        name, subid, numbers = what
+        for number in numbers:
+            yield {"list": name, "subid": self._alias(subid), "phone": number}
+
+    def order(self, _code: int, what: tuple[Order, str]) -> Iterable[Line]:
+        """An order reached a state."""
+        order, state = what
+        yield {"service": order.service, "subject": order.subject, "fee": order.fee, "state": state}
+
+    def bulk(self, _code: int, what: tuple[Bulk, str]) -> Iterable[Line]:
+        """A bulk file was stored, or read to its end."""
+        bulk, word = what
+        yield {"bulk_id": bulk.bulk_id, "lines": bulk.lines, "word": word}
+
+    def bulk_line(self, _code: int, line: BulkLine) -> Iterable[Line]:
+        """A line of a bulk file was taken or skipped."""
+        yield {"bulk_id": line.bulk.bulk_id, "line": line.number, "taken": line.request_id is not None}
+
+
+_SALTED: Final = re.compile(r"^(/upload/).+")
 
 
 def _without(value: Any, paths: list[tuple[str, ...]]) -> bytes:
@@ -242,4 +277,9 @@ _LINES: Final[dict[str, Callable[[_Canon, int, Any], Iterable[Line]]]] = {
     "timeline": _Canon.timeline,
     "lapse": _Canon.lapse,
     "advice": _Canon.advice,
+    "key": _Canon.key,
+    "listed": _Canon.listed,
+    "order": _Canon.order,
+    "bulk": _Canon.bulk,
+    "bulk_line": _Canon.bulk_line,
 }

@@ -16,6 +16,7 @@ KINDS: Final = (
     "request", "refusal", "fallback", "postponed", "illegal",
     "delivery", "try", "no_target", "inbound", "click", "phone", "opt_out", "timeline", "lapse",
     "advice", "opened", "reset", "restored", "control",
+    "key", "listed", "order", "bulk", "bulk_line",
 )  # fmt: skip
 CODE: Final = {kind: code for code, kind in enumerate(KINDS)}
 #: Entries that tell what a tester did, not what the world did: left out of the digest.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -82,7 +82,8 @@ class Answer:
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-Handler = Callable[[Exchange], Answer]
+#: a handler with much to do is a generator: it pauses now and then, and returns its answer
+Handler = Callable[[Exchange], Answer | Generator[None, None, Answer]]
 #: which credentials a route takes: header; header or `apikey` query; `apikey` form field (legacy); none
 Auth = Literal["header", "header-or-query", "form", "none"]
 
@@ -92,7 +93,8 @@ class Route:
     """A row of an interface: everything that serving, documenting and checking it needs.
 
     `request`, `query` and the values of `responses` are schema references (`sending.json#/$defs/Message`), None where
-    there is nothing to check. `error` encodes a refusal: (status, text) to an Answer in the interface's shape.
+    there is nothing to check. `error` encodes a refusal: (status, text) to an Answer in the interface's shape. `deny`
+    makes the answer to a denied key of whether one came with the call; None where the sending interface's text does.
     """
 
     method: str
@@ -109,3 +111,4 @@ class Route:
     responses: Mapping[int, str | None] = field(default_factory=dict)
     interface: str = "sending"
     assumed: tuple[str, ...] = ()
+    deny: Callable[[bool], Answer] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from sendbox.core.assume import Assume, Prices, Timing
+from sendbox.core.assume import Assume, BulkLimits, Prices, Timing
 from sendbox.scenario.model import Node, show
 from sendbox.scenario.values import Reader
 
@@ -73,5 +73,6 @@ _READ: Final[dict[str, Callable[[Node, Reader], Any]]] = {
     "webhook_timeout": lambda node, reader: reader.duration(node),
     "allowed": _allowed,
     "identical": lambda node, reader: reader.rate(node),
+    "bulk": lambda node, _reader: BulkLimits(**{name: item.value for name, item in node.entries().items()}),
     "list_delay": lambda node, reader: reader.duration(node),
 }

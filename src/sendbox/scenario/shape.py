@@ -46,6 +46,7 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "template": {"name": "-", "language": "en", "components": [_BODY]},
     "component": _BODY,
     "button": {"type": "URL"},
+    "subkey": {"name": "-"},
     "queue": {"normal": "1/s"},
     "rate": {"max": 1, "within": 1},
     "price": {"eur": 0, "czk": 0},
