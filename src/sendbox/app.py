@@ -175,8 +175,9 @@ class Emulated(BaseRoute):
         )
         findings: Sequence[Finding] = ()
         try:
-            answered = route.handler(exchange)
-            answer = answered if isinstance(answered, Answer) else await _in_slices(answered)
+            answer = route.handler(exchange)
+            if answer.work is not None:
+                answer = await _in_slices(answer.work)
             findings = exchange.made.get("findings", ())
         except Refused as refused:
             findings = refused.findings

@@ -74,16 +74,24 @@ class Exchange:
 
 @dataclass(slots=True)
 class Answer:
-    """What goes back: status, body and content type."""
+    """What goes back: status, body and content type.
+
+    A handler with much to do gives back `work`, which pauses now and then and returns the answer proper.
+    """
 
     status: int
     body: bytes
     content_type: bytes = b"application/json"
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    work: Generator[None, None, Answer] | None = None
 
 
-#: a handler with much to do is a generator: it pauses now and then, and returns its answer
-Handler = Callable[[Exchange], Answer | Generator[None, None, Answer]]
+def in_slices(work: Generator[None, None, Answer]) -> Answer:
+    """What a handler with much to do gives back."""
+    return Answer(0, b"", work=work)
+
+
+Handler = Callable[[Exchange], Answer]
 #: which credentials a route takes: header; header or `apikey` query; `apikey` form field (legacy); none
 Auth = Literal["header", "header-or-query", "form", "none"]
 

@@ -92,7 +92,7 @@ def _subkeys(node: Node, reader: Reader) -> tuple[SubKeySpec, ...]:
                 if only in record:
                     message = f"{show(name)} shares the credit of the account, so it has no {only} of its own"
                     reader.complain(record[only], "subkey", message)
-        fields = {key: each.value for key, each in record.items() if key not in ("name", "credit")}
+        fields: dict[str, Any] = {key: each.value for key, each in record.items() if key not in ("name", "credit")}
         if "credit" in record:
             fields["credit"] = reader.money(record["credit"])
         kept.setdefault(name, SubKeySpec(name, **fields))

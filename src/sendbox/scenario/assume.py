@@ -58,6 +58,11 @@ def _hours(node: Node, reader: Reader) -> tuple[int, int] | None:
     return first, last
 
 
+def _bulk(node: Node, _reader: Reader) -> BulkLimits:
+    limits: dict[str, Any] = {name: item.value for name, item in node.entries().items()}
+    return BulkLimits(**limits)
+
+
 def _allowed(node: Node, reader: Reader) -> tuple[str, ...]:
     return tuple(reader.phones(item).text for item in node.items())
 
@@ -73,6 +78,6 @@ _READ: Final[dict[str, Callable[[Node, Reader], Any]]] = {
     "webhook_timeout": lambda node, reader: reader.duration(node),
     "allowed": _allowed,
     "identical": lambda node, reader: reader.rate(node),
-    "bulk": lambda node, _reader: BulkLimits(**{name: item.value for name, item in node.entries().items()}),
+    "bulk": _bulk,
     "list_delay": lambda node, reader: reader.duration(node),
 }

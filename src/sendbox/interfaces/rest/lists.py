@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sendbox.core.lists import ListName, enter
 from sendbox.core.remarks import Finding
-from sendbox.interfaces.exchange import Answer, Exchange
+from sendbox.interfaces.exchange import Answer, Exchange, in_slices
 from sendbox.interfaces.rest.decode import read_body, subaccount
 from sendbox.interfaces.rest.encode import success
 from sendbox.interfaces.rest.errors import list_error, may_change
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 NO_NUMBERS = "No valid phone numbers"
 
 
-def blacklist(exchange: Exchange) -> Generator[None, None, Answer]:
+def blacklist(exchange: Exchange) -> Answer:
     """`POST /blacklist` (§4.4)."""
-    return _enter(exchange, "blacklist")
+    return in_slices(_enter(exchange, "blacklist"))
 
 
-def optout(exchange: Exchange) -> Generator[None, None, Answer]:
+def optout(exchange: Exchange) -> Answer:
     """`POST /optout` (§4.4)."""
-    return _enter(exchange, "optout")
+    return in_slices(_enter(exchange, "optout"))
 
 
 def _enter(exchange: Exchange, name: ListName) -> Generator[None, None, Answer]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sendbox.core import rows
-from sendbox.interfaces.exchange import Answer, Exchange
+from sendbox.interfaces.exchange import Answer, Exchange, in_slices
 from sendbox.interfaces.rest.decode import read_cursor, read_day, read_filter, read_query
 from sendbox.interfaces.rest.encode import success
 
@@ -16,8 +16,12 @@ NO_DATE: Final = "Missing 'date' or 'xapikey' in request data"
 NO_ID: Final = "Missing 'id' in request data"
 
 
-def messages(exchange: Exchange) -> Generator[None, None, Answer]:
+def messages(exchange: Exchange) -> Answer:
     """`GET /messages`: a page of the rows of one day (§4.4, A71)."""
+    return in_slices(_page(exchange))
+
+
+def _page(exchange: Exchange) -> Generator[None, None, Answer]:
     fields = read_query(exchange, NO_DATE, "date")
     day = read_day(exchange, fields["date"])
     wanted = read_filter(exchange, fields)
