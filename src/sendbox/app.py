@@ -132,9 +132,13 @@ class Emulated(BaseRoute):
                     key = _field(scope["query_string"])
             hosted = None if key is None else self._runtime.find(key, path)
             if key is None or hosted is None:
-                if key is None:
-                    self._runtime.refuse(None, path, *(_TOO_LONG if route.auth == "form" and body is None else _NO_KEY))
-                await _reply(send, self._denied(scope, route, key))
+                answer = self._denied(scope, route, key)
+                if route.auth == "form" and body is None:
+                    self._runtime.refuse(None, path, *_TOO_LONG)
+                    answer = self._refused(scope, route.error(413, _TOO_LONG[0]))
+                elif key is None:
+                    self._runtime.refuse(None, path, *_NO_KEY)
+                await _reply(send, answer)
                 return
             token = hosted.request_began()
             try:
@@ -353,11 +357,12 @@ async def _not_found(request: Request, _error: Exception) -> Response:
     return _json({"error": "not_found", "message": message}, 404)
 
 
-async def _wrong_method(request: Request, error: Exception) -> Response:
+async def _wrong_method(request: Request, _error: Exception) -> Response:
     """A method that a tool does not have; `Allow` says which it has."""
-    headers = getattr(error, "headers", None) or {}
-    message = f"{request.method} is not served at {request.url.path}; legal: {headers.get('Allow', 'others')}"
-    return _json({"error": "method_not_allowed", "message": message}, 405, headers)
+    fitting = [each for each in request.app.routes if each.matches(request.scope)[0] != Match.NONE]
+    legal = ", ".join(sorted(set().union(*(each.methods for each in fitting))))
+    message = f"{request.method} is not served at {request.url.path}; legal: {legal}"
+    return _json({"error": "method_not_allowed", "message": message}, 405, {"allow": legal})
 
 
 def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -145,6 +145,13 @@ def sendbox(context: click.Context) -> None:
     "--ca-port", type=Port(), help="With --tls self: plain port that gives out the authority.  [default: --port + 1]"
 )
 @setting("--max-worlds", type=click.IntRange(1), default=10_000, show_default=True, help="Worlds open at once.")
+@setting(
+    "--shard",
+    type=click.IntRange(0, 255),
+    default=0,
+    show_default=True,
+    help="Number of this process among several behind a proxy; begins every name that is found without a key.",
+)
 @setting("--no-hints", is_flag=True, help="Leave out the header Sendbox-Journal, which says where a call is explained.")
 @setting(
     "--patience",
@@ -196,6 +203,7 @@ def options(given: Mapping[str, Any]) -> Any:
         hints=not given["no_hints"],
         patience=given["patience"] / 1000,
         max_worlds=given["max_worlds"],
+        shard=given["shard"],
         callback_ca=given["callback_ca"],
         callback_insecure=given["callback_insecure"],
     )

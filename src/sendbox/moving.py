@@ -236,15 +236,17 @@ class _Way:
             if not runtime.is_open(hosted):
                 raise Conflict("closed", f"{world.id} was closed while it advanced")
             fired, made = world.fired, len(outlets.deliveries)
-            world.run(until, CHUNK, rest=rest)
+            left = self._settings.max_instants - (world.instants - self._instants)
+            world.run(until, min(CHUNK, left + 1), rest=rest)
             runtime.carrier.check(hosted)
             if world.now != at:
                 at, rounds, tried = world.now, 0, 0
+            before = tried
             while taken := outlets.take(AT_ONCE):
                 await runtime.carrier.launch(hosted, taken)
                 tried += 1
                 self._turns(rounds, tried)
-            if outlets.in_flight:
+            if tried != before or outlets.in_flight:
                 await hosted.until(lambda: not (outlets.in_flight and runtime.is_open(hosted)))
                 await asyncio.sleep(0)  # what the receivers asked of us meanwhile is on its way in
                 work.begin()

@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer
 
+#: pytest shows a failure where the test called, not inside of here.
+__tracebackhide__ = True
 _MARKER: Final = (
     "sendbox(scenario=…, seed=…, clock=…, strict=…): how the test's world opens; strict=True (or a list of codes) "
     "fails the test when there is advice"

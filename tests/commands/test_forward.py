@@ -269,7 +269,7 @@ async def test_what_cannot_be_forwarded_says_why(to: str, url: str, cacert: str 
 async def test_something_else_is_no_sandbox(raw: bytes) -> None:
     """A server that answers something else is told from a sandbox."""
     async with receiving(answering(raw)) as receiver:
-        with pytest.raises(Failure, match="is no Sandbox: it answers 200"):
+        with pytest.raises(Failure, match="is no Sendbox: it answers 200"):
             await forward("http://h/", f"http://127.0.0.1:{receiver.port}", KEY, None, print)
 
 

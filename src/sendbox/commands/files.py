@@ -37,7 +37,7 @@ def init(file: Path) -> None:
 FIRST = """\
 # yaml-language-server: $schema=SCHEMA
 #
-# The line above gives editors completion and checks; it names the schema of the Sandbox that wrote this file.
+# The line above gives editors completion and checks; it names the schema of the Sendbox that wrote this file.
 #
 #   sendbox check FILE              says whether all of it is right
 #   sendbox serve --scenario FILE   opens every world with it

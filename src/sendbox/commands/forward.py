@@ -153,7 +153,7 @@ async def _ask(control: httpx.AsyncClient, method: str, path: str, **arguments: 
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise Failure(CANNOT, f"{control.base_url} is no Sandbox: it answers {response.status_code}")
+        raise Failure(CANNOT, f"{control.base_url} is no Sendbox: it answers {response.status_code}")
     if response.status_code >= 400:
         if value.get("error") == "no_such_delivery":
             raise _Gone

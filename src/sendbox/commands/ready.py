@@ -56,7 +56,7 @@ def ask(origin: str, timeout: float) -> tuple[dict[str, Any] | None, str]:
         health = None
     if response.status == 200 and isinstance(health, dict) and health.get("status") == "ok":
         return health, ""
-    return None, f"it answers {response.status}, and is no Sandbox" if health is None else f"it answers {health}"
+    return None, f"it answers {response.status}, and is no Sendbox" if health is None else f"it answers {health}"
 
 
 def _connection(origin: str, timeout: float) -> http.client.HTTPConnection:

@@ -31,6 +31,7 @@ def load(place: Path) -> dict[str, Node]:
     a reference to nothing.
     """
     definitions: dict[str, Node] = {}
+    referring: dict[str, str] = {}
     for path in sorted(place.glob("*.json")):
         if path.name.endswith(".schema.json"):
             continue
@@ -39,9 +40,15 @@ def load(place: Path) -> dict[str, Node]:
                 raise ValueError(
                     f"{name} is defined twice, the second time in {path.name}; names are unique over files"
                 )
-            definitions[name] = moved(node, LOCAL)
-    for name in definitions:
-        reachable(definitions, [name])
+
+            def local(ref: str, by: str = name) -> str:
+                referring.setdefault(name_of(ref), by)
+                return LOCAL + name_of(ref)
+
+            definitions[name] = _with_references(node, local)
+    for name, by in referring.items():
+        if name not in definitions:
+            raise ValueError(f"{name} is not defined; {by} refers to it")
     return definitions
 
 

@@ -187,7 +187,7 @@ def is_file(given: Any) -> bool:
 
 
 async def _after(seconds: float, then: Callable[[], None]) -> None:
-    await asyncio.sleep(seconds)
+    await asyncio.wait({asyncio.get_running_loop().create_future()}, timeout=seconds)
     then()
 
 

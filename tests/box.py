@@ -1,0 +1,175 @@
+"""A sandbox in this process, called through its application without a socket, for tests of runtime, app and control."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import orjson
+
+from sendbox.app import make_app
+from sendbox.contract.validators import Contract
+from sendbox.runtime import Runtime
+from sendbox.scenario.compile import load
+from sendbox.settings import Settings
+
+KEY: Final = "test-1"
+WORLD: Final = f"/_sandbox/worlds/{KEY}"
+#: 2026-03-01T09:00:00Z, a Sunday.
+START: Final = 1_772_355_600_000
+ORIGIN: Final = "http://box:7357"
+#: One contract for all: it takes a while to load, and nothing changes it.
+CONTRACT: Final = Contract()
+
+
+class Answer:
+    """What the application answered."""
+
+    def __init__(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+        self.status = status
+        self.headers = {name.decode().lower(): value.decode("latin-1") for name, value in headers}
+        self.body = body
+
+    @property
+    def json(self) -> Any:
+        return orjson.loads(self.body)
+
+    def __repr__(self) -> str:
+        return f"{self.status} {self.body[:500]!r}"
+
+
+class Box:
+    """A runtime and its application. Calls name a path; a method of the kind `get`, `post` … answers an `Answer`."""
+
+    def __init__(self, runtime: Runtime, app: Any) -> None:
+        self.runtime = runtime
+        self.app = app
+        self.log: list[tuple[str, str]] = []
+        runtime.log = lambda world, line: self.log.append((world, line))
+
+    async def call(
+        self,
+        method: str,
+        target: str,
+        body: bytes = b"",
+        headers: dict[str, str] | None = None,
+        *,
+        receive: Callable[[], Any] | None = None,
+        scheme: str = "http",
+    ) -> Answer:
+        """One HTTP call. A `host` header is added unless `headers` have one, or say "" for none."""
+        path, _, query = target.partition("?")
+        given = {"host": "box:7357", **(headers or {})}
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": scheme,
+            "path": path,
+            "raw_path": path.encode(),
+            "root_path": "",
+            "query_string": query.encode(),
+            "headers": [(name.encode(), value.encode()) for name, value in given.items() if value or name != "host"],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 80),
+            "state": {},
+        }
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
+        status = 0
+        answered: list[tuple[bytes, bytes]] = []
+        chunks: list[bytes] = []
+
+        async def feed() -> Any:
+            return messages.pop(0) if messages else await asyncio.Event().wait()
+
+        async def send(message: Any) -> None:
+            nonlocal status, answered
+            if message["type"] == "http.response.start":
+                status, answered = message["status"], list(message.get("headers", ()))
+            else:
+                chunks.append(message.get("body", b""))
+
+        await self.app(scope, receive or feed, send)
+        return Answer(status, answered, b"".join(chunks))
+
+    async def get(self, target: str, **headers: str) -> Answer:
+        return await self.call("GET", target, headers=_headers(headers))
+
+    async def post(self, target: str, json: Any = None, **headers: str) -> Answer:
+        return await self.call("POST", target, _json(json), _headers(headers))
+
+    async def put(self, target: str, json: Any = None) -> Answer:
+        return await self.call("PUT", target, _json(json))
+
+    async def patch(self, target: str, json: Any = None) -> Answer:
+        return await self.call("PATCH", target, _json(json))
+
+    async def delete(self, target: str) -> Answer:
+        return await self.call("DELETE", target)
+
+    async def send(self, *numbers: str, key: str = KEY, body: str = "Hello", **fields: Any) -> list[str]:
+        """Sends one message and answers the ids it got."""
+        message = {"body": body, "to": [{"phone_number": number} for number in numbers or ("420777000101",)], **fields}
+        answer = await self.post("/v2/message", message, x_api_key=key)
+        assert answer.status == 200, answer
+        return [each["message_id"] for each in answer.json["accepted"]]
+
+    async def advance(self, by: Any = "1m", key: str = KEY, **how: Any) -> Any:
+        """Moves a world (`by` unless `how` says otherwise) and answers what control answered."""
+        answer = await self.post(f"/_sandbox/worlds/{key}/clock/advance", how or {"by": by})
+        assert answer.status == 200, answer
+        return answer.json
+
+    async def results(self, message_id: str, key: str = KEY) -> list[str]:
+        """The results a message went through."""
+        shown = (await self.get(f"/_sandbox/worlds/{key}/messages/{message_id}")).json
+        return [entry["result"] for entry in shown["timeline"]]
+
+    async def events(self, key: str = KEY) -> list[Any]:
+        """What the built-in receiver got."""
+        found: list[Any] = (await self.get(f"/_sandbox/worlds/{key}/hook")).json["events"]
+        return found
+
+    async def open(self, world_id: str = KEY, **settings: Any) -> Any:
+        """Opens a world through control."""
+        answer = await self.post("/_sandbox/worlds", {"id": world_id, **settings})
+        assert answer.status == 201, answer
+        return answer.json
+
+
+@asynccontextmanager
+async def boxed(
+    scenario: Any = "default", *, reading: Callable[[], int] | None = None, **settings: Any
+) -> AsyncIterator[Box]:
+    """A sandbox until the context is left; manual clocks from `START` unless `settings` say otherwise.
+
+    What goes out is held against the contract, and nothing may break it.
+    """
+    defaults = {"mode": "manual", "start": START, "check_answers": True, "public_url": None}
+    given = Settings(**{**defaults, **settings})
+    runtime = Runtime(given, load(scenario), **({} if reading is None else {"reading": reading}))
+    box = Box(runtime, make_app(runtime, CONTRACT))
+    try:
+        yield box
+        assert runtime.violations == []
+    finally:
+        await runtime.aclose()
+
+
+async def turns(count: int = 5) -> None:
+    """Lets the loop turn a few times."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def _json(value: Any) -> bytes:
+    if value is None:
+        return b""
+    return value if isinstance(value, bytes) else orjson.dumps(value)
+
+
+def _headers(given: dict[str, str]) -> dict[str, str]:
+    return {"content-type": "application/json"} | {name.replace("_", "-"): value for name, value in given.items()}

@@ -1,0 +1,148 @@
+"""The conformance cases over HTTP: the exchanges, and the requests that the schema tests leave to a server."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Coroutine, Iterator
+from contextlib import AsyncExitStack
+from typing import Any, Final, TypeVar
+from urllib.parse import urlencode
+
+import pytest
+
+from sendbox.interfaces.exchange import Route
+from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
+from sendbox.interfaces.sending.routes import ROUTES as SENDING
+from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
+from tests.box import ORIGIN, Answer, Box, boxed
+from tests.conformance import exchanges
+from tests.conformance.cases import Case as RequestCase
+from tests.conformance.cases import load as load_requests
+from tests.conformance.matching import Names, difference
+
+T = TypeVar("T")
+
+CASES: Final = exchanges.load()
+REQUESTS: Final = load_requests()
+ROUTES: Final = {route.operation: route for route in (*SENDING, *SIMPLE, *LEGACY)}
+#: The key of the world that the requests go to.
+KEY: Final = "test-requests"
+#: Sections of which issue by issue more is built; each must be covered by cases named after it.
+SECTIONS: Final = ("2.1", "2.2", "2.3", "3.1", "4.1", "5.1", "5.2", "5.6", "6", "7.1", "7.2", "7.3", "8", "9")
+
+
+class Server:
+    """A sandbox on a loop of its own, for tests that are plain functions."""
+
+    def __init__(self, runner: asyncio.Runner, box: Box) -> None:
+        self._runner = runner
+        self.box = box
+
+    def run(self, what: Coroutine[Any, Any, T]) -> T:
+        """The outcome of what runs on the sandbox's loop; nothing that went out meanwhile may break the contract."""
+        outcome = self._runner.run(what)
+        violations = self.box.runtime.violations[:]
+        self.box.runtime.violations.clear()
+        assert violations == []
+        return outcome
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        box = runner.run(stack.enter_async_context(boxed()))
+        yield Server(runner, box)
+        runner.run(stack.aclose())
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
+def test_exchange(case: exchanges.Case, server: Server) -> None:
+    """Each answer, event, call and message of a case is what the specification says."""
+    assert server.run(exchanges.run(case, server.box)) == []
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=f"{case.section}-{case.name}") for case in REQUESTS])
+def test_request_over_http(case: RequestCase, server: Server) -> None:
+    """A legal request is answered with 200; an illegal one with 400 and its finding, also where no schema can tell."""
+    route = ROUTES[case.operation]
+    answer = server.run(_send(server.box, route, case.body))
+    assert answer.status == (200 if case.valid else 400), answer
+    if case.valid:
+        return
+    entry = server.run(server.box.get(answer.headers["sendbox-journal"].removeprefix(ORIGIN))).json
+    first = entry["findings"][0]
+    assert first["path"] == case.path
+    if case.stage != "schema":
+        assert first["rule"] == case.rule
+    if route.interface == "legacy":
+        assert re.fullmatch(rb"ERROR\|[0-9]{3}", answer.body)
+    else:
+        assert answer.json["Message"].endswith(f" at {case.path}")
+
+
+async def _send(box: Box, route: Route, body: Any) -> Answer:
+    headers = {"content-type": route.request_type}
+    if route.auth != "form":
+        headers["x-api-key"] = KEY
+    if route.request_type == "application/json":
+        return await box.post(route.path, body, **headers)
+    fields = urlencode({"apikey": KEY, **body} if route.auth == "form" else body)
+    if route.method == "GET":
+        return await box.call("GET", f"{route.path}?{fields}", headers=headers)
+    return await box.call("POST", route.path, fields.encode(), headers)
+
+
+def test_names_are_unique_and_make_a_key() -> None:
+    """A name leads to one case, and `test-<name>` is a legal key."""
+    assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
+    assert [case.name for case in CASES if not exchanges.NAME.fullmatch(case.name)] == []
+
+
+def test_every_section_is_covered() -> None:
+    """Each section that is built has cases, and no case names another one."""
+    assert sorted({case.section for case in CASES}) == sorted(f"§{section}" for section in SECTIONS)
+
+
+def test_a_case_expects_something() -> None:
+    """No case passes by looking at nothing."""
+    looks = {"expect", "expect_events", "expect_calls", "expect_messages"}
+    assert [case.name for case in CASES if not any(looks & step.keys() for step in case.steps)] == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "lines"),
+    [
+        pytest.param({"a": 1}, {"a": 1}, [], id="equal"),
+        pytest.param({"a": 1}, {"a": 2}, ["$.a is 2, expected 1"], id="other"),
+        pytest.param({"a": 1}, {}, ["$.a is absent, expected 1"], id="missing"),
+        pytest.param({}, {"a": 1}, ["$.a is there, but not expected"], id="surplus"),
+        pytest.param([1], [1, 2], ["$ has 2 items, expected 1: [1, 2]"], id="longer"),
+        pytest.param(1, True, ["$ is True, expected 1"], id="no-truth-for-a-number"),
+        pytest.param({"a": "<absent>"}, {}, [], id="absent"),
+        pytest.param({"a": "<absent>"}, {"a": 1}, ["$.a is 1, expected to be absent"], id="not-absent"),
+        pytest.param({"a": "<any>"}, {}, ["$.a is absent, expected <any>"], id="any-is-something"),
+        pytest.param("<uuid>", "11111111-2222-3333-4444-555555555555", [], id="uuid"),
+        pytest.param("<uuid>", "1", ["$ is '1', expected <uuid>"], id="no-uuid"),
+        pytest.param("<int>", 1.5, ["$ is 1.5, expected <int>"], id="no-int"),
+        pytest.param("<number>", 1.5, [], id="number"),
+        pytest.param("<object>", {}, [], id="object"),
+        pytest.param("<match ^a.c$>", "abc", [], id="match"),
+        pytest.param("<match ^a.c$>", "abd", ["$ is 'abd', expected <match ^a.c$>"], id="no-match"),
+        pytest.param(["<int=n>", "<int=n>"], [1, 2], ["$[1] is 2, expected what was kept as n before"], id="kept"),
+        pytest.param(["<string=n>", "{n}-0"], ["a", "a-0"], [], id="kept-and-used"),
+        pytest.param("{ab*3}", "ababab", [], id="repeated"),
+        pytest.param("{{1}} {b}", "{{1}} {b}", [], id="no-placeholders"),
+    ],
+)
+def test_difference(expected: Any, actual: Any, lines: list[str]) -> None:
+    """What is not as expected is found, and said with its path."""
+    assert difference(expected, actual, Names(), exact=True) == lines
+
+
+def test_difference_that_allows_more_fields() -> None:
+    """Objects may have more fields where only some are compared, lists not more items."""
+    assert difference([{"a": 1}], [{"a": 1, "b": 2}], Names(), exact=False) == []
+    assert difference([], [1], Names(), exact=False) == ["$ has 1 items, expected 0: [1]"]
