@@ -221,9 +221,9 @@ async def test_only_so_many_advices_are_remembered(monkeypatch: pytest.MonkeyPat
         ("PUT", "/Send", 405, "ERROR|101", "GET, POST"),
         (
             "GET",
-            "/v1/messages",
+            "/v1/nothing",
             404,
-            {"message": "/v1/messages is not served: the REST and Verify interfaces are not built in this version"},
+            {"message": "/v1/nothing is not served: the REST and Verify interfaces are not built in this version"},
             None,
         ),
         (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import punctuation
 from typing import Any, Final
 from urllib.parse import parse_qs, quote
@@ -181,7 +181,7 @@ class Emulated(BaseRoute):
         try:
             answer = route.handler(exchange)
             if answer.work is not None:
-                answer = await _in_slices(answer.work)
+                answer = await Slice().through(answer.work)
             findings = exchange.made.get("findings", ())
         except Refused as refused:
             findings = refused.findings
@@ -285,18 +285,6 @@ def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> Non
         runtime.log(world_id, f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}")
 
 
-async def _in_slices(work: Generator[None, None, Answer]) -> Answer:
-    """Runs a handler with much to do, and lets the loop have its turn now and then."""
-    turn = Slice()
-    while True:
-        try:
-            next(work)
-        except StopIteration as done:
-            answer: Answer = done.value
-            return answer
-        await turn.pause()
-
-
 async def _read(receive: Receive) -> bytes | None:
     """The whole body; None when it is longer than what is read. Raises `ClientDisconnect`."""
     chunks: list[bytes] = []
@@ -343,7 +331,7 @@ def _unknown_path(path: str) -> tuple[str, Answer]:
     if path.startswith("/v2/"):
         why = f"{path} is no path of the sending interface"
         return why, sending_error(404, why)
-    why = f"{path} is not served: it is no path of the REST or Verify interface that is built"
+    why = f"{path} is not served: the REST and Verify interfaces are not built in this version"
     body: dict[str, Any] = {"message": why}
     if path.startswith("/v1/validations") or path == "/v1/verify-proof":
         body = {"error": "NOT_FOUND", "message": why, "attemptsRemaining": 0}
