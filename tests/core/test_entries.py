@@ -18,6 +18,7 @@ from sendbox.core.remarks import Finding
 from sendbox.core.rules import When
 from sendbox.core.views import delivery_view, entry_view
 from sendbox.core.world import World
+from tests.core.managed import manage
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, path, rule, send, send_one, step
 
 CALLBACK = "https://example.com/hook"
@@ -99,6 +100,7 @@ def eventful() -> World:
     world.journal.add(world.now, CODE["reset"], {"epoch": 1})
     world.journal.add(world.now, CODE["restored"], {"name": "a", "epoch": 2})
     advance(world, 8 * 24 * HOUR)
+    manage(world)
     return world
 
 
