@@ -79,6 +79,10 @@ class Runtime:
             return None
         if suffix:
             hosted = self.worlds.get(world_id)
+            if hosted is None and any(spec.name == suffix for spec in self.blueprint.account.subkeys):
+                hosted = self.find(world_id, path)  # a sub-key of the scenario opens its world as its parent does
+                if hosted is None:
+                    return None
             made = None if hosted is None else hosted.world.keys.get(key)
             if hosted is not None and made is not None:
                 if not made.disabled:

@@ -16,12 +16,14 @@ def test_names() -> None:
     """The library has these scenarios, `default` first."""
     assert library.names() == (
         "default",
+        "bulk-campaign",
         "credit-runs-dry",
         "late-receipt",
         "lossy-campaign",
         "midnight-window",
         "otp-fallback",
         "replies-and-clicks",
+        "sub-key-runs-out",
     )
     with pytest.raises(KeyError, match="nothing"):
         library.path("nothing")
