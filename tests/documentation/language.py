@@ -13,7 +13,7 @@ from tests.documentation.markdown import code, table
 
 #: Mappings of one or two keys, or of results: the text around their example says what a table would.
 UNLISTED: Final = frozenset(
-    {"click", "credit", "digest", "entry", "mix", "moment", "price", "prices", "queue", "rate", "timing"}
+    {"bulk", "click", "credit", "digest", "entry", "mix", "moment", "price", "prices", "queue", "rate", "timing"}
 )
 #: How a default of `assume:` is written in a scenario, where its value in the core is another.
 _DEFAULTS: Final = {
@@ -24,6 +24,7 @@ _DEFAULTS: Final = {
     "promotional_window": "no limit",
     "allowed": "everybody",
     "identical": "no limit",
+    "bulk": "`{lines: 100000, bytes: 67108864}`",
 }
 
 
