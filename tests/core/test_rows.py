@@ -136,7 +136,7 @@ def test_a65_a_row_shows_the_attempt_that_got_further() -> None:
 def _on(channel: str) -> Any:
     from sendbox.core.rules import When
 
-    return When(channel=channel)
+    return When(channel=(channel,))
 
 
 def test_a71_the_day_is_that_of_the_hand_over() -> None:

@@ -226,11 +226,7 @@ def codes(attempt: Attempt) -> tuple[str | None, str | None, str | None]:
 
 def _code_of(info: str | None, state: int) -> str:
     """The code in a `result_info`, that of the default text where it has none (§7.3)."""
-    for text in (info, DEFAULT_INFO[state]):
-        match = _CODE.match(text or "")
-        if match is not None:
-            return match[1]
-    raise AssertionError(state)  # each default has a code
+    return next(match[1] for text in (info, DEFAULT_INFO[state]) if (match := _CODE.match(text or "")))
 
 
 def decimal(millionths: int) -> str:

@@ -34,7 +34,8 @@ async def upload_url(box: Box, filetype: str = "jsonl", key: str = KEY) -> str:
     """The path of an upload address."""
     answer = await post(box, "/messaging/url", key, bulk_id="b1", filetype=filetype)
     assert answer.status == 200, answer
-    return urlsplit(answer.json["url"]).path
+    path: str = urlsplit(answer.json["url"]).path
+    return path
 
 
 async def put(box: Box, path: str, data: bytes, kind: str = "application/jsonl") -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -108,3 +109,31 @@ async def test_a70_lists_belong_to_a_subaccount() -> None:
         assert (await box.results(sent))[-1] == "delivered"
         entries = await journal(box, "listed")
         assert [(each["subid"], each["count"]) for each in entries] == [(subid, 1)] * 3
+
+
+async def test_a_world_that_is_reset_while_a_long_list_is_read() -> None:
+    """The call came for an epoch that is over: it is denied, and the new one knows nothing of it."""
+    async with boxed() as box:
+        await box.send()
+        text = "\n".join(f"4207770{number:05}" for number in range(60_000))
+        call = asyncio.ensure_future(post(box, "/blacklist", to=text))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not call.done()
+        await box.post("/_sandbox/worlds/test-1/reset")
+        answer = await call
+        assert (answer.status, answer.json) == (401, {"success": False, "message": "Unauthorized"})
+        assert await journal(box, "listed,request") == []
+        refused = (await box.get("/_sandbox/refused")).json["refused"][-1]
+        assert refused["why"] == "its world was closed or reset while the call was on its way"
+
+
+async def test_long_lists_hold_nobody_up() -> None:
+    """While a long list is read, another world is served."""
+    async with boxed() as box:
+        text = "\n".join(f"4207770{number:05}" for number in range(60_000))
+        call = asyncio.ensure_future(post(box, "/blacklist", to=text))
+        await asyncio.sleep(0)
+        await box.send(key="test-2")
+        assert not call.done()
+        assert (await call).json["accepted"] == 60_000
