@@ -235,6 +235,7 @@ async def test_the_digest_of_two_worlds_with_one_file_is_equal() -> None:
             await post(box, "/blacklist", key, to="420777000103")
             child = (await post(box, "/apikey/add", key, currency="EUR")).json["apikey"]
             await post(box, "/apikey/change", key, apikey=child, scope="api")
+            assert (await post(box, "/apikey/change", child, apikey=child)).status == 403
             await put(box, await upload_url(box, key=key), line() + b"nope\n")
             await box.advance(key=key)
             digests.append((await box.get(f"/_sandbox/worlds/{key}/digest")).json["digest"])

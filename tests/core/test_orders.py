@@ -68,6 +68,7 @@ def test_a_number_becomes_the_accounts() -> None:
     first = place(world, NUMBER, world.orders.next_number(NUMBER))
     second = world.orders.next_number(NUMBER)
     assert first.subject != second
+    assert world.journal.order_sensitive == {0}  # who comes first gets the next one
     assert world.account.registered("sms", first.subject)
     assert world.account.numbers == {first.subject}
 

@@ -21,6 +21,7 @@ from sendbox.core.advice import ADVICE
 from sendbox.core.assumptions import ASSUMPTIONS, CONFIDENCE, Assumption
 from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import ATTEMPT, diagram
+from sendbox.core.orders import ORDER
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.scenario import library
 from sendbox.scenario.numbers import magic
@@ -276,6 +277,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "advice": advice,
     "lifecycle sms": lambda: lifecycle("sms"),
     "lifecycle others": lambda: lifecycle("richmsg"),
+    "lifecycle orders": lambda: f"```mermaid\n{diagram(ORDER)}\n```",
     "journal kinds": kinds,
     "commands": commands,
     "settings": settings,

@@ -93,7 +93,7 @@ class _Canon:
             value = orjson.loads(body)
         except orjson.JSONDecodeError:
             return _KEY.sub(b"", body)
-        return _without(value, [("callback",), *self._ignore])
+        return _without(value, [*_REFUSED, *self._ignore])
 
     def message(self, message: Message) -> str:
         """A message's name: its request's content, how-manieth equal one, position of object and recipient."""
@@ -242,6 +242,8 @@ class _Canon:
         yield {"bulk_id": line.bulk.bulk_id, "line": line.number, "taken": line.request_id is not None}
 
 
+#: What a refused request may hold of receivers and of the world's own names.
+_REFUSED: Final = tuple((name,) for name in ("callback", "apikey", "subid", "default_callback_url"))
 _SALTED: Final = re.compile(r"^(/upload/).+")
 
 

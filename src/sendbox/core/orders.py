@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Final
 from sendbox.core import catalog
 from sendbox.core.identity import uuid_text
 from sendbox.core.journal import CODE
+from sendbox.core.lifecycle import Table
 
 if TYPE_CHECKING:
     from sendbox.core.billing import Billing
     from sendbox.core.catalog import Service
     from sendbox.core.world import World
 
-ORDER: Final = {
+ORDER: Final[Table] = {
     "new": {"activated": "active", "cancelled": "cancelled"},
     "active": {"cancelled": "cancelled"},
     "cancelled": {},
@@ -93,7 +94,9 @@ class Orders:
         order = Order(order_id, service.id, subject, period, billing, fee)
         order.at = world.clock.now
         self.placed.append(order)
-        self._entered(order)
+        entry = self._entered(order)
+        if service.subject == "assigned":  # who comes first gets the next number
+            world.journal.mark(entry)
         if order.state == "new":
             world.timeline.at(order.at + service.delay * _DAY_MS, -1, self.activation_due, order)
         return order
@@ -111,7 +114,7 @@ class Orders:
         order.state = after
         self._entered(order)
 
-    def _entered(self, order: Order) -> None:
+    def _entered(self, order: Order) -> int:
         world = self._world
         service = catalog.SERVICES[order.service]
         if order.state == "active" and service.kind == "number":
@@ -120,4 +123,4 @@ class Orders:
             world.account.register(service.platform, order.subject)
         elif order.state == "cancelled":
             world.account.drop(service.platform, order.subject)
-        world.journal.add(world.clock.now, CODE["order"], (order, order.state))
+        return world.journal.add(world.clock.now, CODE["order"], (order, order.state))
