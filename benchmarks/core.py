@@ -94,7 +94,11 @@ def main() -> None:
     typical = orjson.loads(TYPICAL % 1)
     big = [{**typical, "to": [{"phone_number": f"4207771234{n:02}"} for n in range(10)]} for _ in range(10)]
     row("validation, typical message", f"{timed(lambda: one.is_valid(typical), 1000) * 1e6:.1f} µs", "6 µs")
-    row("validation, 10 messages to 10 recipients each", f"{timed(lambda: many.is_valid(big), 100) * 1e6:.1f} µs", "25 µs")
+    row(
+        "validation, 10 messages to 10 recipients each",
+        f"{timed(lambda: many.is_valid(big), 100) * 1e6:.1f} µs",
+        "25 µs",
+    )
     wrong = {**typical, "flow": [{"sms": {"gateway": "hgh"}}]}
     one.findings(wrong)
     row("a refusal with its message", f"{timed(lambda: one.findings(wrong), 100) * 1e6:.0f} µs", "400 µs")

@@ -29,7 +29,7 @@ def serve_bare() -> None:
 
     async def run() -> None:
         task = asyncio.create_task(server.serve())
-        while not server.started:  # noqa: ASYNC110 - uvicorn offers nothing to wait for
+        while not server.started:  # uvicorn offers nothing to wait for
             await asyncio.sleep(0)
         print(server.servers[0].sockets[0].getsockname()[1], flush=True)
         await task

@@ -11,6 +11,7 @@ import orjson
 
 from sendbox.app import make_app
 from sendbox.contract.validators import Contract
+from sendbox.core.spans import instant, iso
 from sendbox.runtime import Runtime
 from sendbox.scenario.compile import load
 from sendbox.settings import Settings
@@ -58,8 +59,12 @@ class Box:
         *,
         receive: Callable[[], Any] | None = None,
         scheme: str = "http",
+        keep: bool = True,
     ) -> Answer:
-        """One HTTP call. A `host` header is added unless `headers` have one, or say "" for none."""
+        """One HTTP call. A `host` header is added unless `headers` have one, or say "" for none.
+
+        Without `keep` the body of the answer is dropped as it comes: to put a large one together takes its time.
+        """
         path, _, query = target.partition("?")
         given = {"host": "box:7357", **(headers or {})}
         scope = {
@@ -89,7 +94,7 @@ class Box:
             nonlocal status, answered
             if message["type"] == "http.response.start":
                 status, answered = message["status"], list(message.get("headers", ()))
-            else:
+            elif keep:
                 chunks.append(message.get("body", b""))
 
         await self.app(scope, receive or feed, send)
@@ -133,11 +138,52 @@ class Box:
         found: list[Any] = (await self.get(f"/_sandbox/worlds/{key}/hook")).json["events"]
         return found
 
+    async def final(self, *numbers: str) -> str:
+        """The last result of a message that is sent, and given a minute."""
+        (message_id,) = await self.send(*numbers)
+        await self.advance()
+        return (await self.results(message_id))[-1]
+
+    async def clock(self) -> dict[str, Any]:
+        """The clock of the world, as control shows it."""
+        shown: dict[str, Any] = (await self.get(f"{WORLD}/clock")).json
+        return shown
+
+    async def only_sending(self) -> None:
+        """From now on every message stays at `sending`, so that it makes one event."""
+        assert (await self.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})).status == 201
+
+    async def tries(self) -> list[list[tuple[float, int | None, str | None]]]:
+        """Seconds from the start, status and error of each try of each delivery."""
+        found = (await self.get(f"{WORLD}/deliveries")).json["deliveries"]
+        return [
+            [((instant(each["at"]) - START) / 1000, each["status"], each["error"]) for each in delivery["tries"]]
+            for delivery in found
+        ]
+
     async def open(self, world_id: str = KEY, **settings: Any) -> Any:
         """Opens a world through control."""
         answer = await self.post("/_sandbox/worlds", {"id": world_id, **settings})
         assert answer.status == 201, answer
         return answer.json
+
+
+class Reading:
+    """A monotonic clock of the test."""
+
+    def __init__(self) -> None:
+        self.ns = 5_000_000_000
+
+    def __call__(self) -> int:
+        return self.ns
+
+    def passes(self, seconds: float) -> None:
+        self.ns += round(seconds * 1_000_000_000)
+
+
+def at(seconds: float) -> str:
+    """The instant so many seconds after `START`, as control shows it."""
+    return iso(START + round(seconds * 1000))
 
 
 @asynccontextmanager

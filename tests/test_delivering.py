@@ -1,4 +1,4 @@
-"""Deliveries to receivers on real sockets: every kind of answer, with each try at its virtual instant (§6, A20, A22)."""
+"""Deliveries to receivers on real sockets: every kind of answer, each try at its virtual instant (§6, A20, A22)."""
 
 from __future__ import annotations
 
@@ -11,26 +11,10 @@ import pytest
 from sendbox.core.spans import iso
 from sendbox.server import HttpServer
 from sendbox.webhooks.policy import HttpCall, Outcome, sign
-from tests.box import KEY, START, WORLD, Box, boxed, turns
+from tests.box import KEY, START, WORLD, boxed, turns
 from tests.receivers import Events, answering, receiving
 
 pytestmark = pytest.mark.asyncio
-
-
-async def only_sending(box: Box) -> None:
-    """From now on every message stays at `sending`, so that it makes one event."""
-    assert (await box.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})).status == 201
-
-
-async def tries(box: Box) -> list[list[tuple[float, int | None, str | None]]]:
-    """Seconds from the start, status and error of each try of each delivery."""
-    found = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
-    return [[(_seconds(each["at"]), each["status"], each["error"]) for each in one["tries"]] for one in found]
-
-
-def _seconds(at: str) -> float:
-    hour, minute, second = at[11:23].split(":")
-    return (int(hour) - 9) * 3600 + int(minute) * 60 + float(second)
 
 
 # --- retries ----------------------------------------------------------------------------------------------------------
@@ -40,10 +24,10 @@ async def test_a20_four_errors_then_200() -> None:
     """A receiver that answers 500 four times and then 200 is tried at 0, 30, 90, 210 and 450 s with the same bytes."""
     async with boxed() as box, receiving(answering(500, 500, 500, 500, 200)) as receiver:
         await box.open()
-        await only_sending(box)
+        await box.only_sending()
         await box.send(callback=receiver.url)
         moved = await box.advance("10m")
-        assert await tries(box) == [
+        assert await box.tries() == [
             [(0, 500, None), (30, 500, None), (90, 500, None), (210, 500, None), (450, 200, None)]
         ]
         assert receiver.calls == [receiver.calls[0]] * 5
@@ -63,12 +47,12 @@ async def test_a20_errors_without_end() -> None:
     """After the fifth try a delivery has failed, in the call of `advance` in which that happens."""
     async with boxed() as box, receiving(answering(503)) as receiver:
         await box.open()
-        await only_sending(box)
+        await box.only_sending()
         await box.send(callback=receiver.url)
         assert (await box.advance("7m"))["failed"] == 0
         moved = await box.advance("1m")
         assert (moved["deliveries"], moved["failed"]) == (0, 1)
-        assert [at for at, _, _ in (await tries(box))[0]] == [0, 30, 90, 210, 450]
+        assert [at for at, _, _ in (await box.tries())[0]] == [0, 30, 90, 210, 450]
         assert (await box.advance("1d"))["fired"] == 0
         assert len(receiver.calls) == 5
         lines = [line for world, line in box.log if line.startswith("webhook")]
@@ -79,10 +63,10 @@ async def test_a20_a_redirect_is_a_failure() -> None:
     """A redirect is not followed: status and reason are noted, and the batch is tried again."""
     async with boxed() as box, receiving(answering(302, 302, 200)) as receiver:
         await box.open()
-        await only_sending(box)
+        await box.only_sending()
         await box.send(callback=receiver.url)
         await box.advance("10m")
-        assert await tries(box) == [[(0, 302, "redirect"), (30, 302, "redirect"), (90, 200, None)]]
+        assert await box.tries() == [[(0, 302, "redirect"), (30, 302, "redirect"), (90, 200, None)]]
         assert len(receiver.calls) == 3
 
 
@@ -92,10 +76,10 @@ async def test_nobody_listens() -> None:
         pass
     async with boxed() as box:
         await box.open()
-        await only_sending(box)
+        await box.only_sending()
         await box.send(callback=gone.url)
         await box.advance("1m")
-        assert await tries(box) == [[(0, None, "refused"), (30, None, "refused")]]
+        assert await box.tries() == [[(0, None, "refused"), (30, None, "refused")]]
 
 
 async def test_a_receiver_that_hangs_takes_five_seconds_of_the_world() -> None:
@@ -112,7 +96,7 @@ async def test_a_receiver_that_hangs_takes_five_seconds_of_the_world() -> None:
         await box.send(callback=receiver.url)  # events at 0, 1 and 3 s
         moved = await box.advance("10m")
         late = "timeout"
-        assert await tries(box) == [
+        assert await box.tries() == [
             [(0, None, late), (30, None, late), (90, None, late), (210, None, late), (450, None, late)],
             [(5, None, late), (35, None, late), (95, None, late), (215, None, late), (455, None, late)],
             [(10, None, late), (40, None, late), (100, None, late), (220, None, late), (460, None, late)],
@@ -131,24 +115,24 @@ async def test_a01_timeout_ms_of_a_callback() -> None:
         await box.open()
         await box.send(callback={"url": receiver.url, "timeout_ms": 2000})
         await box.advance("10s")
-        assert [each[0] for each in await tries(box)] == [
+        assert [each[0] for each in await box.tries()] == [
             (0, None, "timeout"),
             (2, None, "timeout"),
             (4, None, "timeout"),
         ]
 
 
-async def test_a01_patience_is_never_longer_than_timeout_ms() -> None:
+async def test_a01_patience_is_never_longer_than_timeout_ms(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the callback's `timeout_ms` is shorter than the patience, it is what is waited in reality."""
     box_patience: list[float] = []
 
     async with boxed(patience=30.0) as box:
 
-        async def send(call: HttpCall, patience: float) -> Outcome:
-            box_patience.append(patience)
+        async def send(call: HttpCall, timeout: float) -> Outcome:
+            box_patience.append(timeout)
             return Outcome(200)
 
-        box.runtime.sender.send = send  # type: ignore[method-assign]
+        monkeypatch.setattr(box.runtime.sender, "send", send)
         await box.send(callback={"url": "http://a.example/", "timeout_ms": 2000})
         await box.send("420777000102", callback="http://b.example/")
         await box.advance("0s")
@@ -159,10 +143,10 @@ async def test_a20_an_answer_other_than_200_is_taken_with_advice() -> None:
     """204 counts as delivered, and is remarked on."""
     async with boxed() as box, receiving(answering(204)) as receiver:
         await box.open()
-        await only_sending(box)
+        await box.only_sending()
         await box.send(callback=receiver.url)
         await box.advance()
-        assert await tries(box) == [[(0, 204, None)]]
+        assert await box.tries() == [[(0, 204, None)]]
         (remark,) = (await box.get(f"{WORLD}/advice")).json["advice"]
         assert (remark["code"], remark["section"], remark["assumed"]) == ("answer-not-200", "§6", "A20")
         assert isinstance(remark["entry"], int)
@@ -225,7 +209,7 @@ async def test_targets_are_side_by_side() -> None:
 
     async with boxed(patience=10.0) as box, receiving(react) as one, receiving(react) as other:
         await box.open()
-        await only_sending(box)
+        await box.only_sending()
         await box.send("420777000101", callback=one.url)
         await box.send("420777000102", callback=other.url)
         assert (await box.advance("0s"))["failed"] == 0
@@ -246,7 +230,7 @@ async def test_a22_batches_of_one_target_go_one_after_another_and_in_order() -> 
 
     async with boxed() as box, receiving(react) as receiver:
         await box.open()
-        await only_sending(box)
+        await box.only_sending()
         callback = {"url": receiver.url, "batch_size": 2}
         ids = [(await box.send(f"42077700{number:02}01", callback=callback))[0] for number in range(9)]
         await box.advance("0s")
@@ -265,7 +249,7 @@ async def test_many_targets_at_one_instant() -> None:
 
     async with boxed() as box:
         await box.open()
-        await only_sending(box)
+        await box.only_sending()
         box.runtime.deliver_to(box.runtime.worlds[KEY], take)
         for number in range(600):
             await box.send(f"42077{number:05}01", callback=f"http://a.example/{number}")
@@ -277,135 +261,8 @@ async def test_a22_a_long_queue_for_one_target_is_no_loop() -> None:
     """Bounds are about what never ends: more batches than rounds are allowed are delivered all the same."""
     async with boxed(max_rounds=5) as box, receiving(answering(200)) as receiver:
         await box.open()
-        await only_sending(box)
+        await box.only_sending()
         for number in range(40):
             await box.send(f"42077700{number:02}01", callback={"url": receiver.url, "batch_size": 1})
         await box.advance("0s")
         assert len(receiver.calls) == 40
-
-
-# --- receivers in this process ----------------------------------------------------------------------------------------
-
-
-async def test_a_broken_receiver_in_process_hung_up() -> None:
-    """An exception of a receiver in this process is a try without an answer; the log has the exception."""
-
-    async def broken(_: HttpCall) -> Outcome:
-        raise LookupError("no such table")
-
-    async with boxed() as box:
-        await box.open()
-        await only_sending(box)
-        box.runtime.deliver_to(box.runtime.worlds[KEY], broken)
-        await box.send(callback="http://a.example/")
-        await box.send("420777000102")
-        await box.advance("0s")
-        assert await tries(box) == [[(0, None, "closed")], [(0, None, "closed")]]
-        assert (KEY, "webhook to http://a.example/ closed (LookupError('no such table')), try 1") in box.log
-        assert (KEY, "webhook to the hook closed (LookupError('no such table')), try 1") in box.log
-
-
-async def test_when_nobody_takes_deliveries_any_more_they_go_their_own_way() -> None:
-    """`deliver_to(None)` gives the built-in receiver its deliveries back."""
-    taken: list[HttpCall] = []
-
-    async def take(call: HttpCall) -> Outcome:
-        taken.append(call)
-        return Outcome(500)
-
-    async with boxed() as box:
-        await box.open()
-        await only_sending(box)
-        hosted = box.runtime.worlds[KEY]
-        box.runtime.deliver_to(hosted, take)
-        await box.send()
-        await box.advance("0s")
-        box.runtime.deliver_to(hosted, None)
-        await box.advance("1m")
-        assert len(taken) == 1
-        assert [status for _, status, _ in (await tries(box))[0]] == [500, 200]
-        assert [event["result"] for event in await box.events()] == ["sending"]
-
-
-# --- the contract -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("target", [None, "http://a.example/"], ids=["built-in-receiver", "callback"])
-async def test_batches_are_held_against_the_contract(target: str | None) -> None:
-    """In tests every batch that is made is checked, whoever gets it; a breach is reported with the batch."""
-    async with boxed(mode="manual") as box:
-        checked: list[Any] = []
-        assert box.runtime.check_batch is not None
-        real = box.runtime.check_batch
-        box.runtime.check_batch = lambda batch: checked.append(batch) or [*real(batch), "made up"]  # type: ignore[func-returns-value]
-        await box.open()
-        await only_sending(box)
-
-        async def take(_: HttpCall) -> Outcome:
-            return Outcome(200)
-
-        if target:
-            box.runtime.deliver_to(box.runtime.worlds[KEY], take)
-        await box.send(**({"callback": target} if target else {}))
-        await box.advance("1m")
-        assert [event["result"] for batch in checked for event in batch] == ["sending"]
-        (violation,) = box.runtime.violations
-        assert violation.startswith("webhook b'[{")
-        assert violation.endswith("made up")
-        box.runtime.violations.clear()
-
-
-async def test_batches_are_checked_once_in_every_epoch() -> None:
-    """After a reset and after a restore the check goes on where it should."""
-    async with boxed() as box:
-        checked: list[int] = []
-        box.runtime.check_batch = lambda batch: checked.append(len(batch)) or []  # type: ignore[func-returns-value]
-        await box.send()
-        await box.advance()
-        await box.put(f"{WORLD}/checkpoints/a")
-        await box.post(f"{WORLD}/checkpoints/a")
-        assert checked == [1, 1, 1]
-        await box.send()
-        await box.advance()
-        assert checked == [1] * 6
-        await box.post(f"{WORLD}/reset")
-        await box.send()
-        await box.advance("0s")
-        assert checked == [1] * 7
-
-
-async def test_without_the_setting_nothing_is_checked() -> None:
-    """A server does not look at what it sends twice."""
-    async with boxed(check_answers=False) as box:
-        await box.send()
-        await box.advance()
-        assert box.runtime.check_batch is None
-        assert box.runtime.worlds[KEY].checked == 0
-
-
-async def test_nothing_is_launched_for_a_world_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A launch that is cut short by a reset or by a closing begins no further try."""
-    monkeypatch.setattr("sendbox.delivering.LAUNCH", 1)
-    for end in ("reset", "close"):
-        seen: list[str] = []
-
-        async def take(call: HttpCall, seen: list[str] = seen) -> Outcome:
-            seen.append(call.url)
-            return Outcome(200)
-
-        async with boxed(mode="real") as box:
-            await box.open(clock={"mode": "manual"})
-            await only_sending(box)
-            hosted = box.runtime.worlds[KEY]
-            box.runtime.deliver_to(hosted, take)
-            for number in range(3):
-                await box.send(f"42077700{number:02}01", callback=f"http://a.example/{number}")
-            hosted.world.run(START, 100)
-            taken = hosted.world.outlets.take()
-            launching = asyncio.create_task(box.runtime.carrier.launch(hosted, taken))
-            await asyncio.sleep(0)
-            box.runtime.reset(hosted) if end == "reset" else box.runtime.close(hosted)
-            await launching
-            assert len(seen) < 3
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -150,6 +151,16 @@ async def test_drawn_ids_are_new_and_open_worlds() -> None:
     assert runtime().instance != box.instance
 
 
+async def test_an_id_that_is_taken_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also not that of a world that was closed: its key is denied."""
+    box = runtime()
+    box.close(box.open("test-aa"))
+    drawn = iter(["00aa", "00bb"])
+    monkeypatch.setattr("sendbox.runtime.tag_of", lambda text: next(drawn))
+    assert box.open().world.id == "test-bb"
+    await box.aclose()
+
+
 async def test_an_id_in_use_is_a_conflict() -> None:
     """A second world of one id is refused."""
     box = runtime()
@@ -193,7 +204,7 @@ async def test_a_closed_worlds_key_is_denied_until_it_is_opened_again() -> None:
     again = box.open("test-a")
     assert box.find("test-a") is again
     assert again.world is not hosted.world
-    assert not box.is_open(hosted)
+    assert (hosted.gone, again.gone) == (True, False)
 
 
 async def test_a_closed_world_is_freed_without_the_collector() -> None:
@@ -233,6 +244,22 @@ async def test_a_world_that_somebody_looks_at_is_taken_apart_later() -> None:
     await box.aclose()
 
 
+async def test_a_large_world_is_taken_apart_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two slices the loop has its turn; what fits into one is done at once."""
+    box = runtime()
+    left = iter([None] * 3)
+    box._take_apart(left)
+    assert list(left) == []
+    monkeypatch.setattr("sendbox.hosted.SLICE_NS", -1)
+    left = iter([None] * 3)
+    box._take_apart(left)
+    assert len(list(left)) == 2
+    left = iter([None] * 3)
+    box._take_apart(left)
+    await turns()
+    assert list(left) == []
+
+
 async def test_closing_the_runtime_ends_everything() -> None:
     """Nothing runs on after `aclose`: no timers, no deliveries, no sweep."""
     box = runtime()
@@ -241,7 +268,8 @@ async def test_closing_the_runtime_ends_everything() -> None:
 
     async def hang(call: HttpCall) -> Outcome:
         under_way.set()
-        return await asyncio.Event().wait() and Outcome(200)
+        await asyncio.Event().wait()
+        return Outcome(200)
 
     box.deliver_to(hosted, hang)
     hosted.world.phones.write("sms", "420777000101", None, "Hello")
@@ -336,47 +364,14 @@ async def test_while_a_world_advances_it_is_not_reset_or_restored() -> None:
     hosted = box.open("test-a")
     box.take_checkpoint(hosted, "a")
     hosted.advancing = True
-    for what in (
+    calls: list[Callable[[], None]] = [
         lambda: box.reset(hosted),
         lambda: box.restore(hosted, "a"),
         lambda: box.take_checkpoint(hosted, "b"),
-    ):
+    ]
+    for what in calls:
         with pytest.raises(Conflict, match="test-a is advancing") as raised:
             what()
         assert raised.value.error == "advancing"
     assert hosted.world.epoch == 0
     assert list(hosted.checkpoints) == ["a"]
-
-
-# --- sub-keys ---------------------------------------------------------------------------------------------------------
-
-SHOP = {"sendbox": 1, "account": {"subkeys": [{"name": "shop"}]}}
-
-
-async def test_a_sub_key_of_the_scenario_opens_its_world() -> None:
-    """Which key of a world calls first makes no difference."""
-    async with boxed(SHOP) as box:
-        hosted = box.runtime.find("test-a~shop")
-        assert hosted is box.runtime.find("test-a")
-        assert box.runtime.find("test-b~desk") is None
-        assert "test-b" not in box.runtime.worlds
-
-
-async def test_a_sub_key_opens_no_world_that_its_parent_may_not() -> None:
-    """The rules for ids hold, and the refusal says so once."""
-    async with boxed(SHOP) as box:
-        assert box.runtime.find("prod~shop") is None
-        assert [each.why for each in box.runtime.refused] == [OURS]
-
-
-async def test_a_disabled_sub_key_is_denied_with_its_reason() -> None:
-    """Until it is enabled again."""
-    async with boxed(SHOP) as box:
-        hosted = box.runtime.find("test-a~shop")
-        assert hosted is not None
-        key = hosted.world.keys["test-a~shop"]
-        key.disabled = True
-        assert box.runtime.find("test-a~shop", "/v2/message") is None
-        assert box.runtime.refused[-1].why == "this sub-key is disabled"
-        key.disabled = False
-        assert box.runtime.find("test-a~shop") is hosted

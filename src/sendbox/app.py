@@ -69,7 +69,7 @@ def make_app(runtime: Runtime, contract: Contract) -> Starlette:
             HttpRoute("/openapi.json", _openapi(runtime, contract), methods=["GET"]),
             *control_routes(runtime),
             *page_routes(runtime),
-            HttpRoute("/", lambda _request: RedirectResponse("/_sandbox/"), methods=["GET"]),
+            HttpRoute("/", _home, methods=["GET"]),
         ],
         exception_handlers={404: _not_found, 405: _wrong_method},
     )
@@ -336,6 +336,11 @@ def _unknown_path(path: str) -> tuple[str, Answer]:
     if path.startswith("/v1/validations") or path == "/v1/verify-proof":
         body = {"error": "NOT_FOUND", "message": why, "attemptsRemaining": 0}
     return why, Answer(404, orjson.dumps(body))
+
+
+async def _home(_request: Request) -> Response:
+    """The page is elsewhere."""
+    return RedirectResponse("/_sandbox/")
 
 
 async def _not_found(request: Request, _error: Exception) -> Response:

@@ -9,21 +9,32 @@ collector of a user's test process is left alone.
 from __future__ import annotations
 
 import gc
-from typing import Any
+from typing import Any, Final
+
+#: Objects made before a young collection, and young collections before one that freezes. Each walks two thousand
+#: objects at most, which takes less than a millisecond; with Python's own it takes five.
+THRESHOLDS: Final = (1_000, 1, 10)
+_own: tuple[int, int, int] | None = None
 
 
 def tune() -> None:
-    """From now on survivors are frozen after each collection of the second generation."""
+    """From now on collections are small, and survivors are frozen after each one of the second generation."""
+    global _own
     gc.collect()
     gc.freeze()
-    if _freeze not in gc.callbacks:
+    if _own is None:
+        _own = gc.get_threshold()
+        gc.set_threshold(*THRESHOLDS)
         gc.callbacks.append(_freeze)
 
 
 def untune() -> None:
     """Back to the collector's own ways."""
-    if _freeze in gc.callbacks:
+    global _own
+    if _own is not None:
         gc.callbacks.remove(_freeze)
+        gc.set_threshold(*_own)
+        _own = None
     gc.unfreeze()
 
 

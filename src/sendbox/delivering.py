@@ -42,13 +42,15 @@ class Carrier:
 
     async def _deliver(self, hosted: Hosted, world: World, delivery: Delivery, call: HttpCall) -> None:
         """One try of one delivery; its outcome is fed back unless the world began a new epoch meanwhile."""
-        runtime = self._runtime
         try:
             outcome = await self._carry(hosted, delivery, call)
         except Exception as error:  # a receiver in this process that broke: to the world it is one that hung up
             outcome = Outcome(None, "closed", repr(error))
-        if hosted.gone or hosted.world is not world:
-            return
+        if hosted.world is world and not hosted.gone:
+            self._landed(hosted, delivery, call, outcome)
+
+    def _landed(self, hosted: Hosted, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
+        world, log = hosted.world, self._runtime.log
         world.outlets.outcome(delivery, outcome.status, outcome.error)
         if delivery.state == "failed":
             hosted.failed += 1
@@ -58,9 +60,9 @@ class Carrier:
         if not outcome.ok:
             why = outcome.error or outcome.status
             detail = f" ({outcome.detail})" if outcome.detail else ""
-            runtime.log(world.id, f"webhook to {call.url or 'the hook'} {why}{detail}, try {len(delivery.tries)}")
+            log(world.id, f"webhook to {call.url or 'the hook'} {why}{detail}, try {len(delivery.tries)}")
         hosted.stir()
-        runtime.changed(hosted)
+        self._runtime.changed(hosted)
 
     async def _carry(self, hosted: Hosted, delivery: Delivery, call: HttpCall) -> Outcome:
         patience = self._runtime.settings.patience

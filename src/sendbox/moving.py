@@ -42,7 +42,7 @@ class Mover:
     def kick(self, hosted: Hosted) -> None:
         """Winds the timer of a world whose time passes by itself."""
         world = hosted.world
-        if hosted.advancing or hosted.busy or not self._runtime.is_open(hosted):
+        if hosted.advancing or hosted.busy or hosted.gone:
             return
         if hosted.timer is not None:
             hosted.timer.cancel()
@@ -62,7 +62,7 @@ class Mover:
     def _pump(self, hosted: Hosted) -> None:
         """Fires what fell due in a world whose time passes, a slice at a time; deliveries go their own way."""
         runtime, world = self._runtime, hosted.world
-        if world.clock.mode != "real" or hosted.advancing or hosted.busy or not runtime.is_open(hosted):
+        if world.clock.mode != "real" or hosted.advancing or hosted.busy or hosted.gone:
             return
         hosted.busy = True
         until = world.clock.read(runtime.reading())
@@ -230,10 +230,11 @@ class _Way:
         at, rounds, tried = world.now, 0, 0
         work = self._work
         while True:
-            if hosted.open:
+            if hosted.open or outlets.in_flight:
                 await self._quiet()
+                await self._landed()
                 work.begin()
-            if not runtime.is_open(hosted):
+            if hosted.gone:
                 raise Conflict("closed", f"{world.id} was closed while it advanced")
             fired, made = world.fired, len(outlets.deliveries)
             left = self._settings.max_instants - (world.instants - self._instants)
@@ -246,8 +247,8 @@ class _Way:
                 await runtime.carrier.launch(hosted, taken)
                 tried += 1
                 self._turns(rounds, tried)
-            if tried != before or outlets.in_flight:
-                await hosted.until(lambda: not (outlets.in_flight and runtime.is_open(hosted)))
+            if tried != before:
+                await self._landed()
                 await asyncio.sleep(0)  # what the receivers asked of us meanwhile is on its way in
                 work.begin()
                 rounds += world.fired != fired or len(outlets.deliveries) != made
@@ -274,6 +275,11 @@ class _Way:
         at, _, _, handler, _ = steps[0]
         count = f"{len(steps)} steps are" if len(steps) > 1 else "one step is"
         return f"{count} scheduled, next {handler.__name__.removesuffix('_due').strip('_')} at {iso(at)}"
+
+    async def _landed(self) -> None:
+        """Waits until every delivery that is under way has its answer or has failed."""
+        hosted, outlets = self._hosted, self._world.outlets
+        await hosted.until(lambda: not outlets.in_flight or hosted.gone)
 
     async def _quiet(self) -> None:
         """Waits until every request that arrived has been answered."""

@@ -111,10 +111,6 @@ class Runtime:
         self.refused.append(Refusal(wall.now_ms(), key, path, why, what_to_do))
         self.log(key or "-", f"denied {path}: {why}; {what_to_do}")
 
-    def is_open(self, hosted: Hosted) -> bool:
-        """Whether this world is open still (and no namesake in its place)."""
-        return self.worlds.get(hosted.world.id) is hosted
-
     def open(
         self,
         world_id: str | None = None,
@@ -288,6 +284,7 @@ class Runtime:
         """Ends all worlds and the client that delivers."""
         tasks = [task for hosted in self.worlds.values() for task in hosted.tasks]
         for hosted in self.worlds.values():
+            hosted.gone = True
             self._drop(hosted)
         self.worlds.clear()
         self._tags.clear()

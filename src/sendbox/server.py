@@ -18,6 +18,7 @@ from typing import Any, Final
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from sendbox.joined import Joined
 from sendbox.thread import ServerThread
 
 __all__ = ["App", "CannotListen", "HttpServer", "ServerThread"]
@@ -57,6 +58,10 @@ class Protocol(HttpToolsProtocol):
         self._offered = False
         self._packet = b""
         self._again: bytes | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begins a connection whose answers leave in one piece."""
+        super().connection_made(Joined(transport, self.loop))
 
     def data_received(self, data: bytes) -> None:
         """Reads a packet, and again from an offer on that stopped the parser."""

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from sendbox import __version__
+from sendbox.collector import THRESHOLDS
 from sendbox.commands import serve as module
 from sendbox.commands.outcome import CANNOT, Failure
 from sendbox.commands.serve import Options, bind, callable_host, run, scenario, serve, to_stderr
@@ -228,7 +229,7 @@ def test_a_signal_ends_it(monkeypatch: pytest.MonkeyPatch, number: signal.Signal
 
     class Out(io.StringIO):
         def flush(self) -> None:
-            assert (gc.isenabled(), gc.get_threshold()) == (True, module.THRESHOLDS)
+            assert (gc.isenabled(), gc.get_threshold()) == (True, THRESHOLDS)
             signal.raise_signal(number)
 
     out = Out()

@@ -41,10 +41,10 @@ class Case:
     start: str = START
     receiver: list[int | str] = field(default_factory=list)
 
-    @property
-    def id(self) -> str:
-        """The case by section and name: `s2_2-ttl-runs-out`."""
-        return f"s{self.section.removeprefix('§').replace('.', '_')}-{self.name}"
+
+def id_of(section: str, name: str) -> str:
+    """What a test of a case is called, by section and name: `s2_2-ttl-runs-out`."""
+    return f"s{section.removeprefix('§').replace('.', '_')}-{name}"
 
 
 def load() -> list[Case]:

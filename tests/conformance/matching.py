@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 #: `<uuid>`, `<int=name>`, `<match [0-9]+>`; the README beside this file says what they mean.
-_PATTERN: Final = re.compile(r"<(any|absent|uuid|int|number|string|object|match (?P<regex>.+?))(?:=(?P<name>\w+))?>")
+_PATTERN: Final = re.compile(
+    r"<(any|absent|uuid|int|number|string|object|(?P<size>[0-9]+) items|match (?P<regex>.+?))(?:=(?P<name>\w+))?>"
+)
 _PLACEHOLDER: Final = re.compile(r"\{(?:(\w+)|([^{}]+)\*([0-9]+))\}")
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -76,22 +78,24 @@ def difference(expected: Any, actual: Any, names: Names, *, exact: bool, path: s
 
 
 def _misses(pattern: re.Match[str], actual: Any, names: Names, path: str) -> Iterable[str]:
-    kind, regex, name = pattern[1], pattern["regex"], pattern["name"]
+    kind, name = pattern[1], pattern["name"]
     if kind == "absent":
         if actual is not ABSENT:
             yield f"{path} is {actual!r}, expected to be absent"
         return
     if actual is ABSENT:
         yield f"{path} is absent, expected {pattern[0]}"
-    elif not _is(kind, regex, actual, names):
+    elif not _is(pattern, actual, names):
         yield f"{path} is {actual!r}, expected {pattern[0]}"
     elif name is not None and not names.keep(name, actual):
         yield f"{path} is {actual!r}, expected what was kept as {name} before"
 
 
-def _is(kind: str, regex: str | None, actual: Any, names: Names) -> bool:
-    if regex is not None:
-        return isinstance(actual, str) and re.search(names.fill(regex), actual) is not None
+def _is(pattern: re.Match[str], actual: Any, names: Names) -> bool:
+    if pattern["regex"] is not None:
+        return isinstance(actual, str) and re.search(names.fill(pattern["regex"]), actual) is not None
+    if pattern["size"] is not None:
+        return isinstance(actual, list) and len(actual) == int(pattern["size"])
     number = isinstance(actual, int | float) and not isinstance(actual, bool)
     return {
         "any": True,
@@ -100,4 +104,4 @@ def _is(kind: str, regex: str | None, actual: Any, names: Names) -> bool:
         "number": number,
         "string": isinstance(actual, str),
         "object": isinstance(actual, dict),
-    }[kind]
+    }[pattern[1]]

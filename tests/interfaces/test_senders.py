@@ -10,25 +10,27 @@ from sendbox.core.model import Recipient, Send, Step
 from sendbox.core.world import World
 from sendbox.interfaces.senders import unregistered
 
+TAKEN = "it is taken all the same"
+REJECTED = "the step will be rejected"
 REGISTERED = {"sms": frozenset({"Acme"}), "richmsg": frozenset({"Acme"}), "chatapp": frozenset({"109"})}
 
 
 @pytest.mark.parametrize(
     ("senders", "assume", "channel", "sender", "expected"),
     [
-        ("any", "accept", "sms", "Other", '"Other" is not registered as a sender for sms; it is taken all the same'),
+        ("any", "accept", "sms", "Other", ("sms", TAKEN)),
         ("any", "accept", "sms", "420900000001", None),
         ("any", "accept", "sms", None, None),
         (REGISTERED, "accept", "sms", "Acme", None),
         (REGISTERED, "accept", "sms", "420900000001", None),
-        (REGISTERED, "accept", "sms", "Other", '"Other" is not registered as a sender for sms; it is taken all the same'),
-        (REGISTERED, "strict", "sms", "Other", '"Other" is not registered as a sender for sms; the step will be rejected'),
-        (REGISTERED, "accept", "richmsg", "Other", '"Other" is not registered as a sender for richmsg; the step will be rejected'),
-        (REGISTERED, "accept", "chatapp_text", "110", '"110" is not registered as a sender for chatapp; the step will be rejected'),
+        (REGISTERED, "accept", "sms", "Other", ("sms", TAKEN)),
+        (REGISTERED, "strict", "sms", "Other", ("sms", REJECTED)),
+        (REGISTERED, "accept", "richmsg", "Other", ("richmsg", REJECTED)),
+        (REGISTERED, "accept", "chatapp_text", "110", ("chatapp", REJECTED)),
     ],
 )  # fmt: skip
 def test_a59_unregistered_senders(
-    senders: object, assume: str, channel: str, sender: str | None, expected: str | None
+    senders: object, assume: str, channel: str, sender: str | None, expected: tuple[str, str] | None
 ) -> None:
     """A sender that is not registered draws advice that says what becomes of the step."""
     spec = AccountSpec(senders=senders, numbers=frozenset({"420900000001"}))  # type: ignore[arg-type]  # parametrized
@@ -36,4 +38,5 @@ def test_a59_unregistered_senders(
     world = World("test-senders", Blueprint(account=spec, assume=settings), start=0)
     step = Step(channel, "Hello", sender)  # type: ignore[arg-type]  # parametrized
     found = unregistered(world, [Send([Recipient("420777000101")], [step])])
-    assert [advice.message for advice in found] == ([] if expected is None else [expected])
+    lines = [] if expected is None else [f'"{sender}" is not registered as a sender for {expected[0]}; {expected[1]}']
+    assert [advice.message for advice in found] == lines

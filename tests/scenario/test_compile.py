@@ -91,6 +91,18 @@ def test_the_account() -> None:
 @pytest.mark.parametrize(
     ("expected", "account"),
     [
+        pytest.param(None, {"currency": "EUR"}, id="left-out-is-the-built-in-receiver"),
+        pytest.param("", {"default_callback_url": None}, id="null-is-nobody"),
+    ],
+)
+def test_the_default_callback_of_an_account(expected: str | None, account: dict[str, Any]) -> None:
+    """An account without a default callback has the built-in receiver; one with null tells nobody (A68)."""
+    assert load({"sendbox": 1, "account": account}).account.default_callback_url == expected
+
+
+@pytest.mark.parametrize(
+    ("expected", "account"),
+    [
         pytest.param(("EUR", 5_000_000), {"credit": {"eur": 5}}, id="eur"),
         pytest.param(("CZK", 5_000_000), {"credit": {"czk": 5}}, id="czk-alone-is-the-currency"),
         pytest.param(("EUR", 1_000_000), {"credit": {"eur": 1, "czk": 5}}, id="both"),

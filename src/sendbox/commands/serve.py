@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from sendbox import __version__
+from sendbox import __version__, collector
 from sendbox.commands.outcome import CANNOT, Failure, one_line
 from sendbox.core.blueprint import Mode
 from sendbox.page import lines
@@ -33,8 +33,6 @@ CA_PATH: Final = "/_sandbox/ca.pem"
 CA_FILE: Final = "sendbox-ca.pem"
 #: Addresses that mean every address: nobody can call them.
 EVERY: Final = ("", "0.0.0.0", "::", "*")
-#: The collector runs rarely: what requests leave behind is freed without it, and each full run is a pause.
-THRESHOLDS: Final = (50_000, 50, 100)
 
 
 @dataclass(slots=True)
@@ -111,7 +109,6 @@ def run(options: Options) -> None:
     """Serves in this process until SIGINT or SIGTERM. Raises `Failure` when it cannot start."""
     from sendbox.loop import new_loop
 
-    thresholds = gc.get_threshold()
     gc.disable()  # until the imports are done: they leave nothing to collect
     try:
         with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -119,8 +116,7 @@ def run(options: Options) -> None:
     except KeyboardInterrupt:  # before the signals were ours, or where a loop takes none (Windows)
         pass
     finally:
-        gc.unfreeze()
-        gc.set_threshold(*thresholds)
+        collector.untune()
         gc.enable()
 
 
@@ -133,8 +129,7 @@ async def _until_signalled(options: Options) -> None:
             loop.add_signal_handler(number, stop.set)
 
     def started(text: str) -> None:
-        gc.freeze()  # what a start has made stays for good, and need not be looked at again
-        gc.set_threshold(*THRESHOLDS)
+        collector.tune()
         gc.enable()
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()

@@ -136,22 +136,24 @@ async def perform(
     if missing:
         needed = ", ".join(each.name for each in row.takes.values() if each.required)
         raise ControlError(400, "missing_argument", f'"{missing[0]}" is missing; {row.name} needs {needed}')
-    if not row.worldly:
-        return await row.function(Call(runtime, origin), **given)
-    hosted = runtime.worlds.get(world_id or "")
-    if hosted is None:
-        raise ControlError(404, "no_such_world", f'"{world_id}" is no open world; POST /_sandbox/worlds opens one')
-    runtime.present(hosted)
-    hosted.controls += 1
-    hosted.readers += 1
+    call = Call(runtime, origin)
     try:
-        return await row.function(Call(runtime, origin, hosted), **given)
+        if not row.worldly:
+            return await row.function(call, **given)
+        call.hosted = hosted = runtime.worlds.get(world_id or "")
+        if hosted is None:
+            raise ControlError(404, "no_such_world", f'"{world_id}" is no open world; POST /_sandbox/worlds opens one')
+        runtime.present(hosted)
+        hosted.controls += 1
+        hosted.readers += 1
+        try:
+            return await row.function(call, **given)
+        finally:
+            hosted.controls -= 1
+            hosted.readers -= 1
+            runtime.kick(hosted)
     except Conflict as conflict:
         raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
-    finally:
-        hosted.controls -= 1
-        hosted.readers -= 1
-        runtime.kick(hosted)
 
 
 def _known(row: Operation, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -63,7 +63,7 @@ async def journal(
         first = looked[1] if looked[0] is world else start + 1  # entries are only added: none needs a second look
         length = len(kept)
         found = await chosen(range(first, length), fits, most)
-        looked = (world, length)
+        looked = (world, max(first, length))
         return found
 
     numbers = await wait_for(hosted, wait, look)
@@ -147,9 +147,13 @@ async def hook(call: Call, wait: Any = None) -> Any:
     await wait_for(hosted, wait, look)
     world = hosted.world
     received = world.outlets.hook[:]
-    batches = await each(received, lambda delivery: orjson.loads(batch_bytes(world, delivery)))
+    events: list[Any] = []
+    work = Slice()
+    for delivery in received:
+        events += orjson.loads(batch_bytes(world, delivery))
+        await work.pause()
     return {
-        "events": [event for batch in batches for event in batch],
+        "events": events,
         "deliveries": await each(received, lambda delivery: delivery_view(world, delivery)),
     }
 
@@ -198,8 +202,9 @@ async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str 
 @operation("POST", "/worlds/{id}/outbox/{delivery}")
 async def outbox_done(call: Call, delivery: str, status: Any = None, error: Any = None) -> Any:
     """How a call from the outbox went: an HTTP status, or a word for why there was none."""
-    waiting = call.here.outbox.get(delivery)
-    if waiting is None:
+    outbox = call.here.outbox
+    waiting = outbox.get(delivery)
+    if waiting is None or waiting[2].done():
         raise ControlError(404, "no_such_delivery", f'"{delivery}" does not wait in the outbox (any more)')
     code = None if status is None else whole(status, "status")
     if error is None and code is None:
@@ -208,8 +213,8 @@ async def outbox_done(call: Call, delivery: str, status: Any = None, error: Any 
         raise ControlError(400, "bad_argument", f'error: "{error}" is no way to fail; legal: {", ".join(FAILURES)}')
     if error is None and code is not None and 300 <= code < 400:
         error = "redirect"
-    if not waiting[2].done():
-        waiting[2].set_result(Outcome(code, error))
+    del outbox[delivery]  # whoever asks next is not given it again
+    waiting[2].set_result(Outcome(code, error))
     return {"id": delivery}
 
 

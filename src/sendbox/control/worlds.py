@@ -56,6 +56,8 @@ def read_scenario(source: Any) -> Blueprint:
     """A scenario by library name, YAML text or object. Raises `ControlError` 422 with every problem."""
     if isinstance(source, Blueprint):  # in process, compiled where the test runs
         return source
+    if not isinstance(source, str | dict):
+        raise ControlError(400, "bad_body", f"{source!r} is no scenario; legal: a name, YAML text, or an object")
     try:
         return load(source, paths=False)
     except ScenarioError as error:

@@ -58,6 +58,11 @@ def _as_it_is(node: Node, _reader: Reader) -> Any:
     return node.value
 
 
+def _callback(node: Node, _reader: Reader) -> Any:
+    # null, unlike a key that is left out, wants no events: the core's word for it is "" (A68)
+    return "" if node.value is None else node.value
+
+
 def _numbers(node: Node, reader: Reader) -> frozenset[str]:
     return frozenset(reader.number(item) for item in node.items())
 
@@ -117,6 +122,7 @@ def _templates(node: Node, reader: Reader) -> tuple[dict[str, Any], ...]:
 
 _READ: Final[dict[str, tuple[str, Callable[[Node, Reader], Any]]]] = {
     "country": ("country", lambda node, reader: reader.country_code(node)),
+    "default_callback_url": ("default_callback_url", _callback),
     "verificationSecret": ("verification_secret", _as_it_is),
     "senders": ("senders", _senders),
     "numbers": ("numbers", _numbers),

@@ -1,0 +1,146 @@
+"""Deliveries that are pulled instead of pushed."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.box import WORLD, boxed, turns
+
+pytestmark = pytest.mark.asyncio
+
+
+# --- the outbox -------------------------------------------------------------------------------------------------------
+
+
+async def pulled(box: Any, query: str = "?wait=30s") -> list[Any]:
+    calls: list[Any] = (await box.get(f"{WORLD}/outbox{query}")).json["calls"]
+    return calls
+
+
+async def test_deliveries_are_pulled_instead_of_pushed() -> None:
+    """Each call waits in the outbox, complete, until somebody says how it went; then the advance goes on."""
+    async with boxed(patience=30.0) as box:
+        await box.open(deliveries="pull")
+        assert (await box.get(WORLD)).json["deliveries"] == "pull"
+        await box.send("420777000105", callback="http://127.0.0.1:9/hooks")
+        advancing = asyncio.create_task(box.advance())
+        seen = []
+        for status in (200, 204):
+            (call,) = await pulled(box)
+            seen.append(orjson.loads(base64.b64decode(call["body"]))[0]["result"])
+            assert (call["method"], call["url"], call["hook"]) == ("POST", "http://127.0.0.1:9/hooks", False)
+            assert dict(call["headers"])["X-Request-Id"] == call["id"]
+            assert (await box.post(f"{WORLD}/outbox/{call['id']}", {"status": status})).json == {"id": call["id"]}
+        assert (await advancing)["failed"] == 0
+        assert seen == ["sending", "sent"]
+        shown = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        assert [delivery["tries"][0]["status"] for delivery in shown] == [200, 204]
+
+
+async def test_the_first_pull_makes_the_outbox() -> None:
+    """From the first call on deliveries wait there, also those of the built-in receiver, and over resets."""
+    async with boxed(patience=30.0) as box:
+        await box.open()
+        assert await pulled(box, "") == []
+        assert (await box.get(WORLD)).json["deliveries"] == "pull"
+        await box.post(f"{WORLD}/reset")
+        await box.send("420777000105")
+        advancing = asyncio.create_task(box.advance("0s"))
+        (call,) = await pulled(box)
+        assert call["hook"] is True
+        await box.post(f"{WORLD}/outbox/{call['id']}", {"status": 200})
+        await advancing
+        assert [event["result"] for event in await box.events()] == ["sending"]
+
+
+async def test_a_pull_during_an_advance_ends_with_it() -> None:
+    """`during=advance` answers when the advance is over; what is being carried is left out."""
+    async with boxed(patience=30.0) as box:
+        await box.open(deliveries="pull")
+        await box.send("420777000105")
+        advancing = asyncio.create_task(box.advance("0s"))
+        (call,) = await pulled(box)
+        second = asyncio.create_task(pulled(box, f"?wait=30s&during=advance&except={call['id']}"))
+        await turns()
+        assert not second.done()
+        await box.post(f"{WORLD}/outbox/{call['id']}", {"status": 200})
+        await advancing
+        assert await second == []
+        assert await pulled(box, "?wait=30s&during=advance") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        ({"status": 500}, 500, None),
+        ({"status": 302}, 302, "redirect"),
+        ({"status": "200"}, 200, None),
+        ({"error": "refused"}, None, "refused"),
+        ({"error": "timeout"}, None, "timeout"),
+        ({"status": 200, "error": "invalid-answer"}, 200, "invalid-answer"),
+    ],
+)
+async def test_how_a_pulled_call_went(body: Any, status: int | None, error: str | None) -> None:
+    """A status, or a word for why there was none, is what the try ended with."""
+    async with boxed(patience=30.0) as box:
+        await box.open(deliveries="pull")
+        await box.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})
+        await box.send()
+        advancing = asyncio.create_task(box.advance("0s"))
+        (call,) = await pulled(box)
+        await box.post(f"{WORLD}/outbox/{call['id']}", body)
+        await advancing
+        (shown,) = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        assert [(each["status"], each["error"]) for each in shown["tries"]] == [(status, error)]
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        ({}, "missing_argument", '"status" is missing; outbox_done needs status, or error'),
+        ({"status": "fine"}, "bad_argument", "status: 'fine' is no whole number"),
+        (
+            {"error": "bored"},
+            "bad_argument",
+            (
+                'error: "bored" is no way to fail; '
+                "legal: timeout, refused, unreachable, redirect, tls, invalid-answer, closed"
+            ),
+        ),
+    ],
+)
+async def test_what_is_no_outcome(body: Any, error: str, message: str) -> None:
+    """Refused, and the call waits on."""
+    async with boxed(patience=30.0) as box:
+        await box.open(deliveries="pull")
+        await box.send("420777000105")
+        advancing = asyncio.create_task(box.advance("0s"))
+        (call,) = await pulled(box)
+        answer = await box.post(f"{WORLD}/outbox/{call['id']}", body)
+        assert (answer.status, answer.json) == (400, {"error": error, "message": message})
+        assert [each["id"] for each in await pulled(box)] == [call["id"]]
+        assert (await box.post(f"{WORLD}/outbox/{call['id']}", {"status": 200})).status == 200
+        assert await pulled(box, "") == []
+        answer = await box.post(f"{WORLD}/outbox/{call['id']}", {"status": 200})
+        assert (answer.status, answer.json["error"]) == (404, "no_such_delivery")
+        await advancing
+
+
+async def test_nobody_pulls() -> None:
+    """After the patience a call that nobody carried out has timed out, like one that hangs."""
+    async with boxed(patience=0.02) as box:
+        await box.open(deliveries="pull")
+        await box.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})
+        await box.send()
+        await box.advance("1m")
+        (shown,) = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        assert [(each["at"], each["error"]) for each in shown["tries"]] == [
+            ("2026-03-01T09:00:00.000Z", "timeout"),
+            ("2026-03-01T09:00:30.000Z", "timeout"),
+        ]
+        assert await pulled(box, "") == []

@@ -1,0 +1,302 @@
+"""Operations that look at what happened: journal, deliveries, hook, advice, digest, assumptions."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sendbox.core.assumptions import ASSUMPTIONS
+from sendbox.core.digest import ENGINE
+from tests.box import KEY, ORIGIN, WORLD, boxed, turns
+from tests.receivers import answering, receiving
+
+pytestmark = pytest.mark.asyncio
+
+
+# --- journal ----------------------------------------------------------------------------------------------------------
+
+
+async def kinds(box: Any, query: str) -> list[tuple[int, str]]:
+    entries = (await box.get(f"{WORLD}/journal?{query}")).json["entries"]
+    return [(entry["n"], entry["kind"]) for entry in entries]
+
+
+async def test_the_journal_is_everything_in_order() -> None:
+    """Opening, request, transitions, deliveries with their tries; each entry by its number too."""
+    async with boxed() as box:
+        await box.send("420777000105")
+        await box.advance()
+        shown = (await box.get(f"{WORLD}/journal")).json
+        assert [entry["kind"] for entry in shown["entries"]] == [
+            "opened",
+            "request",
+            *["transition", "delivery", "try"] * 2,
+        ]
+        assert shown["length"] == 8
+        for entry in shown["entries"]:
+            assert (await box.get(f"{WORLD}/journal/{entry['n']}")).json == entry
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        ("", [0, 1, 2, 3, 4, 5, 6, 7]),
+        ("after=5", [6, 7]),
+        ("after=-1", [0, 1, 2, 3, 4, 5, 6, 7]),
+        ("after=-9", [0, 1, 2, 3, 4, 5, 6, 7]),
+        ("after=99", []),
+        ("limit=2", [0, 1]),
+        ("kind=transition", [2, 5]),
+        ("kind=sent", [5]),
+        ("kind=request,try", [1, 4, 7]),
+        ("kind=try&after=4", [7]),
+        ("kind=try&limit=1", [4]),
+        ("last=3", [5, 6, 7]),
+        ("last=2&kind=transition,request", [2, 5]),
+        ("last=9&after=5", [6, 7]),
+    ],
+)
+async def test_the_journal_is_read_in_parts(query: str, numbers: list[int]) -> None:
+    """By kind, from a number on, so many of them, the newest."""
+    async with boxed() as box:
+        await box.send("420777000105")
+        await box.advance()
+        assert [number for number, _ in await kinds(box, query)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        ("journal?kind=noise", 400, 'kind: "noise" is no kind of entry; legal: transition, request, '),
+        ("journal?after=x", 400, "after: 'x' is no whole number"),
+        ("journal?limit=0", 400, "limit: 0 is no number of entries; legal: 1 and more"),
+        ("journal?last=-2", 400, "last: -2 is no number of things; legal: 0 and more"),
+        ("journal/9", 404, "9 is no entry; the journal has 1"),
+        ("journal/-1", 404, "-1 is no entry; the journal has 1"),
+        ("journal/x", 400, "n: 'x' is no whole number"),
+    ],
+)
+async def test_what_the_journal_does_not_have(path: str, status: int, message: str) -> None:
+    """Refused with the reason."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.get(f"{WORLD}/{path}")
+        assert answer.status == status
+        assert answer.json["message"].startswith(message)
+
+
+async def test_requests_are_calls_with_findings_and_advice() -> None:
+    """What was asked, what was answered and why, in the order of the calls."""
+    async with boxed() as box:
+        await box.send("+420 777 000 101")
+        await box.post("/v2/message", {"body": "x", "to": []}, x_api_key=KEY)
+        taken, refused = (await box.get(f"{WORLD}/requests")).json["requests"]
+        assert (taken["operation"], taken["status"], taken["findings"]) == ("sendMessage", 200, [])
+        assert [remark["code"] for remark in taken["advice"]] == ["number-converted"]
+        assert (refused["status"], refused["findings"][0]["path"]) == (400, "$.to")
+        assert (await box.get(f"{WORLD}/requests?after={taken['n']}")).json["requests"] == [refused]
+
+
+async def test_a_journal_read_while_the_world_is_reset_is_that_of_the_new_epoch() -> None:
+    """Numbers of an epoch that is over lead nowhere."""
+    async with boxed() as box:
+        for _ in range(3):
+            await box.send()
+        looking = asyncio.create_task(box.get(f"{WORLD}/journal?after=0&wait=30s"))
+        box.runtime.reset(box.runtime.worlds[KEY])
+        await turns()
+        await box.send()
+        assert [entry["kind"] for entry in (await looking).json["entries"]] == ["request"]
+
+
+# --- deliveries -------------------------------------------------------------------------------------------------------
+
+
+async def test_deliveries_show_target_events_and_tries() -> None:
+    """`{deliveries: [{id, target, events, state, tries: [{at, status, error}]}]}`, the newest with `last`."""
+    async with boxed() as box, receiving(answering(500, 200)) as receiver:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})
+        (message_id,) = await box.send(callback=receiver.url)
+        await box.send("420777000102")
+        await box.advance()
+        first, second = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        assert first == {
+            "id": first["id"],
+            "target": receiver.url,
+            "method": "POST",
+            "at": "2026-03-01T09:00:00.000Z",
+            "state": "delivered",
+            "events": [
+                {"event": "sentMessage", "message_id": message_id, "phone": "420777000101", "result": "sending"}
+            ],
+            "tries": [
+                {"at": "2026-03-01T09:00:00.000Z", "status": 500, "error": None},
+                {"at": "2026-03-01T09:00:30.000Z", "status": 200, "error": None},
+            ],
+        }
+        assert receiver.headers[0]["x-request-id"] == first["id"]
+        assert (second["target"], second["state"]) == ("hook", "delivered")
+        assert (await box.get(f"{WORLD}/deliveries?last=1")).json["deliveries"] == [second]
+        assert (await box.get(f"{WORLD}/deliveries?state=failed")).json["deliveries"] == []
+        answer = await box.get(f"{WORLD}/deliveries?state=lost")
+        assert (answer.status, answer.json["message"]) == (
+            400,
+            'state: "lost" is no state of a delivery; legal: waiting, sending, delivered, failed, held',
+        )
+
+
+async def test_a_delivery_is_replayed() -> None:
+    """Once more with the same bytes and the same id, at the next move of the clock."""
+    async with boxed() as box, receiving(answering(200)) as receiver:
+        await box.send("420777000105", callback=receiver.url)
+        await box.advance()
+        path = f"{WORLD}/deliveries/{receiver.headers[0]['x-request-id']}"
+        assert (await box.post(f"{path}/replay")).json["state"] == "waiting"
+        answer = await box.post(f"{path}/replay")
+        assert (answer.status, answer.json) == (
+            409,
+            {
+                "error": "wrong_state",
+                "message": 'a delivery in the state "waiting" cannot be replayed; wait until it ended',
+            },
+        )
+        await box.advance("0s")
+        assert receiver.calls[-1] == receiver.calls[0]
+        assert receiver.headers[-1]["x-request-id"] == receiver.headers[0]["x-request-id"]
+
+
+async def test_a_delivery_is_held_and_released() -> None:
+    """Held, it is not tried again however late it gets; released, it is tried at the next move."""
+    async with boxed() as box, receiving(answering(500, 200)) as receiver:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})
+        await box.send(callback=receiver.url)
+        await box.advance("1s")
+        path = f"{WORLD}/deliveries/{receiver.headers[0]['x-request-id']}"
+        assert (await box.post(f"{path}/hold")).json["state"] == "held"
+        await box.advance("1h")
+        assert len(receiver.calls) == 1
+        assert (await box.post(f"{path}/release")).json["state"] == "waiting"
+        await box.advance("0s")
+        (shown,) = (await box.get(f"{WORLD}/deliveries?state=delivered")).json["deliveries"]
+        assert [(each["at"], each["status"]) for each in shown["tries"]] == [
+            ("2026-03-01T09:00:00.000Z", 500),
+            ("2026-03-01T10:00:01.000Z", 200),
+        ]
+        for act, why in (("hold", "held"), ("release", "released; only a held one can")):
+            answer = await box.post(f"{path}/{act}")
+            assert (answer.status, answer.json["message"]) == (
+                409,
+                f'a delivery in the state "delivered" cannot be {why}',
+            )
+
+
+@pytest.mark.parametrize("act", ["replay", "hold", "release"])
+async def test_a_delivery_that_is_not_there(act: str) -> None:
+    """404 names what was looked for."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.post(f"{WORLD}/deliveries/d/{act}")
+        assert (answer.status, answer.json["message"]) == (404, '"d" is no delivery of this world')
+
+
+# --- the built-in receiver --------------------------------------------------------------------------------------------
+
+
+async def test_the_built_in_receiver_is_the_default_callback() -> None:
+    """What nobody asked to have elsewhere, and what a callback names its address for, is there in order."""
+    async with boxed() as box:
+        await box.send("420777000105")
+        await box.send("420777000205", callback=f"{ORIGIN}{WORLD}/hook")
+        await box.advance()
+        shown = (await box.get(f"{WORLD}/hook")).json
+        assert [(event["to"]["phone_number"], event["result"]) for event in shown["events"]] == [
+            ("420777000105", "sending"),
+            ("420777000205", "sending"),
+            ("420777000105", "sent"),
+            ("420777000205", "sent"),
+        ]
+        assert [len(delivery["events"]) for delivery in shown["deliveries"]] == [1, 1, 1, 1]
+        assert shown["deliveries"] == (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+
+
+@pytest.mark.parametrize(
+    ("body", "received"),
+    [(b'[{"a": 1}]', [{"a": 1}]), (b"plain text", "plain text"), (b"", "")],
+    ids=["json", "text", "nothing"],
+)
+async def test_whatever_is_posted_to_the_hook_is_answered_and_journaled(body: bytes, received: Any) -> None:
+    """It is a receiver like any other for those who post to it."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.post(f"{WORLD}/hook", body)
+        assert (answer.status, answer.json) == (200, {})
+        entry = (await box.get(f"{WORLD}/journal?kind=control")).json["entries"][-1]
+        assert (entry["what"], entry["received"]) == ("hook", received)
+
+
+# --- advice, digest, assumptions --------------------------------------------------------------------------------------
+
+
+async def test_advice_is_every_remark_with_its_entry() -> None:
+    """`{advice: [{code, message, path, section, entry}]}`, on requests and on the answers of receivers."""
+    async with boxed() as box, receiving(answering(201)) as receiver:
+        await box.send("420777000105", callback=receiver.url, bdy=1)
+        await box.advance("0s")
+        advice = (await box.get(f"{WORLD}/advice")).json["advice"]
+        assert [(each["code"], each["path"]) for each in advice] == [
+            ("unknown-field", "$.bdy"),
+            ("answer-not-200", "$.callback"),
+        ]
+        for each in advice:
+            assert {"code", "message", "path", "section", "entry"} <= each.keys()
+            assert (await box.get(f"{WORLD}/journal/{each['entry']}")).json["kind"] in ("request", "advice")
+
+
+async def test_the_digest_says_by_which_engine_and_whether_order_counted() -> None:
+    """`{digest, engine, order_sensitive}`; more happens, another digest."""
+    async with boxed() as box:
+        await box.open()
+        empty = (await box.get(f"{WORLD}/digest")).json
+        assert (empty["engine"], empty["order_sensitive"], len(empty["digest"])) == (ENGINE, False, 64)
+        await box.send()
+        await box.advance()
+        assert (await box.get(f"{WORLD}/digest")).json["digest"] != empty["digest"]
+
+
+async def test_a_long_digest_is_taken_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop has its turns while it is reckoned."""
+    async with boxed() as box:
+        for number in range(100):
+            await box.send(f"42077700{number:02}01")
+        await box.advance()
+        whole = (await box.get(f"{WORLD}/digest")).json
+        monkeypatch.setattr("sendbox.hosted.SLICE_NS", -1)
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        ticking = asyncio.create_task(tick())
+        assert (await box.get(f"{WORLD}/digest")).json == whole
+        ticking.cancel()
+        assert ticks > 3
+
+
+async def test_assumptions_are_all_that_this_version_builds_on() -> None:
+    """Every row with its section, default, setting and confidence, and the world's settings."""
+    async with boxed({"sendbox": 1, "assume": {"webhook_retry": ["5s", "10s"]}}) as box:
+        await box.open()
+        shown = (await box.get(f"{WORLD}/assumptions")).json
+        assert [row["id"] for row in shown["assumptions"]] == [row.id for row in ASSUMPTIONS]
+        assert shown["assumptions"][0].keys() == {
+            "id", "section", "title", "default", "setting", "confidence", "built",
+        }  # fmt: skip
+        assert shown["settings"]["webhook_retry"] == [5_000, 10_000]
+        assert shown["settings"]["timing"]["sent"] == 1_000

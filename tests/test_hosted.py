@@ -1,0 +1,64 @@
+"""What is kept beside a world: who waits for it, and work in slices."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sendbox.core.blueprint import Blueprint
+from sendbox.core.world import World
+from sendbox.hosted import Hosted, Slice
+
+pytestmark = pytest.mark.asyncio
+
+
+def hosted(world_id: str = "test-a") -> Hosted:
+    return Hosted(World(world_id, Blueprint(), start=0), Blueprint())
+
+
+async def test_who_stopped_waiting_is_not_woken() -> None:
+    """A wait that was cancelled at the same moment as something happened is no error for the others."""
+    box = hosted()
+    waits = [asyncio.create_task(box.change()) for _ in range(2)]
+    await asyncio.sleep(0)
+    waits[0].cancel()
+    await asyncio.sleep(0)
+    gone = next(iter(box.changed))
+    gone.cancel()
+    box.touch()
+    await asyncio.gather(*waits, return_exceptions=True)
+    assert (box.changes, box.changed) == (1, set())
+
+
+@pytest.mark.parametrize(
+    ("world_id", "path"),
+    [
+        ("test-a", "/_sandbox/worlds/test-a"),
+        ("a b/c?", "/_sandbox/worlds/a%20b%2Fc%3F"),
+        ("é", "/_sandbox/worlds/%C3%A9"),
+    ],
+)
+async def test_the_path_of_a_world_is_an_address(world_id: str, path: str) -> None:
+    """Whatever an id holds, the path that control shows it at is a legal one."""
+    assert hosted(world_id).path == path
+
+
+async def test_a_slice_pauses_only_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before that the loop keeps its turn; afterwards a new slice begins."""
+    now = 0
+    monkeypatch.setattr("sendbox.hosted.wall.monotonic_ns", lambda: now)
+    turned = False
+
+    def turn() -> None:
+        nonlocal turned
+        turned = True
+
+    work = Slice()
+    asyncio.get_running_loop().call_soon(turn)
+    now = 1_000_000
+    await work.pause()
+    assert (work.over, turned) == (False, False)
+    now = 1_000_001
+    await work.pause()
+    assert (work.over, turned) == (False, True)

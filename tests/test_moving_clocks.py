@@ -1,0 +1,253 @@
+"""Clocks that run by themselves: `real` and `auto`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sendbox.runtime import Conflict
+from sendbox.webhooks.policy import HttpCall, Outcome
+from tests.box import KEY, START, WORLD, Box, Reading, at, boxed, turns
+from tests.receivers import Events, answering, receiving
+
+pytestmark = pytest.mark.asyncio
+
+
+async def refused(box: Box, **how: Any) -> tuple[int, str, str]:
+    """Status, error and message of an `advance` that is not done."""
+    answer = await box.post(f"{WORLD}/clock/advance", how)
+    return answer.status, answer.json["error"], answer.json["message"]
+
+
+# --- real -------------------------------------------------------------------------------------------------------------
+
+
+async def test_real_time_passes_at_its_rate() -> None:
+    """A real clock is an offset and a rate over the monotonic clock; a rate of 0 holds it."""
+    reading = Reading()
+    async with boxed(mode="real", reading=reading) as box:
+        await box.open(clock={"rate": 60})
+        reading.passes(1)
+        assert (await box.clock())["now"] == at(60)
+        assert (await box.patch(f"{WORLD}/clock", {"rate": 0.5})).json["rate"] == 0.5
+        reading.passes(2)
+        assert (await box.clock())["now"] == at(61)
+        await box.patch(f"{WORLD}/clock", {"rate": 0})
+        reading.passes(100)
+        assert (await box.clock())["now"] == at(61)
+        assert (await box.patch(f"{WORLD}/clock", {"mode": "manual", "rate": 1})).json["mode"] == "manual"
+        reading.passes(100)
+        assert (await box.clock())["now"] == at(61)
+
+
+async def test_in_real_time_what_fell_due_has_happened_when_somebody_looks() -> None:
+    """A look, a request or a click brings the world to the present first."""
+    reading = Reading()
+    async with boxed(mode="real", reading=reading) as box:
+        (message_id,) = await box.send()
+        reading.passes(2.5)
+        assert await box.results(message_id) == ["sending", "sent"]
+        reading.passes(1)
+        assert await box.results(message_id) == ["sending", "sent", "delivered"]
+        shown = (await box.get(f"{WORLD}/messages/{message_id}")).json["timeline"]
+        assert [entry["at"] for entry in shown] == [at(0), at(1), at(3)]
+
+
+async def test_real_time_goes_on_from_where_an_advance_left_it() -> None:
+    """After an advance time passes from its end; what the advance took of real time is not added."""
+    reading = Reading()
+    async with boxed(mode="real", reading=reading) as box:
+        await box.open()
+        reading.passes(1)
+        assert (await box.advance("1h"))["from"] == at(1)
+        reading.passes(1)
+        assert (await box.clock())["now"] == at(3602)
+
+
+async def test_in_real_time_events_come_by_themselves() -> None:
+    """Nobody has to ask: timers fire what falls due, and deliveries go out while time passes."""
+    async with boxed(mode="real") as box, receiving(answering(200)) as receiver:
+        await box.open(clock={"rate": 1000})
+        await box.send(callback=receiver.url)
+        found = (await box.get(f"{WORLD}/messages?result=delivered&wait=30s")).json["messages"]
+        assert [message["result"] for message in found] == ["delivered"]
+        while len(receiver.calls) < 3:
+            await asyncio.sleep(0)
+        assert receiver.results == ["sending", "sent", "delivered"]
+
+
+async def test_in_real_time_an_advance_waits_for_what_is_under_way() -> None:
+    """A delivery that was begun by itself has its answer before the advance goes on."""
+    arrived, release = asyncio.Event(), asyncio.Event()
+
+    async def react(_: Events) -> int:
+        arrived.set()
+        await release.wait()
+        return 200
+
+    reading = Reading()
+    async with boxed(mode="real", reading=reading, patience=10.0) as box, receiving(react) as receiver:
+        await box.send("420777000105", callback=receiver.url)
+        await arrived.wait()
+        advancing = asyncio.create_task(box.advance("1s"))
+        await turns(20)
+        assert not advancing.done()
+        release.set()
+        assert (await advancing)["to"] == at(1)
+        deliveries = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        assert [delivery["state"] for delivery in deliveries] == ["delivered", "delivered"]
+
+
+async def test_a_receiver_calls_back_while_a_real_clock_is_advanced() -> None:
+    """It is served at the instant that the advance has reached, whatever the machine's clock says."""
+    reading = Reading()
+
+    async def react(events: Events) -> int:
+        reading.passes(100)
+        if events[0]["result"] == "delivered":
+            sent.extend(await box.send("420777000105"))
+        return 200
+
+    sent: list[str] = []
+    async with boxed(mode="real", reading=reading) as box, receiving(react) as receiver:
+        await box.send(callback=receiver.url)
+        await box.advance("10s")
+        (message_id,) = sent
+        assert (await box.get(f"{WORLD}/messages/{message_id}")).json["accepted_at"] == at(3)
+        assert (await box.clock())["now"] == at(10)
+
+
+async def test_a_long_wait_in_real_time_is_caught_up_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much fell due, the loop has its turns in between."""
+    monkeypatch.setattr("sendbox.hosted.SLICE_NS", 0)
+    reading = Reading()
+    async with boxed(mode="real", reading=reading) as box:
+        for number in range(100):
+            await box.send(f"42077700{number:02}01")
+        reading.passes(60)
+        hosted = box.runtime.worlds[KEY]
+        box.runtime.present(hosted)
+        assert hosted.world.fired < 300
+        while hosted.world.fired < 300:
+            await asyncio.sleep(0)
+        assert (await box.get(f"{WORLD}/clock")).json["pending"] == 0
+
+
+async def test_a_webhook_never_overtakes_the_answer_of_its_request() -> None:
+    """Also in real time, the answer goes out first."""
+    order: list[str] = []
+
+    async def take(call: HttpCall) -> Outcome:
+        order.append("webhook")
+        return Outcome(200)
+
+    async with boxed(mode="real") as box:
+        await box.open(clock={"rate": 1000})
+        box.runtime.deliver_to(box.runtime.worlds[KEY], take)
+        await box.send()
+        order.append("answer")
+        while len(order) < 4:
+            await asyncio.sleep(0)
+        assert order == ["answer", "webhook", "webhook", "webhook"]
+
+
+# --- auto -------------------------------------------------------------------------------------------------------------
+
+
+async def test_an_auto_clock_goes_on_whenever_nothing_is_open() -> None:
+    """Step by step until nothing is scheduled; there it stands, at the instant of the last step."""
+    async with boxed(mode="auto", quiet=0.0) as box:
+        (message_id,) = await box.send()
+        await box.get(f"{WORLD}/messages?result=delivered&wait=30s")
+        assert await box.results(message_id) == ["sending", "sent", "delivered"]
+        assert (await box.clock())["now"] == at(3)
+        assert box.runtime.worlds[KEY].timer is None
+
+
+async def test_an_auto_clock_waits_for_requests_and_for_control() -> None:
+    """While a request or a call of control is open, nothing moves; a long poll that only waits does not count."""
+    async with boxed(mode="auto", quiet=0.0) as box:
+        await box.send()
+        hosted = box.runtime.worlds[KEY]
+        hosted.controls += 1
+        await turns(20)
+        assert hosted.world.now == START
+        hosted.controls -= 1
+        token = hosted.request_began()
+        await turns(20)
+        assert hosted.world.now == START
+        hosted.request_ended(token)
+        await box.get(f"{WORLD}/messages?result=delivered&wait=30s")
+        assert hosted.world.now == START + 3_000
+
+
+async def test_an_advance_by_hand_waits_for_the_step_an_auto_clock_is_taking() -> None:
+    """The tester is never told `advancing` because of a clock that runs by itself."""
+    arrived, release = asyncio.Event(), asyncio.Event()
+
+    async def take(_: HttpCall) -> Outcome:
+        arrived.set()
+        await release.wait()
+        return Outcome(200)
+
+    async with boxed(mode="auto", quiet=0.0, patience=10.0) as box:
+        await box.open()
+        box.runtime.deliver_to(box.runtime.worlds[KEY], take)
+        await box.send("420777000105")
+        await arrived.wait()
+        advancing = asyncio.create_task(box.advance("1m"))
+        await turns(20)
+        assert not advancing.done()
+        release.set()
+        assert (await advancing)["to"] == at(60)
+
+
+async def test_an_auto_step_that_hangs_is_not_waited_for_without_end() -> None:
+    """After the patience the tester learns that the world is advancing."""
+
+    async def take(_: HttpCall) -> Outcome:
+        await asyncio.Event().wait()
+        return Outcome(200)
+
+    async with boxed(mode="auto", quiet=0.0, patience=0.02) as box:
+        await box.open()
+        hosted = box.runtime.worlds[KEY]
+        box.runtime.deliver_to(hosted, take)
+        await box.send()
+        while not hosted.advancing:
+            await asyncio.sleep(0)
+        assert (await refused(box, by="1s"))[:2] == (409, "advancing")
+
+
+async def test_an_auto_clock_that_cannot_go_on_says_so_in_the_log() -> None:
+    """A bound that an automatic step meets is no call's error, but a line."""
+    async with boxed(mode="auto", quiet=0.0) as box:
+        await box.send(datetime="2029-01-01T00:00:00Z")
+        while not any("is more than 400d" in line for _, line in box.log):
+            await asyncio.sleep(0)
+        assert (await box.clock())["now"] == at(0)
+
+
+async def test_an_auto_clock_leaves_an_advance_by_hand_alone() -> None:
+    """A timer that comes up during an advance does nothing; it is wound again afterwards."""
+    async with boxed(mode="auto", quiet=0.0) as box:
+        await box.open()
+        hosted = box.runtime.worlds[KEY]
+        hosted.advancing = True
+        box.runtime.mover._auto(hosted)
+        hosted.advancing = False
+        assert hosted.auto is None
+        await box.send()
+        await box.get(f"{WORLD}/messages?result=delivered&wait=30s")
+
+
+async def test_conflicts_carry_their_words() -> None:
+    """In process, a conflict is an exception with a stable word, a line and details."""
+    async with boxed(max_instants=0) as box:
+        await box.send()
+        with pytest.raises(Conflict) as raised:
+            await box.runtime.advance(box.runtime.worlds[KEY], by=10_000)
+        assert (raised.value.error, raised.value.detail) == ("too_far", {})
+        assert str(raised.value) == raised.value.message
