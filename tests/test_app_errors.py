@@ -47,9 +47,9 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
         ("PUT", "/Send", 405, "ERROR|101", "GET, POST"),
         (
             "GET",
-            "/v1/messages",
+            "/v1/nothing",
             404,
-            {"message": "/v1/messages is not served: the REST and Verify interfaces are not built in this version"},
+            {"message": "/v1/nothing is not served: the REST and Verify interfaces are not built in this version"},
             None,
         ),
         (

@@ -32,11 +32,12 @@ from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
 from sendbox.core.world import World
 from sendbox.interfaces.exchange import Answer, Exchange, Route
-from sendbox.interfaces.handling import handled
+from sendbox.interfaces.handling import handled, worked
 from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
 from sendbox.interfaces.partner import tokens
 from sendbox.interfaces.partner.routes import ROUTES as PARTNER
 from sendbox.interfaces.paths import Paths
+from sendbox.interfaces.rest.routes import ROUTES as REST
 from sendbox.interfaces.sending.errors import DENIED
 from sendbox.interfaces.sending.errors import error as sending_error
 from sendbox.interfaces.sending.routes import ROUTES as SENDING
@@ -44,12 +45,13 @@ from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
 from sendbox.interfaces.verify.errors import error as verify_error
 from sendbox.interfaces.verify.routes import ROUTES as VERIFY
 from sendbox.page.routes import page_routes
-from sendbox.runtime import Hosted, Runtime
+from sendbox.runtime import Hosted, Runtime, Slice
+from sendbox.uploading import upload_route
 
 log = logging.getLogger("sendbox")
 
 #: Every row of every interface that is served.
-ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY, *VERIFY, *PARTNER)
+ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY, *REST, *VERIFY, *PARTNER)
 #: So many different remarks are remembered a world, so that the log says each of them once.
 MOST_TOLD: Final = 1_000
 #: The longest body that is read; a longer one is refused before it is read whole.
@@ -81,6 +83,7 @@ def make_app(runtime: Runtime, contract: Contract) -> Starlette:
     app = Starlette(
         routes=[
             emulated,
+            upload_route(runtime, contract, emulated.journal),
             HttpRoute("/s/{code}", _short_link(runtime), methods=["GET"]),
             HttpRoute("/openapi.json", _openapi(runtime, contract), methods=["GET"]),
             *control_routes(runtime),
@@ -204,7 +207,9 @@ class Emulated(BaseRoute):
             if body is None:
                 return self._refuse(scope, hosted, key, route.operation, route.error(413, _TOO_LONG[0]), _TOO_LONG[0])
             try:
-                return self._answer(scope, route, hosted, key, body, jwt)
+                answer = await self._answer(scope, route, hosted, key, body, jwt)
+                if answer is not None:
+                    return answer
             except NotLoaded as missing:  # nothing was done yet, and the loop must not wait for an import
                 await asyncio.get_running_loop().run_in_executor(None, missing.load)
         if route.whose is not None:
@@ -225,10 +230,10 @@ class Emulated(BaseRoute):
             except NotLoaded as missing:
                 await asyncio.get_running_loop().run_in_executor(None, missing.load)
 
-    def _answer(
+    async def _answer(
         self, scope: Scope, route: Route, hosted: Hosted, key: str, body: bytes, jwt: str | None = None
-    ) -> Answer:
-        """Runs the handler and journals the call."""
+    ) -> Answer | None:
+        """Runs the handler, one with much to do in slices, and journals the call; None when the world went away."""
         runtime = self._runtime
         runtime.present(hosted)
         world = hosted.world
@@ -245,6 +250,10 @@ class Emulated(BaseRoute):
                 )
             exchange.signup = signup
         answer, findings = handled(exchange)
+        if answer.work is not None:
+            answer, findings = await worked(exchange, Slice().through(answer.work))
+        if hosted.world is not world:
+            return None
         record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
         record.findings = findings
         record.advice = exchange.advice
@@ -262,6 +271,10 @@ class Emulated(BaseRoute):
         if self._runtime.settings.hints:
             address = f"{origin}{hosted.path}/journal/{number}"
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
+
+    def journal(self, request: Request, hosted: Hosted, record: RequestRecord, answer: Answer) -> None:
+        """The same for a call that comes by a route of its own."""
+        self._journal(origin_of(self._runtime, request.scope, request.scope["headers"]), hosted, record, answer)
 
     def _refuse(
         self,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from sendbox import wall
@@ -17,6 +17,7 @@ from sendbox.webhooks.policy import HttpCall, Outcome
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 1_000_000
 
+T = TypeVar("T")
 Deliverer = Callable[[HttpCall], Awaitable[Outcome]]
 
 
@@ -65,6 +66,16 @@ class Slice:
         if self.over:
             await asyncio.sleep(0)
             self._began = wall.monotonic_ns()
+
+    async def through(self, work: Generator[None, None, T]) -> T:
+        """Does work that pauses now and then, and returns what it returns."""
+        while True:
+            try:
+                next(work)
+            except StopIteration as done:
+                found: T = done.value
+                return found
+            await self.pause()
 
 
 class Hosted:

@@ -84,8 +84,16 @@ class Runtime:
             return None
         if suffix:
             hosted = self.worlds.get(world_id)
-            if hosted is not None and key in hosted.world.keys:
-                return hosted
+            if hosted is None and any(spec.name == suffix for spec in self.blueprint.account.subkeys):
+                hosted = self.find(world_id, path)  # a sub-key of the scenario opens its world as its parent does
+                if hosted is None:
+                    return None
+            made = None if hosted is None else hosted.world.keys.get(key)
+            if hosted is not None and made is not None:
+                if not made.disabled:
+                    return hosted
+                self.refuse(key, path, "this sub-key is disabled", "enable it with POST /v1/apikey/change")
+                return None
             self.refuse(key, path, "this sub-key was never made", "make it with its parent key, then use it")
             return None
         if not self.legal_id(key):
@@ -234,6 +242,7 @@ class Runtime:
     def _begin_epoch(self, hosted: Hosted, world: World) -> None:
         """Puts a world in the place of the one it is the next epoch of."""
         old, hosted.world = hosted.world, world
+        world.bulks.decode = old.bulks.decode
         world.outlets.captured = hosted.pulling or hosted.deliverer is not None
         hosted.failed = 0
         hosted.checked = len(world.outlets.deliveries)

@@ -19,6 +19,7 @@ from sendbox.core.rules import When
 from sendbox.core.verify import LimitReached
 from sendbox.core.views import delivery_view, entry_view
 from sendbox.core.world import World
+from tests.core.managed import manage
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, path, rule, send, send_one, step
 
 CALLBACK = "https://example.com/hook"
@@ -108,6 +109,7 @@ def eventful() -> World:
     assert signup.account is not None
     world.partner.templates.create(signup.account, template)
     advance(world, 8 * 24 * HOUR)
+    manage(world)
     return world
 
 

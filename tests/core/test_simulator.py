@@ -114,7 +114,7 @@ def test_a13_what_a_request_costs_is_known_beforehand() -> None:
         for credit in (cost * 2 - 1, cost * 2):
             account = AccountSpec(currency=currency, credit=credit)  # type: ignore[arg-type]
             world = make_world(account=account, assume=Assume(prices=PRICES))
-            assert world.can_pay([two, two]) is (credit == cost * 2)
+            assert world.can_pay([two, two], world.keys[world.id]) is (credit == cost * 2)
 
 
 # --- paths and timing (A63)

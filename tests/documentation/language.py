@@ -14,7 +14,7 @@ from tests.documentation.markdown import code, table
 #: Mappings of one or two keys, or of results: the text around their example says what a table would.
 UNLISTED: Final = frozenset(
     (
-        *"click credit digest entry limits mix moment price prices proof queue rate timing".split(),
+        *"bulk click credit digest entry limits mix moment price prices proof queue rate timing".split(),
         *("verify then", "verify when"),
     )
 )
@@ -29,6 +29,7 @@ _DEFAULTS: Final = {
     "identical": "no limit",
     "proof": '`{hash: sha256, encoding: hex, order: [phoneNumber, token, code, timestamp], separator: ":"}`',
     "verify_limits": "`{account: 100/1m, number: 5/10m}`",
+    "bulk": "`{lines: 100000, bytes: 67108864}`",
 }
 
 

@@ -21,8 +21,9 @@ from sendbox.core.advice import ADVICE
 from sendbox.core.assumptions import ASSUMPTIONS, CONFIDENCE, Assumption
 from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import ATTEMPT, diagram
-from sendbox.core.validation import VALIDATION
+from sendbox.core.orders import ORDER
 from sendbox.core.partner_states import TABLES
+from sendbox.core.validation import VALIDATION
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.scenario import library
 from sendbox.scenario.numbers import magic
@@ -287,6 +288,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "lifecycle template": lambda: drawn("template"),
     "lifecycle number": lambda: drawn("number"),
     "lifecycle signup": lambda: drawn("signup"),
+    "lifecycle orders": lambda: f"```mermaid\n{diagram(ORDER)}\n```",
     "journal kinds": kinds,
     "commands": commands,
     "settings": settings,

@@ -42,7 +42,7 @@ class FakeWorld:
         findings = [Finding(f"$.to[{each}].phone_number", "phone-number", "bad", "§7.3") for each in self.rejected]
         return SimpleNamespace(request_id=self.request_id, base_ids=[""], messages=[ids], findings=findings)
 
-    def can_pay(self, sends: list[Send]) -> bool:
+    def can_pay(self, sends: list[Send], key: Key) -> bool:
         """Whether there is credit."""
         return self.credit
 

@@ -16,6 +16,7 @@ def test_names() -> None:
     """The library has these scenarios, `default` first."""
     assert library.names() == (
         "default",
+        "bulk-campaign",
         "credit-runs-dry",
         "late-receipt",
         "lossy-campaign",
@@ -24,6 +25,7 @@ def test_names() -> None:
         "otp-fallback",
         "otp-lockout",
         "replies-and-clicks",
+        "sub-key-runs-out",
     )
     with pytest.raises(KeyError, match="nothing"):
         library.path("nothing")

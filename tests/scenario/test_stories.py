@@ -182,3 +182,27 @@ def test_lossy_campaign() -> None:
     assert 890 <= shares["delivered"] <= 950
     assert all(shares.values())
     assert runs[0] == runs[1]
+
+
+def test_a_bulk_campaign_runs_dry() -> None:
+    """Rejected numbers cost nothing; the sixth message that is sent cannot be paid for."""
+    world = play("bulk-campaign")
+    numbers_ = [f"420777000{hundred}01" for hundred in range(10)]
+    sent = send(world, *numbers_)
+    advance(world, HOUR)
+    ends = [message.result for message in sent]
+    refused = [None if message.last is None else (message.last.extra or {}).get("why") for message in sent]
+    assert ends.count("delivered") == 5
+    assert refused[1:5] == [None, "optout", "optout", "blacklist"]
+    assert refused[8:] == ["credit", "credit"]
+    assert world.account.balance == 0
+
+
+def test_a_sub_key_runs_out() -> None:
+    """Two segments are paid for, the third is not; the parent and the key that shares go on."""
+    world = play("sub-key-runs-out")
+    shop, desk, robot = (world.keys[f"test-w~{name}"] for name in ("shop", "desk", "robot"))
+    sent = [send_one(world, key=key) for key in (shop, shop, shop, desk, robot, world.keys["test-w"])]
+    advance(world, HOUR)
+    assert [message.result for message in sent] == ["delivered"] * 2 + ["rejected"] + ["delivered"] * 3
+    assert (robot.scope, world.account.balance) == ("api", 9_700_000)

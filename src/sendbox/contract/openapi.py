@@ -42,6 +42,7 @@ STATUSES: Final = {
     404: "There is no such thing.",
     405: "The method is not legal here.",
     410: "What was there has expired.",
+    413: "The body is longer than what is taken here.",
     415: "The body has a content type that is not taken here.",
     429: "Too many requests.",
     500: "An error inside the service.",

@@ -9,6 +9,7 @@ import orjson
 
 from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for, whole
 from sendbox.core.assumptions import ASSUMPTIONS
+from sendbox.core.bulk import Line
 from sendbox.core.digest import ENGINE, digest_in_slices
 from sendbox.core.events import batch_bytes, listed
 from sendbox.core.journal import CODE, KINDS
@@ -221,11 +222,11 @@ async def outbox_done(call: Call, delivery: str, status: Any = None, error: Any 
 async def advice(call: Call) -> Any:
     """Every remark on legal requests and on answers of receivers."""
     journal = call.here.world.journal
-    kinds = (CODE["request"], CODE["advice"])
+    kinds = (CODE["request"], CODE["advice"], CODE["bulk_line"])
     remarks: list[Any] = []
     for number in await chosen(range(len(journal)), lambda number: journal.kind[number] in kinds):
         what = journal.what[number]
-        given = what.advice if isinstance(what, RequestRecord) else [what[0]]
+        given = what.advice if isinstance(what, RequestRecord | Line) else [what[0]]
         remarks += [{**remark.as_json(), "entry": number} for remark in given]
     return {"advice": remarks}
 

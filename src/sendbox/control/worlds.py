@@ -271,6 +271,7 @@ async def change_account(call: Call, raw: Any = None) -> Any:
         ) from None
     world.control("account", {"changes": raw})
     apply_account(world.account, changes)
+    world.subkeys.settle(changes.get("subkeys", ()))
     key = world.keys[world.id]
     if "default_callback_url" in changes:
         key.default_callback_url = changes["default_callback_url"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from sendbox.core import templates
@@ -25,9 +24,7 @@ def accept(world: World, operation: str, sends: list[Send], key: Key, content: b
     """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
     now = world.clock.now
     several = operation == "sendMessages"
-    digest = blake2b(content, digest_size=16, person=operation.encode()[:16]).digest()
-    n = world.count_equal(digest)
-    names = world.name("request", digest, n)
+    names = world.named("request", operation, content)
     request_id = uuid_text(names)
     base_ids: list[str] = []
     answers: list[list[str | None]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sendbox.core.billing import DEFAULT_SUBID, Billing
 from sendbox.core.blueprint import AccountSpec
 from sendbox.core.templates import Template, compile_template
 
@@ -11,27 +12,23 @@ if TYPE_CHECKING:
     from sendbox.core.partner_records import BusinessNumber
 
 
-class Account:
-    """Money in millionths of `currency`. Lists map a number to the instant from which it is in force (A81)."""
+class Account(Billing):
+    """What a world's keys share: senders, numbers, templates; with the balance and lists of the top key."""
 
     __slots__ = (
-        "_compiled", "balance", "blacklist", "business", "country", "currency", "domains", "numbers", "optout",
-        "senders", "spent", "stop_words", "templates", "verification_secret",
+        "_compiled", "business", "country", "domains", "numbers", "senders", "stop_words", "templates",
+        "verification_secret",
     )  # fmt: skip
 
     def __init__(self, spec: AccountSpec, country: str | None) -> None:
-        self.currency = spec.currency
+        super().__init__(DEFAULT_SUBID, spec.currency, spec.credit, spec.optout, spec.blacklist)
         self.country = country or spec.country
-        self.balance = spec.credit
-        self.spent = 0
         self.senders = spec.senders
         self.numbers = spec.numbers
         self.domains = spec.domains
         self.templates: tuple[dict[str, Any], ...] = spec.templates
         self.stop_words = spec.stop_words
         self.verification_secret = spec.verification_secret
-        self.optout: dict[str, int] = dict.fromkeys(spec.optout, 0)
-        self.blacklist: dict[str, int] = dict.fromkeys(spec.blacklist, 0)
         #: numbers of connected business accounts by Phone Number ID (`core/partner.py`)
         self.business: dict[str, BusinessNumber] = {}
         #: by name and language, then by the business account that it belongs to ("" = to the whole account)
@@ -70,21 +67,17 @@ class Account:
             return True
         return sender in self.senders.get(channel, frozenset()) or (channel == "sms" and sender in self.numbers)
 
-    def charge(self, eur: int, czk: int) -> bool:
-        """Takes the price in the account's currency if it can be paid whole; never goes below zero."""
-        cost = eur if self.currency == "EUR" else czk
-        if cost > self.balance:
-            return False
-        self.balance -= cost
-        self.spent += cost
-        return True
+    def register(self, family: str, sender: str) -> None:
+        """Makes a sender usable on `sms`, `richmsg` or `chatapp`; where any sender is, nothing changes."""
+        if self.senders != "any":
+            self.senders = {**self.senders, family: self.senders.get(family, frozenset()) | {sender}}
 
-    def opted_out(self, number: str, now: int) -> bool:
-        """Whether the number is on the opt-out list, in force."""
-        since = self.optout.get(number)
-        return since is not None and since <= now
+    def add_number(self, number: str) -> None:
+        """Makes a virtual number the account's own, which phones can write to."""
+        self.numbers = self.numbers | {number}
 
-    def blacklisted(self, number: str, now: int) -> bool:
-        """Whether the number is on the blacklist, in force."""
-        since = self.blacklist.get(number)
-        return since is not None and since <= now
+    def drop(self, family: str, sender: str) -> None:
+        """Takes a sender or number away; nothing happens to one that is not there."""
+        self.numbers = self.numbers - {sender}
+        if self.senders != "any":
+            self.senders = {**self.senders, family: self.senders.get(family, frozenset()) - {sender}}

@@ -57,6 +57,14 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
+class BulkLimits:
+    """A35: the longest bulk file, in lines and in bytes unpacked."""
+
+    lines: int = 100_000
+    bytes: int = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
 class Assume:
     """Every setting of `assume:` that is built, by its name in `not-shown`'s column `setting`."""
 
@@ -84,3 +92,4 @@ class Assume:
     verify_limits: VerifyLimits = field(default_factory=VerifyLimits)  # A53
     template_review: int = 10_000  # A43
     verify_code_required: bool = False  # A41
+    bulk: BulkLimits = field(default_factory=BulkLimits)  # A35

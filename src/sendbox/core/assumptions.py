@@ -177,7 +177,6 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "§5",
         "permissions of a key",
         "a scope: full, rest-api (settings too), api (sending only; settings calls get 403)",
-        built=False,
     ),
     _row(
         20,
@@ -231,22 +230,19 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "§7.2",
         "status codes of REST errors",
         "400 for a field, 401 for the key (400 on the message lists), 403 for scope or owner, 500 inside",
-        built=False,
     ),
     _row(
         27,
         "§2.5, §4.4",
         "/blacklist and /optout",
         "subid is optional; invalid lists the lines that are no number; no usable number is a 400",
-        built=False,
     ),
-    _row(28, "§4.4", "query of GET /messages", "date, subid, tag, phone_number, cursor", built=False),
+    _row(28, "§4.4", "query of GET /messages", "date, subid, tag, phone_number, cursor"),
     _row(
         29,
         "§4.4",
         "GET /message",
         "query id; 200 with message, which is null for an id that is unknown or another's; no id is a 400",
-        built=False,
     ),
     _row(
         30,
@@ -254,21 +250,19 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "status_code and delivery_code",
         "strings or null: 200 sent, 201 delivered, 202 seen, for a refusal the code of its result_info",
         confidence="F/O",
-        built=False,
     ),
     _row(
         31,
         "§4.4",
         "POST /credit/order",
         "service_id and period; subject where the service asks for one; dryrun shows the fee: setup plus months",
-        built=False,
     ),
     _row(
         32,
         "§4.4",
         "sub-keys",
-        "/apikey/add, list, change and me; at most 19 children; only the top key may add",
-        built=False,
+        "/apikey/add, list, change and me; at most 19 children; only the top key may add or change them; a balance of "
+        "its own begins empty",
     ),
     _row(
         33,
@@ -276,9 +270,8 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "POST /apikey/update",
         "default_callback_url, note, default_callback_secret, default_sender; an empty one clears",
         confidence="F/L",
-        built=False,
     ),
-    _row(34, "§7.2", "texts of push device errors", "400 for a missing id or token, 403 for another's", built=False),
+    _row(34, "§7.2", "texts of push device errors", "400 for a missing id or token, 403 for another's"),
     _row(
         35,
         "§4.2, §8",
@@ -286,9 +279,8 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "100,000 lines and 64 MiB unpacked; a used, forged or old address is a 403",
         "bulk",
         "L",
-        built=False,
     ),
-    _row(36, "§3.3", "states of an order", "new, active, cancelled", confidence="L", built=False),
+    _row(36, "§3.3", "states of an order", "new, active, cancelled", confidence="L"),
     _row(
         37,
         "§4.3",
@@ -483,14 +475,13 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         confidence="L",
     ),
     _row(69, "§6", "callbacks by GET and by form", "one field events with the JSON array; GET unsigned", "", "O"),
-    _row(70, "§4.4", "subid", "default, or the billing id of a sub-key with its own balance", "", "O", built=False),
+    _row(70, "§4.4", "subid", "default, or the billing id of a sub-key with its own balance", "", "O"),
     _row(
         71,
         "§4.4",
         "day and pages of message rows",
         "UTC day of hand-over or refusal; 100 rows a page, oldest first",
         confidence="O",
-        built=False,
     ),
     _row(
         72,
@@ -541,7 +532,6 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
         "bulk processing",
         "each line is a POST /message, in order, at the instant of the upload; a bad line is journaled and skipped",
         confidence="O",
-        built=False,
     ),
     _row(
         80,

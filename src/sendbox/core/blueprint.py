@@ -25,6 +25,22 @@ class PhoneSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class SubKeySpec:
+    """A sub-key `<world>~<name>` that is there from the start (§2.5, A32). `credit` in millionths, of its own balance.
+
+    None leaves what a key that exists already has, or the default.
+    """
+
+    name: str
+    note: str | None = None
+    shared: bool = False
+    currency: Literal["EUR", "CZK"] | None = None
+    credit: int | None = None
+    scope: str | None = None
+    default_callback_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AccountSpec:
     """The account a world starts with. Money in millionths of the currency's unit (1 EUR = 1_000_000).
 
@@ -45,6 +61,7 @@ class AccountSpec:
     optout: frozenset[str] = frozenset()
     blacklist: frozenset[str] = frozenset()
     stop_words: frozenset[str] = frozenset({"STOP"})
+    subkeys: tuple[SubKeySpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,11 +67,17 @@ class Checks:
             return ALLOWED
         account = world.account
         now = world.clock.now
-        if account.blacklist and account.blacklisted(phone, now):
+        submission = message.submission
+        billing = submission.key.billing or account
+        if billing.blacklist and billing.blacklisted(phone, now):
             return BLACKLIST
-        if account.optout and "promotional" in message.submission.send.tags and account.opted_out(phone, now):
+        if billing.optout and "promotional" in submission.send.tags and billing.opted_out(phone, now):
             return OPTOUT
-        if self._identical is not None and self._too_many(self._identical, world, message, number, step):
+        if (
+            self._identical is not None
+            and not submission.send.unlimited
+            and self._too_many(self._identical, world, message, number, step)
+        ):
             return IDENTICAL
         return self._step_refusal(world, phone, step, own=message.submission.token is not None)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from sendbox.core.bulk import Bulk
 from sendbox.core.events import info_of
 from sendbox.core.journal import CONTROL_KINDS, KINDS
 from sendbox.core.lifecycle import STATES
@@ -25,6 +26,9 @@ from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, Requ
 from sendbox.core.validation import Session
 
 if TYPE_CHECKING:
+    from sendbox.core.bulk import Line as BulkLine
+    from sendbox.core.keys import Key
+    from sendbox.core.orders import Order
     from sendbox.core.remarks import Advice
     from sendbox.core.world import World
 
@@ -66,10 +70,10 @@ def digest_in_slices(world: World) -> Generator[None, None, str]:
                 raw = orjson.dumps({**line, **head}, option=orjson.OPT_SORT_KEYS)
                 total += int.from_bytes(blake2b(raw, digest_size=32).digest(), "big")
                 work += 1
+                if work >= _SLICE:  # a batch of events has a line each, and so has a list of numbers
+                    work = 0
+                    yield
         work += 1
-        if work >= _SLICE:  # a batch of events has a line each
-            work = 0
-            yield
     return f"{total % _MODULUS:064x}"
 
 
@@ -81,6 +85,7 @@ class _Canon:
         self._sessions = world.verify.sessions
         #: ids that the world gave out, and what they were derived from
         self._plain = world.partner.plain
+        self._alias = world.subkeys.alias
         self._ignore = [tuple(path.split(".")) for path in world.blueprint.digest_ignore]
         #: hashed content of a request -> how many of its kind were met
         self._equal: Counter[str] = Counter()
@@ -97,7 +102,7 @@ class _Canon:
             value = orjson.loads(body)
         except orjson.JSONDecodeError:
             return _KEY.sub(b"", body)
-        return self._unsalted(_without(value, [("callback",), *self._ignore]))
+        return self._unsalted(_without(value, [*_REFUSED, *self._ignore]))
 
     def _unsalted(self, raw: bytes) -> bytes:
         """A request in which names of partner management are replaced by what they were derived from."""
@@ -179,7 +184,7 @@ class _Canon:
         yield {
             "operation": record.operation,
             "method": record.method,
-            "path": _TOKEN.sub(self.token, record.path.partition("?")[0]),
+            "path": _SALTED.sub(r"\1", _TOKEN.sub(self.token, record.path.partition("?")[0])),
             "status": record.status,
             "body": blake2b(content, digest_size=16).hexdigest(),
         }
@@ -242,7 +247,7 @@ class _Canon:
         """A code came to a phone."""
         yield {"phone": notice.phone, "body": notice.body}
 
-    def lapse(self, _code: int, what: tuple[str, Link | Signup | Session | tuple[str, int]]) -> Iterable[Line]:
+    def lapse(self, _code: int, what: tuple[str, Bulk | Link | Signup | Session | tuple[str, int]]) -> Iterable[Line]:
         """Something stopped being true."""
         kind, subject = what
         if isinstance(subject, Signup):
@@ -251,6 +256,8 @@ class _Canon:
             yield {"what": kind, "message": self.message(subject.message), "target": subject.target}
         elif isinstance(subject, Session):
             yield {"what": kind, "message": self.message(subject.message)}
+        elif isinstance(subject, Bulk):
+            yield {"what": kind, "bulk_id": subject.bulk_id}
         else:
             yield {"what": kind, "phone": subject[0]}
 
@@ -266,6 +273,36 @@ class _Canon:
     def limited(self, _code: int, what: tuple[str, str]) -> Iterable[Line]:
         """A session that was one too many."""
         yield {"limit": what[0], "phone": what[1]}
+
+    def key(self, _code: int, what: tuple[Key, str]) -> Iterable[Line]:
+        """A key was added or changed."""
+        key, word = what
+        yield {"key": self._alias(key.id), "word": word, "scope": key.scope, "disabled": key.disabled}
+
+    def listed(self, _code: int, what: tuple[str, str, tuple[str, ...]]) -> Iterable[Line]:
+        """Numbers were put on a list."""
+        name, subid, numbers = what
+        for number in numbers:
+            yield {"list": name, "subid": self._alias(subid), "phone": number}
+
+    def order(self, _code: int, what: tuple[Order, str]) -> Iterable[Line]:
+        """An order reached a state."""
+        order, state = what
+        yield {"service": order.service, "subject": order.subject, "fee": order.fee, "state": state}
+
+    def bulk(self, _code: int, what: tuple[Bulk, str]) -> Iterable[Line]:
+        """A bulk file was stored, or read to its end."""
+        bulk, word = what
+        yield {"bulk_id": bulk.bulk_id, "lines": bulk.lines, "word": word}
+
+    def bulk_line(self, _code: int, line: BulkLine) -> Iterable[Line]:
+        """A line of a bulk file was taken or skipped."""
+        yield {"bulk_id": line.bulk.bulk_id, "line": line.number, "taken": line.request_id is not None}
+
+
+#: What a refused request may hold of receivers and of the world's own names.
+_REFUSED: Final = tuple((name,) for name in ("callback", "apikey", "subid", "default_callback_url"))
+_SALTED: Final = re.compile(r"^(/upload/).+")
 
 
 def _without(value: Any, paths: list[tuple[str, ...]]) -> bytes:
@@ -306,4 +343,9 @@ _LINES: Final[dict[str, Callable[[_Canon, int, Any], Iterable[Line]]]] = {
     "template": _Canon.changed,
     "number": _Canon.changed,
     "notice": _Canon.notice,
+    "key": _Canon.key,
+    "listed": _Canon.listed,
+    "order": _Canon.order,
+    "bulk": _Canon.bulk,
+    "bulk_line": _Canon.bulk_line,
 }

@@ -18,6 +18,7 @@ KINDS: Final = (
     "advice", "opened", "reset", "restored", "control",
     "validation", "limited",
     "signup", "template", "number", "notice",
+    "key", "listed", "order", "bulk", "bulk_line",
 )  # fmt: skip
 CODE: Final = {kind: code for code, kind in enumerate(KINDS)}
 #: Entries that tell what a tester did, not what the world did: left out of the digest.

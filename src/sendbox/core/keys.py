@@ -1,16 +1,34 @@
-"""API keys of a world: the parent key is the world's id, sub-keys are `<world>~<suffix>`."""
+"""API keys of a world: the parent key is the world's id, sub-keys are `<world>~<suffix>` (§2.5, §5.6; A19, A32)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sendbox.core.billing import Billing
+
+#: What a key may do (A19): everything; change settings; send, and look at what was sent.
+SCOPES: Final = ("full", "rest-api", "api")
 
 
 @dataclass(slots=True)
 class Key:
-    """One key of a world and what is set on it. `default_callback_secret` signs deliveries (A21)."""
+    """One key of a world and what is set on it. `default_callback_secret` signs deliveries (A21).
+
+    `billing` is its own balance and lists, None where it shares those of the account. A disabled key is denied.
+    """
 
     id: str
     note: str = ""
     default_callback_url: str | None = None
     default_callback_secret: str | None = None
     default_sender: str | None = None
+    scope: str = "full"
+    disabled: bool = False
+    billing: Billing | None = None
+
+    @property
+    def changes_settings(self) -> bool:
+        """Whether its scope lets it change settings (A19)."""
+        return self.scope != "api"

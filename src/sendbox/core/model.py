@@ -92,5 +92,7 @@ class Send:
     window: Window | None = None
     shortening: Shortening | None = None
     priority: bool = False
+    #: limits of sending do not apply, as to a line of a bulk file (A79)
+    unlimited: bool = False
     path: str = "$"
     extra: dict[str, Any] = field(default_factory=dict)

@@ -200,7 +200,8 @@ class Phones:
         """The owner opts out of promotional messages; in force a moment later (A81)."""
         world = self._world
         now = world.clock.now
-        world.account.optout.setdefault(number, now + world.assume.list_delay)
+        billing = world.account if message is None else world.subkeys.billing(message.submission.key)
+        billing.optout.setdefault(number, now + world.assume.list_delay)
         if message is not None and message.optout_at is None:
             message.optout_at = now
         world.journal.add(now, CODE["opt_out"], (number, message))

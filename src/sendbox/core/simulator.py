@@ -95,7 +95,8 @@ class Simulator:
             self._postpone(message, opens, self.message_due)
             return
         rate = self._world.assume.queue
-        if rate is None or message.submission.send.priority:
+        send = message.submission.send
+        if rate is None or send.priority or send.unlimited:
             self.begin(message, 0)
             return
         turn = max(now, self._queue_free_at)
@@ -131,6 +132,8 @@ class Simulator:
         attempt = Attempt(message, number, message.last)
         message.last = attempt
         submission = message.submission
+        if number == 0:
+            world.rows.add(message, world.clock.now)
         step = submission.send.steps[number]
         refusal = self._checks.refusal(world, message, number, step)
         if refusal is not None:
@@ -140,7 +143,7 @@ class Simulator:
         if not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over, so never charged
             prepared = prepare(submission, number, step, world.account)
             cost = self._cost(step.channel, message.phone, prepared.count)
-            if not world.account.charge(*cost):
+            if not (submission.key.billing or world.account).charge(*cost):
                 self._refuse(attempt, CREDIT)
                 return
             attempt.price = cost

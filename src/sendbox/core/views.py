@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from sendbox.core.bulk import Bulk, Line
 from sendbox.core.events import channel_details, info_of, kind_of
 from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import SEEN, STATES
@@ -17,8 +18,13 @@ from sendbox.core.validation import Session
 from sendbox.core.why import refusal_line
 
 if TYPE_CHECKING:
+    from sendbox.core.keys import Key
+    from sendbox.core.orders import Order
     from sendbox.core.remarks import Advice
     from sendbox.core.world import World
+
+#: So many numbers of a list are shown in one entry.
+MOST_LISTED: Final = 100
 
 
 def attempt_view(world: World, attempt: Attempt) -> dict[str, Any]:
@@ -315,10 +321,14 @@ def _opt_out(_world: World, _code: int, what: tuple[str, Message | None]) -> dic
     return {"phone": number, "message_id": None if message is None else message.id}
 
 
-def _lapse(_world: World, _code: int, what: tuple[str, Link | Signup | Session | tuple[str, int]]) -> dict[str, Any]:
+def _lapse(
+    _world: World, _code: int, what: tuple[str, Bulk | Link | Signup | Session | tuple[str, int]]
+) -> dict[str, Any]:
     kind, subject = what
     if isinstance(subject, Signup):
         return {"what": kind, "signup": subject.id}
+    if isinstance(subject, Bulk):
+        return {"what": kind, "bulk_id": subject.bulk_id}
     if isinstance(subject, Session):
         return {"what": kind, "phone": subject.phone, "token": subject.token}
     return {"what": kind, **({"url": subject.url} if isinstance(subject, Link) else {"phone": subject[0]})}
@@ -327,6 +337,45 @@ def _lapse(_world: World, _code: int, what: tuple[str, Link | Signup | Session |
 def _validation(_world: World, _code: int, what: tuple[Session, str, str]) -> dict[str, Any]:
     session, event, state = what
     return {"token": session.token, "phone": session.phone, "event": event, "state": state}
+
+
+def _key(world: World, _code: int, what: tuple[Key, str]) -> dict[str, Any]:
+    key, word = what
+    return {"key": key.id, "what": word, "scope": key.scope, "disabled": key.disabled, "note": key.note}
+
+
+def _listed(_world: World, _code: int, what: tuple[str, str, tuple[str, ...]]) -> dict[str, Any]:
+    name, subid, numbers = what
+    return {"list": name, "subid": subid, "count": len(numbers), "phones": list(numbers[:MOST_LISTED])}
+
+
+def order_view(order: Order, state: str | None = None) -> dict[str, Any]:
+    """One order of a service; `state` where it is told of an earlier one."""
+    return {
+        "order": order.id,
+        "service": order.service,
+        "subject": order.subject,
+        "period": order.period,
+        "fee": order.fee / 1_000_000,
+        "currency": order.billing.currency,
+        "state": state or order.state,
+    }
+
+
+def _bulk(_world: World, _code: int, what: tuple[Bulk, str]) -> dict[str, Any]:
+    bulk, word = what
+    counts = {"accepted": bulk.accepted, "skipped": bulk.skipped} if word == "done" else {}
+    return {"bulk_id": bulk.bulk_id, "filetype": bulk.filetype, "what": word, "lines": bulk.lines, **counts}
+
+
+def _bulk_line(_world: World, _code: int, line: Line) -> dict[str, Any]:
+    return {
+        "bulk_id": line.bulk.bulk_id,
+        "line": line.number,
+        "request_id": line.request_id,
+        "findings": [finding.as_json() for finding in line.findings],
+        "advice": [advice.as_json() for advice in line.advice],
+    }
 
 
 def _advice(_world: World, _code: int, what: tuple[Advice, Any]) -> dict[str, Any]:
@@ -370,6 +419,11 @@ _RENDER: Final[dict[str, Callable[[World, int, Any], dict[str, Any]]]] = {
     "template": _plain,
     "number": _plain,
     "notice": lambda _world, _code, notice: {"phone": notice.phone, "from": notice.sender, "body": notice.body},
+    "key": _key,
+    "listed": _listed,
+    "order": lambda _world, _code, what: order_view(*what),
+    "bulk": _bulk,
+    "bulk_line": _bulk_line,
 }
 
 

@@ -8,24 +8,29 @@ Nothing here does I/O or looks at a clock of the machine; one thread touches a w
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from heapq import heappop
 from typing import Any, Final
 
 from sendbox.core.accept import accept
 from sendbox.core.account import Account
 from sendbox.core.blueprint import Blueprint, Mode, TimelineEntry
+from sendbox.core.bulk import Bulks
 from sendbox.core.clock import Clock
 from sendbox.core.identity import derive, seed_bytes, tag_of, uuid_text
 from sendbox.core.journal import CODE, Journal
 from sendbox.core.keys import Key
 from sendbox.core.model import Send
+from sendbox.core.orders import Orders
 from sendbox.core.outlets import Outlets
 from sendbox.core.partner import Partner
 from sendbox.core.phones import Phones
 from sendbox.core.records import Accepted, Link, Message, RequestRecord
 from sendbox.core.remarks import Advice
+from sendbox.core.rows import Rows
 from sendbox.core.rules import Memory, Rule
 from sendbox.core.simulator import Simulator
+from sendbox.core.subkeys import SubKeys
 from sendbox.core.timeline import Timeline
 from sendbox.core.verify import Verify
 
@@ -84,6 +89,13 @@ class World:
         self.outlets = Outlets(self)
         self.verify = Verify(self)
         self.partner = Partner(self)
+        self.rows = Rows()
+        self.subkeys = SubKeys(self)
+        self.orders = Orders(self)
+        self.bulks = Bulks(self)
+        #: push devices: id to (key, token)
+        self.devices: dict[str, tuple[str, str]] = {}
+        self.subkeys.settle(blueprint.account.subkeys)
         for entry in blueprint.timeline:
             self.timeline.at(start + entry.at if entry.relative else max(start, entry.at), -1, self._entry_due, entry)
 
@@ -177,16 +189,22 @@ class World:
         """Takes the Message objects of one request; what follows from them is due at the instants they name."""
         return accept(self, operation, sends, key, content, origin)
 
-    def can_pay(self, sends: list[Send]) -> bool:
-        """Whether the account could pay all of these now (legacy interface, A13)."""
+    def can_pay(self, sends: list[Send], key: Key) -> bool:
+        """Whether the key's balance could pay all of these now (legacy interface, A13)."""
+        billing = self.subkeys.billing(key)
         prices = [self.simulator.price_of(send) for send in sends]
-        return sum(eur if self.account.currency == "EUR" else czk for eur, czk in prices) <= self.account.balance
+        return sum(eur if billing.currency == "EUR" else czk for eur, czk in prices) <= billing.balance
 
     def count_equal(self, name: bytes) -> int:
         """How many requests of this content came before (names, §2.3)."""
         n = self._equal.get(name, 0)
         self._equal[name] = n + 1
         return n
+
+    def named(self, scope: str, operation: str, content: bytes) -> bytes:
+        """A name for what a request made: derived from its canonical content and how many equal ones came before."""
+        digest = blake2b(content, digest_size=16, person=operation.encode()[:16]).digest()
+        return self.name(scope, digest, self.count_equal(digest))
 
     def name(self, scope: str, key: bytes, n: int = 0) -> bytes:
         """64 derived bytes for a name, salted with the world."""
@@ -268,9 +286,8 @@ class World:
             if number % 1000 == 999:
                 yield
         self.outlets.clear()
-        for part in (
-            self.simulator, self.phones, self.outlets, self.verify, self.partner, self.partner.templates
-        ):  # fmt: skip
+        parts = (self.simulator, self.phones, self.outlets, self.subkeys, self.orders, self.bulks, self.verify)
+        for part in (*parts, self.partner, self.partner.templates):
             del part._world
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -83,12 +83,21 @@ class Exchange:
 
 @dataclass(slots=True)
 class Answer:
-    """What goes back: status, body and content type."""
+    """What goes back: status, body and content type.
+
+    A handler with much to do gives back `work`, which pauses now and then and returns the answer proper.
+    """
 
     status: int
     body: bytes
     content_type: bytes = b"application/json"
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    work: Generator[None, None, Answer] | None = None
+
+
+def in_slices(work: Generator[None, None, Answer]) -> Answer:
+    """What a handler with much to do gives back."""
+    return Answer(0, b"", work=work)
 
 
 Handler = Callable[[Exchange], Answer]

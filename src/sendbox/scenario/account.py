@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from sendbox.core.blueprint import AccountSpec
+from sendbox.core.blueprint import AccountSpec, SubKeySpec
 from sendbox.scenario import lint
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader
@@ -85,6 +85,25 @@ def _stop_words(node: Node, _reader: Reader) -> frozenset[str]:
     return frozenset(str(item.value).strip().upper() for item in node.items())
 
 
+def _subkeys(node: Node, reader: Reader) -> tuple[SubKeySpec, ...]:
+    """Sub-keys; one of the file that builds on another replaces its namesake there."""
+    kept: dict[str, SubKeySpec] = {}
+    for item in node.items():
+        record = item.entries()
+        name = str(record["name"].value)
+        shared = record.get("shared")
+        if shared is not None and shared.value:
+            for only in ("credit", "currency"):
+                if only in record:
+                    message = f"{show(name)} shares the credit of the account, so it has no {only} of its own"
+                    reader.complain(record[only], "subkey", message)
+        fields: dict[str, Any] = {key: each.value for key, each in record.items() if key not in ("name", "credit")}
+        if "credit" in record:
+            fields["credit"] = reader.money(record["credit"])
+        kept.setdefault(name, SubKeySpec(name, **fields))
+    return tuple(kept.values())
+
+
 def _templates(node: Node, reader: Reader) -> tuple[dict[str, Any], ...]:
     """Records as §2.5 has them. One of the file that builds on another replaces its namesake there."""
     kept: dict[tuple[object, object], Node] = {}
@@ -112,4 +131,5 @@ _READ: Final[dict[str, tuple[str, Callable[[Node, Reader], Any]]]] = {
     "optout": ("optout", _numbers),
     "blacklist": ("blacklist", _numbers),
     "stop_words": ("stop_words", _stop_words),
+    "subkeys": ("subkeys", _subkeys),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from sendbox.core.assume import Assume, Prices, Proof, Timing
+from sendbox.core.assume import Assume, BulkLimits, Prices, Proof, Timing
 from sendbox.scenario.model import Node, show
 from sendbox.scenario.values import Reader
 from sendbox.scenario.verify import compile_limits
@@ -59,6 +59,11 @@ def _hours(node: Node, reader: Reader) -> tuple[int, int] | None:
     return first, last
 
 
+def _bulk(node: Node, _reader: Reader) -> BulkLimits:
+    limits: dict[str, Any] = {name: item.value for name, item in node.entries().items()}
+    return BulkLimits(**limits)
+
+
 def _allowed(node: Node, reader: Reader) -> tuple[str, ...]:
     return tuple(reader.phones(item).text for item in node.items())
 
@@ -83,6 +88,7 @@ _READ: Final[dict[str, Callable[[Node, Reader], Any]]] = {
     "webhook_timeout": lambda node, reader: reader.duration(node),
     "allowed": _allowed,
     "identical": lambda node, reader: reader.rate(node),
+    "bulk": _bulk,
     "list_delay": lambda node, reader: reader.duration(node),
     "proof": _proof,
     "verify_limits": lambda node, reader: compile_limits(node, reader),

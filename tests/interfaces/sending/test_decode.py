@@ -11,7 +11,8 @@ from sendbox.core.assume import Assume
 from sendbox.core.keys import Key
 from sendbox.core.model import Recipient, Shortening, Step, Target
 from sendbox.interfaces.exchange import Refused
-from sendbox.interfaces.sending.decode import decode_message, without_nulls
+from sendbox.interfaces.requests import without_nulls
+from sendbox.interfaces.sending.decode import decode_message
 from tests.interfaces.sending.support import decode, exchange, findings, message, places, said
 
 # -- body

@@ -12,7 +12,7 @@ from sendbox.core.assume import Assume
 from sendbox.core.keys import Key
 from sendbox.core.remarks import Advice, Finding
 from sendbox.interfaces.exchange import Exchange, Refused
-from sendbox.interfaces.sending.handlers import canonical
+from sendbox.interfaces.requests import canonical
 from tests.interfaces.sending.support import ORIGIN, REQUEST_ID, FakeWorld, exchange, findings, message, places, said
 
 CONTRACT = Contract()

@@ -36,7 +36,7 @@ def _handler(method: Literal["GET", "POST"], name: str, schema: str) -> Callable
 
 def _accept(exchange: Exchange, send: Send, name: str) -> Answer:
     world = exchange.world
-    if not world.can_pay([send]):
+    if not world.can_pay([send], exchange.key):
         count = len(send.recipients)
         text = f"{count} message{'s' if count > 1 else ''} cost more than the account's credit (A13)"
         raise refusal(NO_CREDIT, [Finding("$", "credit", text, "§4.1", "A13")], world.assume)

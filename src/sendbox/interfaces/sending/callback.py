@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from sendbox.core.advice import CALLBACK_TEMPLATE_IGNORED, advise
 from sendbox.core.model import Target
 from sendbox.core.remarks import Advice, Finding
+from sendbox.interfaces.names import unknown_fields
 from sendbox.interfaces.sending.errors import show
-from sendbox.interfaces.sending.names import unknown_fields
 
 #: Legal lengths of the address, in characters (A01).
 SHORTEST: Final = 8

@@ -23,9 +23,10 @@ from sendbox.core.model import Recipient, Send, Shortening
 from sendbox.core.remarks import Advice, Finding
 from sendbox.core.window import Window
 from sendbox.interfaces.exchange import Exchange
+from sendbox.interfaces.names import renamed, unknown_fields
+from sendbox.interfaces.requests import too_deep
 from sendbox.interfaces.sending.callback import read_callback
 from sendbox.interfaces.sending.errors import refusal, show
-from sendbox.interfaces.sending.names import renamed, unknown_fields
 from sendbox.interfaces.sending.schedule import read_datetime
 from sendbox.interfaces.sending.steps import (
     BODY_LIMIT,
@@ -51,12 +52,6 @@ WINDOW_FIELDS: Final = frozenset({"days", "start", "end", "tz"})
 #: The special tag that takes the priority queue (§2.1, A60).
 PRIORITY_TAG: Final = "priority"
 EMPTY_PAYLOAD: Final = b"{}"
-#: Fields that hold the client's own values, in which a null means what the client says.
-VALUES: Final = frozenset({"payload", "params_buttons", "parameters_buttons", "parameters_body"})
-#: No field of a request is nested deeper.
-FIELDS_DEEP: Final = 20
-#: JSON that is written again may be nested so deep, the limit of the writer.
-DEEPEST: Final = 254
 
 
 def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advice: list[Advice]) -> Send:
@@ -116,25 +111,6 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
     return send
 
 
-def without_nulls(value: Any, depth: int = FIELDS_DEEP) -> Any:
-    """The request with each field left out that is `null`, for `nulls: absent` (A56).
-
-    What is not a field stays as it is: the payload, values of template variables, and the legal nulls of
-    `params_buttons` (§2.2). No field is deeper than `depth` levels.
-    """
-    if depth and isinstance(value, dict):
-        return {
-            name: item
-            if name in VALUES or (name == "params" and isinstance(item, list))
-            else without_nulls(item, depth - 1)
-            for name, item in value.items()
-            if item is not None
-        }
-    if depth and isinstance(value, list):
-        return [without_nulls(item, depth - 1) for item in value]
-    return value
-
-
 def _read_recipients(to: list[dict[str, Any]], path: str, country: str, advice: list[Advice]) -> list[Recipient]:
     recipients = []
     for index, item in enumerate(to):
@@ -174,11 +150,6 @@ def _write_payload(payload: dict[str, Any], path: str, problems: list[Finding]) 
     except TypeError:
         problems.append(too_deep(f"{path}.payload"))
         return EMPTY_PAYLOAD
-
-
-def too_deep(path: str) -> Finding:
-    """Why JSON that can be read cannot be written again."""
-    return Finding(path, "depth", f"the value is nested deeper than {DEEPEST} levels, the limit here", "§2.1")
 
 
 def _read_window(value: dict[str, Any], path: str, problems: list[Finding], advice: list[Advice]) -> Window | None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 
 from sendbox.contract.findings import QUOTED, show
-from sendbox.interfaces.exchange import Answer, Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sendbox.core.remarks import Finding
+from sendbox.interfaces.exchange import Answer
+from sendbox.interfaces.requests import line, refusal
 
 __all__ = ["DENIED", "QUOTED", "error", "line", "refusal", "show"]
 
@@ -31,13 +27,3 @@ def error(status: int, text: str) -> Answer:
     if text != DENIED:
         text = _DENIAL.sub(r"\1-\2", text)
     return Answer(status, orjson.dumps({"Message": text}))
-
-
-def line(finding: Finding) -> str:
-    """A finding as the client reads it, in one line: value, rule, path (A11)."""
-    return " ".join(f"{finding.message} at {finding.path}".split())
-
-
-def refusal(findings: Sequence[Finding], status: int = 400) -> Refused:
-    """The refusal that shows the client the first finding and the journal all of them (A11)."""
-    return Refused(list(findings), status, line(findings[0]))

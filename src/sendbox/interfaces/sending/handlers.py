@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-import orjson
-
-from sendbox.contract.parse import Malformed, parse_json
-from sendbox.core.advice import CONTENT_TYPE_MISSING, CONTENT_TYPE_NOT_JSON, advise
 from sendbox.core.model import Send
 from sendbox.core.remarks import Finding
 from sendbox.interfaces.exchange import Answer, Exchange, Refused
-from sendbox.interfaces.sending.decode import decode_message, too_deep, without_nulls
+from sendbox.interfaces.requests import canonical, parsed
+from sendbox.interfaces.sending.decode import decode_message
 from sendbox.interfaces.sending.encode import message_response, messages_response, recipients_response
-from sendbox.interfaces.sending.errors import refusal, show
+from sendbox.interfaces.sending.errors import refusal
 from sendbox.interfaces.sending.steps import RCS, channel_finding
-
-JSON: Final = b"application/json"
 
 
 def send_message(exchange: Exchange) -> Answer:
@@ -45,7 +40,7 @@ def send_messages(exchange: Exchange) -> Answer:
             problems += refused.findings
     if problems:
         raise refusal(problems)
-    content = canonical([_without_callback(message) for message in messages])
+    content = canonical([without_callback(message) for message in messages])
     accepted = exchange.accept(sends, content)
     if exchange.world.assume.messages_accepted == "recipient":
         return Answer(200, recipients_response(accepted.request_id, accepted.messages))
@@ -57,57 +52,26 @@ def read_json(exchange: Exchange) -> Any:
 
     Raises `Refused`: malformed JSON (A75), or what the schema finds. Another content type is advice only (A75).
     """
-    content_type = exchange.header(b"content-type")
-    if content_type != JSON:
-        _remark_content_type(content_type, exchange)
-    body = exchange.body
-    try:
-        request = parse_json(body)
-    except Malformed as malformed:
-        raise refusal([Finding("$", "json", str(malformed), "§4", "A75")]) from None
-    if b"null" in body and exchange.world.assume.nulls == "absent":
-        request = without_nulls(request)
+    request = parsed(exchange)
     checker = exchange.contract.checker(exchange.route.request or "")
     if not checker.is_valid(request):
         raise refusal(_findings(request, checker.findings(request), exchange))
     return request
 
 
-def canonical(request: Any) -> bytes:
-    """The request in one form, whatever the order of its fields: what its names are derived from.
-
-    Raises `Refused` when it is nested too deep to be written.
-    """
-    try:
-        return orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
-    except TypeError:
-        raise refusal([too_deep("$")]) from None
-
-
 def _accept_one(exchange: Exchange, message: dict[str, Any], send: Send) -> Answer:
-    content = canonical(_without_callback(message))
+    content = canonical(without_callback(message))
     accepted = exchange.accept([send], content)
     return Answer(200, message_response(accepted.request_id, accepted.messages[0]))
 
 
-def _without_callback(message: dict[str, Any]) -> dict[str, Any]:
+def without_callback(message: dict[str, Any]) -> dict[str, Any]:
     """The message without its `callback`, which changes from run to run and must not enter its names."""
     if "callback" not in message:
         return message
     rest = message.copy()
     del rest["callback"]
     return rest
-
-
-def _remark_content_type(value: bytes | None, exchange: Exchange) -> None:
-    if value is None:
-        text = "no content type is given; the body is read as application/json"
-        exchange.advice.append(advise(CONTENT_TYPE_MISSING, text, "header content-type"))
-        return
-    kind = value.split(b";")[0].strip().lower()
-    if kind != JSON and not (kind.startswith(b"application/") and kind.endswith(b"+json")):
-        text = f"{show(value.decode('latin-1'))} is not application/json; the body is read as JSON all the same"
-        exchange.advice.append(advise(CONTENT_TYPE_NOT_JSON, text, "header content-type"))
 
 
 def _findings(request: Any, found: list[Finding], exchange: Exchange) -> list[Finding]:

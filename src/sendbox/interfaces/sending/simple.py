@@ -14,9 +14,9 @@ from sendbox.core.advice import OLD_NAME_IGNORED, advise
 from sendbox.core.remarks import Advice, Finding
 from sendbox.interfaces.exchange import Answer, Exchange, Refused, Route
 from sendbox.interfaces.forms import FORM, Unreadable, media_type, read_form, relocated, unknown_parameters
-from sendbox.interfaces.sending.decode import decode_message, without_nulls
+from sendbox.interfaces.requests import canonical, without_nulls
+from sendbox.interfaces.sending.decode import decode_message
 from sendbox.interfaces.sending.errors import error, refusal, show
-from sendbox.interfaces.sending.handlers import canonical
 
 if TYPE_CHECKING:
     from sendbox.core.model import Send

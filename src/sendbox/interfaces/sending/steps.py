@@ -22,8 +22,8 @@ from sendbox.core.advice import (
 from sendbox.core.model import Channel, Step, TemplateUse
 from sendbox.core.remarks import Advice, Finding
 from sendbox.interfaces.exchange import Exchange
+from sendbox.interfaces.names import nearest, renamed, unknown_fields
 from sendbox.interfaces.sending.errors import show
-from sendbox.interfaces.sending.names import nearest, renamed, unknown_fields
 
 #: Characters of a body that are sent (§2.1, §8).
 BODY_LIMIT: Final = 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sendbox.core.remarks import Advice
-from sendbox.interfaces.sending.names import child, nearest, unknown_fields
+from sendbox.interfaces.names import child, nearest, unknown_fields
 
 KNOWN = frozenset({"body", "messageTag", "payload"})
 

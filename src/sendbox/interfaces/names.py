@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, Final
 
+from sendbox.contract.findings import QUOTED, show
 from sendbox.core.advice import DEPRECATED_NAME, OLD_NAME_IGNORED, UNKNOWN_FIELD, advise
 from sendbox.core.remarks import Advice
-from sendbox.interfaces.sending.errors import QUOTED, show
 
 #: So many unknown fields of one record are named one by one: the search for the nearest name is not cheap.
 NAMED: Final = 10

@@ -1,0 +1,43 @@
+"""A world in which everything was managed that can be: keys, lists, orders, bulk files."""
+
+from __future__ import annotations
+
+from sendbox.core.bulk import VALID_MS, Bulk, Decoded
+from sendbox.core.catalog import SERVICES
+from sendbox.core.lists import enter
+from sendbox.core.remarks import Finding
+from sendbox.core.world import World
+from tests.core.worlds import advance, command
+
+ORIGIN = "http://sandbox.example"
+BAD = Finding("$", "json", "no is not JSON", "§4.2")
+
+
+def decode(_world: World, _bulk: Bulk, raw: bytes) -> Decoded:
+    """A line is a number to write to, or `no`."""
+    if raw == b"no":
+        return Decoded(None, b"", [BAD], ())
+    return Decoded(command(raw.decode()), b'{"line":1}', (), ())
+
+
+def manage(world: World) -> None:
+    """One of everything, and then an address that nobody used."""
+    subkeys = world.subkeys
+    key = subkeys.add(b"{}", currency="EUR", note="shop", url=None, scope="full")
+    assert key.billing is not None
+    key.billing.balance = 10**9
+    for _ in enter(world, "blacklist", key.billing, "420777000801\n420777000802"):
+        pass  # two lines: it does not pause
+    world.orders.place(SERVICES["sender_sms_420_text"], "Acme", "month", key.billing, b"{}")
+    bulks = world.bulks
+    bulks.decode = decode
+    bulk = bulks.begin(bulks.issue("b1", "jsonl", key, b"{}", ORIGIN).address)
+    bulks.store(bulk, [_block(b"420777000803\nno\n")], 2)
+    bulks.issue("b2", "gz", key, b"{}", ORIGIN)
+    advance(world, VALID_MS)
+
+
+def _block(lines: bytes) -> bytes:
+    import zlib
+
+    return zlib.compress(lines)

@@ -1,0 +1,105 @@
+"""What management leaves in the journal, in the digest, and in a copy of the world."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sendbox.core import checkpoint
+from sendbox.core.digest import digest
+from sendbox.core.views import entry_view
+from sendbox.core.world import World
+from tests.core.managed import BAD, manage
+from tests.core.worlds import advance, make_world
+
+
+def managed(world_id: str = "test-w") -> World:
+    """A world in which `manage` was done."""
+    world = make_world(world_id)
+    manage(world)
+    return world
+
+
+def entries(world: World, kind: str) -> list[dict[str, Any]]:
+    """The entries of a kind, as they are shown, without number and instant."""
+    shown = [entry_view(world, number) for number in world.journal.numbers(frozenset({kind}))]
+    return [{name: value for name, value in each.items() if name not in ("n", "at", "kind")} for each in shown]
+
+
+def test_entries_of_management() -> None:
+    """Each kind shows what was done."""
+    world = managed()
+    (key,) = world.subkeys.children
+    assert entries(world, "key") == [
+        {"key": key.id, "what": "added", "scope": "full", "disabled": False, "note": "shop"}
+    ]
+    assert key.billing is not None
+    assert entries(world, "listed") == [
+        {"list": "blacklist", "subid": key.billing.subid, "count": 2, "phones": ["420777000801", "420777000802"]}
+    ]
+    (order,) = entries(world, "order")
+    assert {**order, "order": ""} == {
+        "order": "",
+        "service": "sender_sms_420_text",
+        "subject": "Acme",
+        "period": "month",
+        "fee": 10.0,
+        "currency": "EUR",
+        "state": "active",
+    }
+    head = {"bulk_id": "b1", "filetype": "jsonl", "lines": 2}
+    assert entries(world, "bulk") == [
+        {**head, "what": "stored"},
+        {**head, "what": "done", "accepted": 1, "skipped": 1},
+    ]
+    request_id = world.messages[0].submission.request_id
+    assert entries(world, "bulk_line") == [
+        {"bulk_id": "b1", "line": 1, "request_id": request_id, "findings": [], "advice": []},
+        {"bulk_id": "b1", "line": 2, "request_id": None, "findings": [BAD.as_json()], "advice": []},
+    ]
+    assert {"what": "upload", "bulk_id": "b2"} in entries(world, "lapse")
+
+
+def test_digests_of_worlds_that_were_managed_alike_are_equal() -> None:
+    """No key, sub-account, address or order id of a world is in its digest; what was done is."""
+    first, second = managed("test-a"), managed("test-b")
+    assert digest(first) == digest(second) != digest(make_world())
+    for change in ("scope", "note"):
+        key = first.subkeys.children[0]
+        first.subkeys.note(key, change)
+    assert digest(first) != digest(second)
+
+
+@pytest.mark.parametrize("path", ["/upload/0011", "/upload/2233"])
+def test_upload_addresses_are_not_in_the_digest(path: str) -> None:
+    """The path of an upload is a name, and names are no part of a digest."""
+    from sendbox.core.records import RequestRecord
+
+    world, other = make_world(), make_world()
+    other.request(RequestRecord("uploadBulk", "PUT", "/upload/ffff", "k", 200, b"", b""))
+    world.request(RequestRecord("uploadBulk", "PUT", path, "k", 200, b"", b""))
+    assert digest(world) == digest(other)
+
+
+def test_a_copy_has_all_of_it() -> None:
+    """Keys, lists, orders, devices and rows come back from a checkpoint, and live on."""
+    world = managed()
+    world.devices["d"] = (world.id, "t")
+    again = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
+    assert digest(again) == digest(world)
+    (key,), (other,) = world.subkeys.children, again.subkeys.children
+    assert other.id == key.id
+    assert again.subkeys.billing(other).blacklist == world.subkeys.billing(key).blacklist
+    assert again.subkeys.subaccount(again.keys[again.id], again.subkeys.billing(other).subid) is other.billing
+    assert [order.subject for order in again.orders.placed] == ["Acme"]
+    assert (again.devices, len(again.rows.messages), again.bulks.decode) == ({"d": (world.id, "t")}, 1, None)
+    assert again.orders.placed[0].billing is other.billing
+    advance(again, 1_000)
+
+
+def test_a_closed_world_is_taken_apart() -> None:
+    """No part keeps its world alive."""
+    world = managed()
+    list(world.dispose())
+    assert not any(hasattr(part, "_world") for part in (world.subkeys, world.orders, world.bulks))

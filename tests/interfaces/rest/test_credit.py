@@ -1,0 +1,152 @@
+"""`/credit/services` and `/credit/order` over HTTP (§2.5, §4.4; A31, A36)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.box import KEY, Box, boxed
+from tests.interfaces.rest.calls import get, journal, post, subkey
+
+pytestmark = pytest.mark.asyncio
+NUMBER = {"service_id": "sender_sms_420_number", "period": "month"}
+NAME = {"service_id": "sender_sms_420_text", "period": "month", "subject": "Acme"}
+SIM = {"service_id": "sender_sms_420_simhost", "period": "year", "subject": "+420 900 000 001"}
+STRICT: dict[str, Any] = {
+    "sendbox": 1,
+    "account": {"credit": {"eur": 1000}, "senders": {"sms": []}},
+    "assume": {"sms_sender": "strict"},
+}
+
+
+async def credit(box: Box, key: str = KEY) -> str:
+    """The balance of a key."""
+    return str((await get(box, "/apikey/me", key)).json["me"]["credit"])
+
+
+async def test_s4_4_the_catalog() -> None:
+    """§4.4, §2.5: `services` by platform, calling code and variant."""
+    async with boxed() as box:
+        answer = (await get(box, "/credit/services")).json
+        variant = answer["services"]["sender"]["sms"]["420"]["number"]
+        assert answer["success"] is True
+        assert (variant["subject"], variant["prices"]["eur"]) == (
+            "assigned", {"setup": 20, "monthly": 15, "min_interval": "month"},
+        )  # fmt: skip
+
+
+async def test_a31_an_assigned_number_is_charged_and_usable() -> None:
+    """The number comes from the pool; it is a sender, phones can write to it, and the balance paid."""
+    async with boxed(STRICT) as box:
+        order = (await post(box, "/credit/order", **NUMBER, payload={"for": "me"})).json["order"]
+        assert (order["status"], order["subject"][:3]) == ("active", "420")
+        assert await credit(box) == "965.00"
+        assert (await get(box, "/apikey/me")).json["me"]["senders"] == [order["subject"]]
+        (sent,) = await box.send(sender=order["subject"])
+        await box.advance()
+        assert (await box.results(sent))[-1] == "delivered"
+
+
+async def test_a31_a_defined_name_is_usable() -> None:
+    """Before the order its messages are rejected, after it they are not."""
+    async with boxed(STRICT) as box:
+        (before,) = await box.send(sender="Acme")
+        await box.advance("0s")
+        order = (await post(box, "/credit/order", **NAME)).json["order"]
+        assert {**order, "subject_id": ""} == {"subject": "Acme", "subject_id": "", "status": "active"}
+        (after,) = await box.send(sender="Acme")
+        await box.advance()
+        assert [(await box.results(each))[-1] for each in (before, after)] == ["rejected", "delivered"]
+
+
+async def test_a36_an_order_that_takes_days() -> None:
+    """`new` now, active when its days are over; the number is normalized."""
+    async with boxed(STRICT) as box:
+        order = (await post(box, "/credit/order", **SIM)).json["order"]
+        assert (order["subject"], order["status"]) == ("420900000001", "new")
+        await box.advance("3d")
+        assert [each["state"] for each in await journal(box, "order")] == ["new", "active"]
+        assert (await get(box, "/apikey/me")).json["me"]["senders"] == ["420900000001"]
+
+
+async def test_a31_a_dry_run_costs_nothing() -> None:
+    """The fee, and nothing else happens."""
+    async with boxed(STRICT) as box:
+        answer = await post(box, "/credit/order", **{**NAME, "period": "quarter"}, dryrun=True)
+        assert answer.json == {
+            "dryrun": True, "total_fee": 30.0, "currency": "EUR", "subject": "Acme",
+            "service_id": "sender_sms_420_text",
+        }  # fmt: skip
+        assert await credit(box) == "1000.00"
+        assert await journal(box, "order") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "text"),
+    [
+        pytest.param({}, 400, "Missing 'service_id' or 'period' in request data", id="nothing"),
+        pytest.param({"period": "month"}, 400, "Missing 'service_id' or 'period' in request data", id="no-service"),
+        pytest.param({**NAME, "period": ""}, 400, "Missing 'service_id' or 'period' in request data", id="no-period"),
+        pytest.param({**NAME, "service_id": "sender_sms_1_text"}, 500, "Invalid service id", id="unknown-service"),
+        pytest.param({**NAME, "subject": ""}, 400, "Missing 'subject' in request data", id="no-subject"),
+        pytest.param(
+            {**NAME, "subject": "TwelveLetter"},
+            400,
+            "Invalid 'subject': a sender name of at most 11 characters is expected",
+            id="name-of-12",
+        ),
+        pytest.param(
+            {**NAME, "subject": "420900000001"},
+            400,
+            "Invalid 'subject': a sender name of at most 11 characters is expected",
+            id="a-number-for-a-name",
+        ),
+        pytest.param(
+            {**SIM, "subject": "Acme"}, 400, "Invalid 'subject': a phone number is expected", id="a-name-for-a-number"
+        ),
+        pytest.param(
+            {**SIM, "period": "month"},
+            400,
+            "Period 'month' is below the minimum interval 'year' of this service",
+            id="too-short-a-period",
+        ),
+        pytest.param({**SIM, "period": "week"}, 400, None, id="no-such-period"),
+        pytest.param({**NAME, "dryrun": "yes"}, 400, None, id="dryrun-is-a-boolean"),
+    ],
+)
+async def test_a31_errors(body: dict[str, Any], status: int, text: str | None) -> None:
+    """Each with its text and status; nothing is charged."""
+    async with boxed(STRICT) as box:
+        answer = await post(box, "/credit/order", **body)
+        assert answer.status == status
+        assert set(answer.json) == {"message"}
+        assert text is None or answer.json["message"] == text
+        assert await credit(box) == "1000.00"
+
+
+async def test_a31_names_of_one_and_eleven_characters() -> None:
+    """Up to eleven characters are a name (§8)."""
+    async with boxed() as box:
+        for subject in ("A", "ElevenChars", "7eleven"):
+            assert (await post(box, "/credit/order", **{**NAME, "subject": subject})).status == 200
+
+
+async def test_a31_credit_and_pool_run_out() -> None:
+    """500 with its text; an empty balance orders nothing, an empty pool neither."""
+    async with boxed() as box:
+        key = await subkey(box)
+        answer = await post(box, "/credit/order", key, **NAME)
+        assert (answer.status, answer.json) == (500, {"message": "Insufficient credit"})
+        for _ in range(10):
+            assert (await post(box, "/credit/order", **NUMBER)).status == 200
+        answer = await post(box, "/credit/order", **NUMBER)
+        assert (answer.status, answer.json) == (500, {"message": "No available sender for this service"})
+
+
+async def test_equal_orders_are_two() -> None:
+    """Two calls of one content are two orders, with an id and a number each."""
+    async with boxed() as box:
+        first, second = [(await post(box, "/credit/order", **NUMBER)).json["order"] for _ in range(2)]
+        assert first["subject"] != second["subject"]
+        assert first["subject_id"] != second["subject_id"]

@@ -1,0 +1,139 @@
+"""`/blacklist` and `/optout` over HTTP (§4.4; A27, A70, A81)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.box import boxed
+from tests.interfaces.rest.calls import get, journal, post, subkey
+
+pytestmark = pytest.mark.asyncio
+BOTH = pytest.mark.parametrize("path", ["/blacklist", "/optout"])
+
+
+@BOTH
+async def test_s4_4_counts_and_invalid(path: str) -> None:
+    """§4.4: `accepted` counts, `invalid` lists the lines that are no number."""
+    async with boxed() as box:
+        answer = await post(box, path, to="777000101\n+420 777 000 102\nabc\n")
+        assert (answer.status, answer.json) == (200, {"success": True, "accepted": 2, "invalid": ["abc"]})
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param({}, {"success": False, "message": "Missing 'to'"}, id="missing"),
+        pytest.param({"to": ""}, {"success": False, "message": "Missing 'to'"}, id="empty"),
+        pytest.param({"to": None}, {"success": False, "message": "Missing 'to'"}, id="null"),
+        pytest.param(
+            {"to": "abc\n12"},
+            {"success": False, "message": "No valid phone numbers", "invalid": ["abc", "12"]},
+            id="no-number",
+        ),
+        pytest.param(
+            {"to": "\n"}, {"success": False, "message": "No valid phone numbers", "invalid": []}, id="blank-lines"
+        ),
+    ],
+)
+async def test_a27_errors(path: str, body: dict[str, Any], expected: dict[str, Any]) -> None:
+    """400 with `success: false`, and the journal says why."""
+    async with boxed() as box:
+        answer = await post(box, path, **body)
+        assert (answer.status, answer.json) == (400, expected)
+        assert (await journal(box, "request"))[-1]["findings"]
+
+
+@BOTH
+async def test_another_type_is_refused(path: str) -> None:
+    """Numbers are text, not a number or a list."""
+    async with boxed() as box:
+        for value in (420777000101, ["420777000101"]):
+            answer = await post(box, path, to=value)
+            assert answer.status == 400
+            assert answer.json["message"].endswith("legal: a string (§4.4) at $.to")
+
+
+async def test_s1_both_lists_act_on_sends_a_second_later() -> None:
+    """§1, §2.1: blacklisted numbers get nothing, those that opted out nothing promotional, with [304] (§7.3)."""
+    async with boxed() as box:
+        await post(box, "/blacklist", to="420777000101")
+        await post(box, "/optout", to="420777000201")
+        await box.advance("1s")
+        tags = {"tag": "transactional"}
+        ids = [
+            (await box.send("420777000101", **tags))[0],
+            (await box.send("420777000201"))[0],
+            (await box.send("420777000201", **tags))[0],
+        ]
+        await box.advance()
+        shown = [(await get(box, "/message", id=each)).json["message"] for each in ids]
+        assert [(each["flow_status"], each["status_code"]) for each in shown] == [
+            ("rejected", "304"), ("rejected", "304"), ("delivered", "200"),
+        ]  # fmt: skip
+        assert shown[0]["status_info"] == "[304] Phone number is blacklisted or opted-out"
+
+
+async def test_a81_the_delay_is_a_setting() -> None:
+    """`list_delay` says when an entry is in force."""
+    async with boxed({"sendbox": 1, "assume": {"list_delay": "10m"}}) as box:
+        await post(box, "/blacklist", to="420777000101")
+        await box.advance("9m59s")
+        (early,) = await box.send("420777000101")
+        await box.advance("1s")
+        (late,) = await box.send("420777000101")
+        await box.advance()
+        assert [(await box.results(each))[-1] for each in (early, late)] == ["delivered", "rejected"]
+
+
+async def test_a70_lists_belong_to_a_subaccount() -> None:
+    """What a sub-key enters concerns its own messages; its parent may enter for it, and nobody else may."""
+    async with boxed() as box:
+        answer = await post(box, "/apikey/add", currency="EUR")
+        own, subid = answer.json["apikey"], answer.json["billing_id"]
+        other = await subkey(box, note="other")
+        assert (await post(box, "/blacklist", to="420777000101", subid=subid)).status == 200
+        assert (await post(box, "/blacklist", own, to="420777000201")).status == 200
+        assert (await post(box, "/blacklist", own, to="420777000301", subid=subid)).status == 200
+        for key, name in ((own, "default"), (other, subid), ("test-1", "nobody")):
+            answer = await post(box, "/blacklist", key, to="420777000101", subid=name)
+            assert (answer.status, answer.json) == (
+                403, {"success": False, "message": "Subid is not available to this apikey"},
+            )  # fmt: skip
+        await box.advance("1s")
+        (sent,) = await box.send("420777000101")
+        await box.advance()
+        assert (await box.results(sent))[-1] == "delivered"
+        entries = await journal(box, "listed")
+        assert [(each["subid"], each["count"]) for each in entries] == [(subid, 1)] * 3
+
+
+async def test_a_world_that_is_reset_while_a_long_list_is_read() -> None:
+    """The call came for an epoch that is over: it is denied, and the new one knows nothing of it."""
+    async with boxed() as box:
+        await box.send()
+        text = "\n".join(f"4207770{number:05}" for number in range(60_000))
+        call = asyncio.ensure_future(post(box, "/blacklist", to=text))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not call.done()
+        await box.post("/_sandbox/worlds/test-1/reset")
+        answer = await call
+        assert (answer.status, answer.json) == (401, {"success": False, "message": "Unauthorized"})
+        assert await journal(box, "listed,request") == []
+        refused = (await box.get("/_sandbox/refused")).json["refused"][-1]
+        assert refused["why"] == "its world was closed or reset while the call was on its way"
+
+
+async def test_long_lists_hold_nobody_up() -> None:
+    """While a long list is read, another world is served."""
+    async with boxed() as box:
+        text = "\n".join(f"4207770{number:05}" for number in range(60_000))
+        call = asyncio.ensure_future(post(box, "/blacklist", to=text))
+        await asyncio.sleep(0)
+        await box.send(key="test-2")
+        assert not call.done()
+        assert (await call).json["accepted"] == 60_000
