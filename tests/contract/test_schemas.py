@@ -19,7 +19,9 @@ FILES = sorted(path for path in data.folder("schemas").glob("*.json") if not pat
 #: Beside a reference stand only words about it, never a rule: an inlined schema says the same as one that refers.
 BESIDE = {"$ref", "description", "deprecated", "x-spec", "x-assumed", "x-assumed-for", "x-replaced-by"}
 #: Definitions of what goes out; the others are of what comes in.
-OUT = re.compile(r"Response|Result$|Error$|Accepted|Rejected|^SentMessage|^Incoming|Billing|^Event$|Batch$|^Onboarding$")
+OUT = re.compile(
+    r"Response|Result$|Error$|Accepted|Rejected|^SentMessage|^Incoming|Billing|^Event$|Batch$|^Onboarding$"
+)
 
 
 def nodes(node: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
