@@ -12,7 +12,7 @@ import pytest
 from freezegun import freeze_time
 
 from sendbox.core.keys import Key
-from sendbox.runtime import Conflict, Runtime
+from sendbox.runtime import Conflict, Runtime, masked
 from sendbox.scenario.compile import load
 from sendbox.settings import Settings
 from sendbox.webhooks.policy import HttpCall, Outcome
@@ -66,8 +66,9 @@ async def test_which_keys_open_a_world(key: str, settings: dict[str, Any], why: 
     assert hosted is None
     assert not box.worlds
     (refusal,) = box.refused
-    assert (refusal.key, refusal.path, refusal.why) == (key, "/v2/message", why)
-    assert lines == [(key or "-", f"denied /v2/message: {why}; {refusal.what_to_do}")]
+    shown = key if not key or key.startswith("test-") else masked(key)
+    assert (refusal.key, refusal.path, refusal.why) == (shown, "/v2/message", why)
+    assert lines == [(shown or "-", f"denied /v2/message: {why}; {refusal.what_to_do}")]
 
 
 async def test_a_sub_key_leads_to_its_world() -> None:
@@ -96,8 +97,14 @@ async def test_refusals_are_kept_two_hundred() -> None:
     """The list of refused keys does not grow without end."""
     box = runtime()
     for number in range(300):
-        box.find(f"bad-{number}")
-    assert [refusal.key for refusal in box.refused] == [f"bad-{number}" for number in range(100, 300)]
+        box.find(f"test-{number}!")
+    assert [refusal.key for refusal in box.refused] == [f"test-{number}!" for number in range(100, 300)]
+
+
+@pytest.mark.parametrize(("key", "shown"), [("live-9f8e7d6c5b", "live…"), ("12345678", "…"), ("123456789", "1234…")])
+async def test_a_key_of_the_real_service_is_shown_in_part(key: str, shown: str) -> None:
+    """What is written to logs and lists can be recognized, and not used."""
+    assert masked(key) == shown
 
 
 # --- opening ----------------------------------------------------------------------------------------------------------

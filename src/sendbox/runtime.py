@@ -35,6 +35,11 @@ SWEEP: Final = 0.05
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 
 
+def masked(key: str) -> str:
+    """The beginning of a key: enough to recognize it, too little to use it."""
+    return f"{key[:4]}…" if len(key) > 8 else "…"
+
+
 class Runtime:
     """All worlds of one process. Made and used on one event loop.
 
@@ -99,9 +104,10 @@ class Runtime:
         return self.open(key)
 
     def refuse(self, key: str | None, path: str, why: str, what_to_do: str) -> None:
-        """Notes a key that opened no world."""
-        self.refused.append(Refusal(wall.now_ms(), key, path, why, what_to_do))
-        self.log(key or "-", f"denied {path}: {why}; {what_to_do}")
+        """Notes a key that opened no world; one that may be a key of the real service is shown in part only."""
+        shown = key if not key or key.startswith("test-") else masked(key)
+        self.refused.append(Refusal(wall.now_ms(), shown, path, why, what_to_do))
+        self.log(shown or "-", f"denied {path}: {why}; {what_to_do}")
 
     def open(
         self,
@@ -135,7 +141,8 @@ class Runtime:
             blueprint,
             start=instant,
             reading=reading,
-            seed=settings.seed if seed is None else seed,
+            # the server's seed is for its own scenario; one that came with the call has a seed of its own
+            seed=settings.seed if seed is None and blueprint is self.blueprint else seed,
             salt=salt,
             mode=mode or blueprint.mode or settings.mode,
             shard=settings.shard,

@@ -18,7 +18,6 @@ import pytest
 
 from sendbox import __version__
 from sendbox.collector import THRESHOLDS
-from sendbox.commands import serve as module
 from sendbox.commands.outcome import CANNOT, Failure
 from sendbox.commands.serve import Options, bind, callable_host, run, scenario, serve, to_stderr
 from sendbox.settings import Settings

@@ -291,10 +291,16 @@ def test_a56_null_in_a_callback() -> None:
 
 def test_a80_gateway_advice_has_the_parameter() -> None:
     """Advice on the step that the parameters make names the parameter."""
-    world = FakeWorld(account=SimpleNamespace(
-        business={},
-        country="420", domains=frozenset(), numbers=frozenset(), senders={}, registered=lambda family, sender: True
-    ))
+    world = FakeWorld(
+        account=SimpleNamespace(
+            country="420",
+            domains=frozenset(),
+            numbers=frozenset(),
+            senders={},
+            registered=lambda family, sender: True,
+            business={},
+        )
+    )
     call = get(world, gateway="direct", sender="Shop", **LEAST)
     run(call)
     assert [(each.code, each.path) for each in call.advice] == [("gateway-direct-without-number", "$.gateway")]
