@@ -313,7 +313,7 @@ class Runtime:
         self.mover.kick(hosted)
 
     def log_refusals(self, hosted: Hosted) -> None:
-        """A line for each hand-over refused since the last look, and for each bad line of a bulk file, with the reason."""
+        """A line for each hand-over refused since the last look, and each bad line of a bulk file, with why."""
         world = hosted.world
         kinds = world.journal.kind
         number = kinds.find(CODE["refusal"], hosted.logged)
