@@ -48,6 +48,7 @@ async def test_s4_2_a_file_is_sent_line_by_line(filetype: str, kind: str) -> Non
             (1, False), (2, True), (3, False), (4, True), (5, False),
         ]  # fmt: skip
         assert [each["findings"][0]["path"] for each in lines if each["findings"]] == ["$", "$.to"]
+        assert [text[:12] for _, text in box.log if text.startswith("line ")] == ["line 2 of b1", "line 4 of b1"]
         stored, done = await journal(box, "bulk")
         assert (stored["lines"], done["accepted"], done["skipped"]) == (5, 3, 2)
 

@@ -313,13 +313,19 @@ class Runtime:
         self.mover.kick(hosted)
 
     def log_refusals(self, hosted: Hosted) -> None:
-        """One line for each hand-over that was refused since the last look: nobody has to guess why."""
+        """A line for each hand-over refused since the last look, and each bad line of a bulk file, with why."""
         world = hosted.world
         kinds = world.journal.kind
         number = kinds.find(CODE["refusal"], hosted.logged)
         while number >= 0:
             self.log(world.id, refusal_line(*world.journal.what[number]))
             number = kinds.find(CODE["refusal"], number + 1)
+        number = kinds.find(CODE["bulk_line"], hosted.logged)
+        while number >= 0:
+            line = world.journal.what[number]
+            for finding in line.findings:
+                self.log(world.id, f"line {line.number} of {line.bulk.bulk_id}: {finding.message} at {finding.path}")
+            number = kinds.find(CODE["bulk_line"], number + 1)
         hosted.logged = len(kinds)
 
     def kick(self, hosted: Hosted) -> None:
