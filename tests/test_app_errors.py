@@ -49,17 +49,16 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
             "GET",
             "/v1/nothing",
             404,
-            {"message": "/v1/nothing is not served: the REST and Verify interfaces are not built in this version"},
+            {"message": "/v1/nothing is no path of the REST interface"},
             None,
         ),
         (
             "POST",
-            "/v1/validations/abc/verify",
+            "/v1/validations/abc/nothing",
             404,
             {
                 "error": "NOT_FOUND",
-                "message": "/v1/validations/abc/verify is not served: "
-                "the REST and Verify interfaces are not built in this version",
+                "message": "/v1/validations/abc/nothing is no path of the Verify interface",
                 "attemptsRemaining": 0,
             },
             None,

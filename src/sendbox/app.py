@@ -407,7 +407,7 @@ def _unknown_path(path: str) -> tuple[str, Answer]:
     if path.startswith(("/v1/validations", "/v1/verify-proof")):
         why = f"{path} is no path of the Verify interface"
         return why, verify_error(404, why)
-    why = f"{path} is not served: the REST interface is not built in this version"
+    why = f"{path} is no path of the REST interface"
     return why, Answer(404, orjson.dumps({"message": why}))
 
 

@@ -35,7 +35,7 @@ async def test_a_scenarios_rules_hold_at_once_and_the_rest_at_the_next_reset() -
         (before,) = await box.send()
         await box.advance("0s")
         answer = await box.put(f"{WORLD}/scenario", NEXT)
-        assert answer.json == {"applied": ["attempts"], "at_reset": PARTS, "skipped": []}
+        assert answer.json == {"applied": ["attempts", "verify"], "at_reset": PARTS, "skipped": []}
         (after,) = await box.send()
         await box.advance()
         assert await box.results(before) == ["sending", "sent", "delivered"]
@@ -54,7 +54,7 @@ async def test_a_scenario_may_reset_the_world_at_once(reset: str) -> None:
     async with boxed() as box:
         await box.send()
         answer = await box.put(f"{WORLD}/scenario?reset={reset}", NEXT)
-        assert answer.json == {"applied": ["attempts", *PARTS], "at_reset": [], "skipped": []}
+        assert answer.json == {"applied": ["attempts", "verify", *PARTS], "at_reset": [], "skipped": []}
         shown = (await box.get(WORLD)).json
         assert (shown["epoch"], shown["scenario"], shown["messages"]) == (1, "next", 0)
 

@@ -35,7 +35,7 @@ def test_rows_are_found_by_id_and_by_setting() -> None:
     assert by_id("A20").setting == ("webhook_retry", "webhook_timeout")
     assert by_setting("webhook_timeout") is by_id("A20")
     assert by_setting("template_review") is by_id("A43")
-    assert not by_id("A43").built
+    assert by_id("A43").built
     assert by_setting("nothing") is None
     with pytest.raises(KeyError):
         by_id("A87")

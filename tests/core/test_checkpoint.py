@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from sendbox.core import checkpoint
 from sendbox.core.blueprint import AccountSpec, TimelineEntry
 from sendbox.core.digest import digest
+from sendbox.core.entries import entry_view
 from sendbox.core.events import batch_bytes
 from sendbox.core.model import Shortening
 from sendbox.core.records import Delivery
-from sendbox.core.views import entry_view, message_view
+from sendbox.core.views import message_view
 from sendbox.core.world import World
 from tests.core.runs import END, RULES, SENDINGS, Sending, request, to
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, rule, send, send_one

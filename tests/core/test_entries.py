@@ -10,6 +10,7 @@ import pytest
 from sendbox.core.advice import UNKNOWN_FIELD, advise
 from sendbox.core.assume import Assume, Rate, VerifyLimits
 from sendbox.core.blueprint import AccountSpec, TimelineEntry
+from sendbox.core.entries import entry_view
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.model import Shortening
 from sendbox.core.patterns import Pattern
@@ -17,7 +18,7 @@ from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
 from sendbox.core.rules import When
 from sendbox.core.verify import LimitReached
-from sendbox.core.views import delivery_view, entry_view
+from sendbox.core.views import delivery_view
 from sendbox.core.world import World
 from tests.core.managed import manage
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, path, rule, send, send_one, step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core import digest, views
+from sendbox.core import digest, entries
 from sendbox.core.journal import CODE, CONTROL_KINDS, KINDS, Journal
 from sendbox.core.lifecycle import STATES
 
@@ -67,7 +67,7 @@ def test_the_first_kinds_are_the_states() -> None:
 
 def test_every_kind_can_be_shown() -> None:
     """The views render each kind, and nothing that is none."""
-    assert set(views._RENDER) == set(KINDS)
+    assert set(entries._RENDER) == set(KINDS)
 
 
 def test_every_kind_is_in_the_digest_or_is_the_testers() -> None:

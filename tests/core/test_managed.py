@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.core import checkpoint
 from sendbox.core.digest import digest
-from sendbox.core.views import entry_view
+from sendbox.core.entries import entry_view
 from sendbox.core.world import World
 from tests.core.managed import BAD, manage
 from tests.core.worlds import advance, make_world

@@ -16,6 +16,7 @@ from sendbox.core.assume import Assume, Prices, Proof, Rate, VerifyLimits
 from sendbox.core.blueprint import AccountSpec
 from sendbox.core.codes import RANDOM, VerifyRule
 from sendbox.core.digest import digest
+from sendbox.core.entries import entry_view
 from sendbox.core.keys import Key
 from sendbox.core.patterns import Pattern
 from sendbox.core.records import RequestRecord
@@ -23,7 +24,7 @@ from sendbox.core.rules import Rule, When
 from sendbox.core.spans import iso
 from sendbox.core.validation import Session
 from sendbox.core.verify import LimitReached
-from sendbox.core.views import code_view, entry_view, message_view, phone_view
+from sendbox.core.views import code_view, message_view, phone_view
 from sendbox.core.world import World
 from tests.core.worlds import HOUR, PHONE, START, advance, handset, journaled, make_world, path, rule, send, step
 

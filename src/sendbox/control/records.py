@@ -11,11 +11,12 @@ from sendbox.control.operation import Call, ControlError, chosen, each, newest, 
 from sendbox.core.assumptions import ASSUMPTIONS
 from sendbox.core.bulk import Line
 from sendbox.core.digest import ENGINE, digest_in_slices
+from sendbox.core.entries import entry_view
 from sendbox.core.events import batch_bytes, listed
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.records import Delivery, RequestRecord
 from sendbox.core.spans import iso
-from sendbox.core.views import delivery_view, entry_view
+from sendbox.core.views import delivery_view
 from sendbox.core.world import World
 from sendbox.runtime import Slice
 from sendbox.webhooks.policy import Failure, Outcome

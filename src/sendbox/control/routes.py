@@ -18,7 +18,7 @@ from sendbox.control import operations
 from sendbox.control.openapi import document
 from sendbox.control.operation import OPERATIONS, ControlError, Operation, perform
 from sendbox.control.worlds import clock_view
-from sendbox.core.views import entry_view
+from sendbox.core.entries import entry_view
 from sendbox.runtime import Hosted, Runtime, Slice
 
 log = logging.getLogger("sendbox")
