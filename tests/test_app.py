@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from openapi_spec_validator import validate
 
-from sendbox import app as application
+from sendbox import emulated as application
 from sendbox.app import ROUTES
 from sendbox.core.keys import Key
 from tests.box import KEY, ORIGIN, WORLD, Answer, Box, boxed

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from sendbox.app import ROUTES, Emulated, make_app
+from sendbox.app import ROUTES, make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
+from sendbox.emulated import Emulated
 from sendbox.interfaces.exchange import Answer as Reply
 from sendbox.interfaces.exchange import Exchange
 from sendbox.runtime import Runtime, masked

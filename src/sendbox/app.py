@@ -1,80 +1,44 @@
 """The application: the one place where everything meets.
 
-It is a Starlette app. The emulated interfaces are one Starlette route of our own, found by a dictionary look-up and
-answered without request objects, because they are the hot path; everything else is ordinary Starlette routing.
-
-Long because that route, with every way in which a call can be let in or refused, is one piece.
+It is a Starlette app. The emulated interfaces are one route of their own (`emulated.py`); everything else is ordinary
+Starlette routing.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from string import punctuation
 from typing import Any, Final
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
 import orjson
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Match, NoMatchFound
+from starlette.routing import Match
 from starlette.routing import Route as HttpRoute
-from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
 from sendbox.contract.openapi import document
-from sendbox.contract.validators import Contract, NotLoaded
+from sendbox.contract.validators import Contract
 from sendbox.control.routes import control_routes
-from sendbox.core.blueprint import Blueprint
-from sendbox.core.records import RequestRecord
-from sendbox.core.remarks import Finding
-from sendbox.core.world import World
-from sendbox.interfaces.exchange import Answer, Exchange, Route
-from sendbox.interfaces.handling import handled, worked
+from sendbox.emulated import Emulated, origin_of
+from sendbox.interfaces.exchange import Route
 from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
-from sendbox.interfaces.partner import tokens
 from sendbox.interfaces.partner.routes import ROUTES as PARTNER
-from sendbox.interfaces.paths import Paths
 from sendbox.interfaces.rest.routes import ROUTES as REST
-from sendbox.interfaces.sending.errors import DENIED
-from sendbox.interfaces.sending.errors import error as sending_error
 from sendbox.interfaces.sending.routes import ROUTES as SENDING
 from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
-from sendbox.interfaces.verify.errors import error as verify_error
 from sendbox.interfaces.verify.routes import ROUTES as VERIFY
 from sendbox.page.routes import page_routes
-from sendbox.runtime import Hosted, Runtime, Slice
+from sendbox.runtime import Runtime
 from sendbox.uploading import upload_route
-
-log = logging.getLogger("sendbox")
 
 #: Every row of every interface that is served.
 ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY, *REST, *VERIFY, *PARTNER)
-#: So many different remarks are remembered a world, so that the log says each of them once.
-MOST_TOLD: Final = 1_000
-#: The longest body that is read; a longer one is refused before it is read whole.
-BODY_CAP: Final = 16 * 1024 * 1024
 #: Any mix of events in one delivery, and the one that goes by itself (A24).
 BATCH: Final = "webhooks.json#/$defs/Batch"
 ONBOARDING: Final = "webhooks.json#/$defs/Onboarding"
-
-#: Why a call reached no world, and what to do about it.
-_NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
-_NOBODYS: Final = (
-    "the token in its body is of no open world",
-    "check proofs while the world is open that gave them out",
-)
-_NO_TOKEN: Final = (
-    "no API key came with the call, and no token that names an open world",
-    "send the key as header, or the token of a signup in the body (section 5)",
-)
-_TOO_LONG: Final = (f"the body is longer than {BODY_CAP} bytes, the most that is read", "send less at once")
-_LATE: Final = (
-    "its world was closed or reset while the call was on its way",
-    "let clients end before the test does that they belong to",
-)
 
 
 def make_app(runtime: Runtime, contract: Contract) -> Starlette:
@@ -96,319 +60,6 @@ def make_app(runtime: Runtime, contract: Contract) -> Starlette:
         runtime.check_batch = _batches(contract)
     app.router.redirect_slashes = False
     return app
-
-
-def origin_of(runtime: Runtime, scope: Scope, headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """Scheme and authority that addresses given out begin with."""
-    if runtime.settings.public_url:
-        return runtime.settings.public_url.rstrip("/")
-    host = next((value for name, value in headers if name == b"host"), None)
-    if host is None:
-        server = scope.get("server") or ("127.0.0.1", runtime.settings.port)
-        return f"{scope['scheme']}://{server[0]}:{server[1]}"
-    return f"{scope['scheme']}://{host.decode('latin-1')}"
-
-
-class Emulated(BaseRoute):
-    """All rows of the emulated interfaces as one route."""
-
-    def __init__(self, runtime: Runtime, contract: Contract, routes: Sequence[Route]) -> None:
-        self._runtime = runtime
-        self._contract = contract
-        self._paths = Paths(routes)
-        #: answers what needs neither key nor world where none is named
-        self._nobody = World("", Blueprint(), start=0)
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Every path of the table, and everything else below the prefixes of the interfaces."""
-        if scope["type"] != "http":
-            return Match.NONE, {}
-        path = scope["path"]
-        if path in self._paths or path.startswith(("/v2/", "/v1/")):
-            return Match.FULL, {}
-        return Match.NONE, {}
-
-    def url_path_for(self, name: str, /, **path_params: Any) -> Any:
-        """Emulated rows have no names to be looked up by."""
-        raise NoMatchFound(name, path_params)
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one call of an emulated interface."""
-        path: str = scope["path"]
-        row, scope["path_params"] = self._paths.find(path)
-        route = None if row is None else row.get(scope["method"])
-        if route is None:
-            await _reply(send, self._lost(scope, row))
-            return
-        try:
-            body: bytes | None = None
-            jwt: str | None = None
-            if route.auth == "form":  # the key stands in the body
-                body = await _read(receive)
-                key = None if body is None else _field(body if route.method == "POST" else scope["query_string"])
-            elif route.whose is not None:  # no key: what the body names tells whose call it is
-                body = await _read(receive)
-                known = None if body is None else self._runtime.by_tag(route.whose(body))
-                if known is None:
-                    await _reply(send, await self._homeless(scope, route, body))
-                    return
-                key = known.world.id
-            else:
-                key = _header_key(scope)
-                if key is None and route.auth == "header-or-query":
-                    key = _field(scope["query_string"])
-                elif key is None and route.auth == "header-or-token":
-                    body = await _read(receive)
-                    jwt = None if body is None else tokens.given(body)
-                    key = None if jwt is None else await self._world_of(jwt)
-            hosted = None if key is None else self._runtime.find(key, path)
-            if key is None or hosted is None:
-                answer = self._denied(scope, route, key)
-                if route.auth in ("form", "header-or-token") and key is None and body is None:
-                    self._runtime.refuse(None, path, *_TOO_LONG)
-                    answer = self._refused(scope, route.error(413, _TOO_LONG[0]))
-                elif key is None:
-                    self._runtime.refuse(None, path, *(_NO_TOKEN if route.auth == "header-or-token" else _NO_KEY))
-                await _reply(send, answer)
-                return
-            token = hosted.request_began()
-            try:
-                await _reply(send, await self._serve(scope, receive, route, hosted, key, body, jwt))
-            finally:
-                hosted.request_ended(token)
-                self._runtime.changed(hosted)
-        except ClientDisconnect:  # whoever called does not wait for an answer, and half a body is no request
-            pass
-
-    async def _world_of(self, jwt: str) -> str | None:
-        """The id of the world whose signup a token names (§5.3); whether the token is good, that world must say."""
-        await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
-        hosted = self._runtime.by_tag(tokens.subject(jwt) or "")
-        return None if hosted is None else hosted.world.id
-
-    async def _serve(
-        self,
-        scope: Scope,
-        receive: Receive,
-        route: Route,
-        hosted: Hosted,
-        key: str,
-        body: bytes | None,
-        jwt: str | None = None,
-    ) -> Answer:
-        """The answer to a call that was admitted to a world, if the world is still there once the body has come.
-
-        `jwt` is the token that stands in for the key, where one does.
-        """
-        world = hosted.world
-        if body is None:
-            body = await _read(receive)
-        while not hosted.gone and hosted.world is world:
-            if body is None:
-                return self._refuse(scope, hosted, key, route.operation, route.error(413, _TOO_LONG[0]), _TOO_LONG[0])
-            try:
-                answer = await self._answer(scope, route, hosted, key, body, jwt)
-                if answer is not None:
-                    return answer
-            except NotLoaded as missing:  # nothing was done yet, and the loop must not wait for an import
-                await asyncio.get_running_loop().run_in_executor(None, missing.load)
-        if route.whose is not None:
-            return await self._homeless(scope, route, body)
-        self._runtime.refuse(key, scope["path"], *_LATE)
-        return self._denied(scope, route, key)
-
-    async def _homeless(self, scope: Scope, route: Route, body: bytes | None) -> Answer:
-        """A call without key of which nobody knows whose it is: answered as in an empty world, journaled nowhere."""
-        if body is None:
-            return self._refused(scope, route.error(413, _TOO_LONG[0]))
-        self._runtime.refuse(None, scope["path"], *_NOBODYS)
-        nobody = self._nobody
-        exchange = Exchange(route, nobody, nobody.keys[""], scope["headers"], b"", body, "", self._contract)
-        while True:
-            try:
-                return self._refused(scope, handled(exchange)[0])
-            except NotLoaded as missing:
-                await asyncio.get_running_loop().run_in_executor(None, missing.load)
-
-    async def _answer(
-        self, scope: Scope, route: Route, hosted: Hosted, key: str, body: bytes, jwt: str | None = None
-    ) -> Answer | None:
-        """Runs the handler, one with much to do in slices, and journals the call; None when the world went away."""
-        runtime = self._runtime
-        runtime.present(hosted)
-        world = hosted.world
-        origin = origin_of(runtime, scope, scope["headers"])
-        headers, query, params = scope["headers"], scope["query_string"], scope["path_params"]
-        exchange = Exchange(route, world, world.keys[key], headers, query, body, origin, self._contract, params)
-        if jwt is not None:
-            signup = tokens.check(world, jwt)
-            if isinstance(signup, str):
-                why = f"the token is {signup}: a signup of this world gives one out that is valid for an hour (§5, §8)"
-                denied = self._by_route(route, key)
-                return self._refuse(
-                    scope, hosted, key, route.operation, denied, why, Finding("$.token", "token", why, "§5")
-                )
-            exchange.signup = signup
-        answer, findings = handled(exchange)
-        if answer.work is not None:
-            answer, findings = await worked(exchange, Slice().through(answer.work))
-        if hosted.world is not world:
-            return None
-        record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
-        record.findings = findings
-        record.advice = exchange.advice
-        record.canonical = exchange.content
-        self._journal(origin, hosted, record, answer)
-        if runtime.settings.check_answers:
-            self._check(route, answer)
-        return answer
-
-    def _journal(self, origin: str, hosted: Hosted, record: RequestRecord, answer: Answer) -> None:
-        """Journals a call and puts the address of its entry into the answer."""
-        number = hosted.world.request(record)
-        if record.findings or record.advice:
-            _log_remarks(self._runtime, hosted, record)
-        if self._runtime.settings.hints:
-            address = f"{origin}{hosted.path}/journal/{number}"
-            answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
-
-    def journal(self, request: Request, hosted: Hosted, record: RequestRecord, answer: Answer) -> None:
-        """The same for a call that comes by a route of its own."""
-        self._journal(origin_of(self._runtime, request.scope, request.scope["headers"]), hosted, record, answer)
-
-    def _refuse(
-        self,
-        scope: Scope,
-        hosted: Hosted,
-        key: str,
-        operation: str,
-        answer: Answer,
-        why: str,
-        finding: Finding | None = None,
-    ) -> Answer:
-        """A call that no handler sees, journaled all the same."""
-        self._runtime.present(hosted)
-        record = RequestRecord(operation, scope["method"], scope["path"], key, answer.status, b"", answer.body)
-        record.findings = [finding or Finding("$", "call", why, "§7", "A75")]
-        self._journal(origin_of(self._runtime, scope, scope["headers"]), hosted, record, answer)
-        return answer
-
-    def _denied(self, scope: Scope, route: Route, key: str | None) -> Answer:
-        """The answer to a key that opens no world."""
-        return self._refused(scope, self._by_route(route, key))
-
-    @staticmethod
-    def _by_route(route: Route, key: str | None) -> Answer:
-        """What a route says to a bad key: its own words, else 400 with a text (§5.6), 401 on the legacy interface."""
-        status = 401 if route.auth == "form" else 400
-        return route.deny(key is not None) if route.deny is not None else route.error(status, DENIED)
-
-    def _refused(self, scope: Scope, answer: Answer) -> Answer:
-        """An answer whose reason is not in a world's journal but among the refused keys."""
-        if self._runtime.settings.hints:
-            address = f"{origin_of(self._runtime, scope, scope['headers'])}/_sandbox/refused"
-            answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
-        return answer
-
-    def _lost(self, scope: Scope, row: dict[str, Route] | None) -> Answer:
-        """A path or a method that no row has: 404 or 405 in the shape of its interface (A75)."""
-        path: str = scope["path"]
-        if row is None:
-            why, answer = _unknown_path(path)
-        else:
-            legal = ", ".join(sorted(row))
-            why = f"{scope['method']} is not served at {path}; legal: {legal}"
-            answer = next(iter(row.values())).error(405, why)
-            answer.headers = ((b"allow", legal.encode()),)
-        key = _header_key(scope)
-        if key is None:
-            self._runtime.refuse(None, path, why, "what is served stands at /openapi.json")
-            return self._refused(scope, answer)
-        hosted = self._runtime.find(key, path)
-        if hosted is None:
-            return self._refused(scope, answer)
-        self._refuse(scope, hosted, key, "unknown", answer, why)
-        self._runtime.changed(hosted)
-        return answer
-
-    def _check(self, route: Route, answer: Answer) -> None:
-        """In tests: what goes out keeps to the contract too."""
-        ref = route.responses.get(answer.status)
-        if ref is None:
-            return
-        value: object = answer.body.decode()
-        if answer.content_type.startswith(b"application/json"):
-            value = orjson.loads(answer.body)
-        found = self._contract.checker(ref).findings(value)
-        if found:
-            self._runtime.violations.append(f"{route.operation} answered {answer.body!r}: {found[0].message}")
-
-
-def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> None:
-    """A line for each finding, and for each advice that this world was not told before."""
-    world_id = hosted.world.id
-    for finding in record.findings:
-        word = "refused" if record.status >= 400 else "rejected"
-        runtime.log(world_id, f"{word} {record.operation}: {finding.message} at {finding.path}")
-    for advice in record.advice:
-        if advice in hosted.told:
-            continue
-        if len(hosted.told) < MOST_TOLD:
-            hosted.told.add(advice)
-        runtime.log(world_id, f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}")
-
-
-async def _read(receive: Receive) -> bytes | None:
-    """The whole body; None when it is longer than what is read. Raises `ClientDisconnect`."""
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        chunk: bytes = message.get("body", b"")
-        size += len(chunk)
-        if size > BODY_CAP:
-            return None
-        if not message.get("more_body", False):
-            return b"".join((*chunks, chunk)) if chunks else chunk
-        chunks.append(chunk)
-
-
-async def _reply(send: Send, answer: Answer) -> None:
-    headers = [
-        (b"content-type", answer.content_type),
-        (b"content-length", b"%d" % len(answer.body)),
-        *answer.headers,
-    ]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
-
-
-def _header_key(scope: Scope) -> str | None:
-    for name, value in scope["headers"]:
-        if name == b"x-api-key":
-            key: str = value.decode("latin-1")
-            return key
-    return None
-
-
-def _field(raw: bytes) -> str | None:
-    """The last value of `apikey` in a form or query; None when it is absent."""
-    values = parse_qs(raw.decode("latin-1"), keep_blank_values=True).get("apikey")
-    return values[-1] if values else None
-
-
-def _unknown_path(path: str) -> tuple[str, Answer]:
-    """Why a path is not served, and the answer in the shape of the interface it lies under (A75)."""
-    if path.startswith("/v2/"):
-        why = f"{path} is no path of the sending interface"
-        return why, sending_error(404, why)
-    if path.startswith(("/v1/validations", "/v1/verify-proof")):
-        why = f"{path} is no path of the Verify interface"
-        return why, verify_error(404, why)
-    why = f"{path} is no path of the REST interface"
-    return why, Answer(404, orjson.dumps({"message": why}))
 
 
 async def _home(_request: Request) -> Response:

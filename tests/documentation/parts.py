@@ -279,7 +279,6 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "magic numbers": magic_numbers,
     "library": scenarios,
     "assumptions built": lambda: assumptions("built"),
-    "assumptions later": lambda: assumptions("later"),
     "confidence": confidence,
     "advice": advice,
     "lifecycle sms": lambda: lifecycle("sms"),
