@@ -93,7 +93,11 @@ OWNERS: Final = (
     owner("jwt", "interfaces.partner.tokens", "signup tokens; 70 ms with the cryptography it looks for", lazy=True),
     owner("orjson", "", "JSON is everywhere"),
     owner("pytest", "fixture pytest_plugin", "what is served runs without it"),
-    owner("starlette", "app control interfaces page server uploading", "the core, and what surrounds it, know no HTTP"),
+    owner(
+        "starlette",
+        "app control emulated interfaces page server uploading",
+        "the core, and what surrounds it, know no HTTP",
+    ),
     owner("trustme", "tls", "part of the extra `tls`", lazy=True),
     owner("uvicorn", "server", "its protocol classes and its loop are replaced in one place"),
     owner("uvloop", "loop", "which loop runs is decided where it is made"),
