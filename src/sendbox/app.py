@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Match
 from starlette.routing import Route as HttpRoute
+from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
 from sendbox.contract.openapi import document
@@ -44,7 +45,8 @@ ONBOARDING: Final = "webhooks.json#/$defs/Onboarding"
 def make_app(runtime: Runtime, contract: Contract) -> Starlette:
     """The whole application over one runtime."""
     emulated = Emulated(runtime, contract, ROUTES)
-    app = Starlette(
+    app = Application(
+        emulated,
         routes=[
             emulated,
             upload_route(runtime, contract, emulated.journal),
@@ -60,6 +62,25 @@ def make_app(runtime: Runtime, contract: Contract) -> Starlette:
         runtime.check_batch = _batches(contract)
     app.router.redirect_slashes = False
     return app
+
+
+class Application(Starlette):
+    """A Starlette app that hands calls of the emulated interfaces to their route before any middleware.
+
+    What the middleware is for, turning exceptions into answers, that route does itself, in the shape of each interface;
+    going round it saves a tenth of what a small call takes.
+    """
+
+    def __init__(self, emulated: Emulated, **given: Any) -> None:
+        super().__init__(**given)
+        self._emulated = emulated
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one connection."""
+        if self._emulated.takes(scope):
+            await self._emulated.handle(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 async def _home(_request: Request) -> Response:

@@ -75,14 +75,16 @@ class Emulated(BaseRoute):
         #: answers what needs neither key nor world where none is named
         self._nobody = World("", Blueprint(), start=0)
 
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+    def takes(self, scope: Scope) -> bool:
         """Every path of the table, and everything else below the prefixes of the interfaces."""
         if scope["type"] != "http":
-            return Match.NONE, {}
-        path = scope["path"]
-        if path in self._paths or path.startswith(("/v2/", "/v1/")):
-            return Match.FULL, {}
-        return Match.NONE, {}
+            return False
+        path: str = scope["path"]
+        return path in self._paths or path.startswith(("/v2/", "/v1/"))
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """The same, as Starlette asks it."""
+        return (Match.FULL if self.takes(scope) else Match.NONE), {}
 
     def url_path_for(self, name: str, /, **path_params: Any) -> Any:
         """Emulated rows have no names to be looked up by."""

@@ -48,6 +48,9 @@ STATUSES: Final = {
     500: "An error inside the service.",
 }
 
+#: The errors that no handler answers: a body that is too long, and an error inside. No row need name them.
+ANYWHERE: Final = (413, 500)
+
 _SECURITY: Final[dict[str, list[dict[str, list[str]]]]] = {
     "header": [{"x-api-key": []}],
     "header-or-query": [{"x-api-key": []}, {"apikey": []}],
@@ -166,11 +169,20 @@ def _operation(route: Row, definitions: dict[str, Node], used: dict[str, None]) 
     if any(_definition(ref, definitions).get("deprecated") for ref in used_schemas):
         operation["deprecated"] = True
     operation["responses"] = {
-        str(status): _response(status, ref, definitions, used)
-        for status, ref in (route.responses or {200: None}).items()
+        str(status): _response(status, ref, definitions, used) for status, ref in _answers(route).items()
     }
     operation["security"] = _SECURITY[route.auth]
     return operation
+
+
+def _answers(route: Row) -> dict[int, str | None]:
+    """The statuses of a row with their schemas; what any row may answer has the shape of its other errors (A75)."""
+    answers = dict(route.responses or {200: None})
+    shape = next((answers[status] for status in (400, 401) if status in answers), None)
+    if shape is not None:
+        for status in ANYWHERE:
+            answers.setdefault(status, shape)
+    return dict(sorted(answers.items()))
 
 
 def _parameters(query: Node, auth: str, used: dict[str, None]) -> list[dict[str, Any]]:

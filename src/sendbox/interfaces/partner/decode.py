@@ -45,10 +45,10 @@ def read(exchange: Exchange) -> dict[str, Any]:
     return request
 
 
-def moment(value: int | str, path: str) -> int:
+def moment(value: float | str, path: str) -> int:
     """Virtual milliseconds of a point in time: Unix seconds, a date, or a date and time (A45). Raises `Refused`."""
-    if isinstance(value, int):
-        return value * 1000
+    if not isinstance(value, str):  # 1772355600.0 is an integer too, to JSON Schema
+        return int(value) * 1000
     try:
         return spans.instant(f"{value}T00:00:00Z" if _DATE.fullmatch(value) else value)
     except ValueError:
