@@ -26,7 +26,7 @@ pytestmark = pytest.mark.alone
 #: The longest the loop may be held, in nanoseconds.
 LIMIT = 5_000_000
 #: So many runs are tried: caches that another process has emptied make one slow.
-RUNS = 3
+RUNS = 5
 
 
 @pytest.fixture(autouse=True)
