@@ -31,6 +31,7 @@ from sendbox.scenario.read import read
 from sendbox.settings import Settings
 from tests.documentation import language
 from tests.documentation.markdown import code, table
+from tests.traceability import sentences
 
 # --- what is served
 
@@ -99,6 +100,20 @@ def advice() -> str:
     """The codes."""
     rows = [(code(name), kind.meaning, kind.section, kind.assumed or "-") for name, kind in ADVICE.items()]
     return table(("code", "is about", "specification", "assumption"), rows)
+
+
+def traceability() -> str:
+    """Every sentence of the specification with its tests and assumptions, and a mark on those that were drawn."""
+    drawn = {each.id for each in sentences.drawn()}
+    rows = [
+        (
+            f"§{each.section}",
+            f"{each.says} **(switched off)**" if each.id in drawn else each.says,
+            ", ".join([*map(code, each.tests), *each.assumed]),
+        )
+        for each in sentences.load()
+    ]
+    return table(("section", "what is said", "proved by"), rows)
 
 
 def lifecycle(channel: str) -> str:
@@ -281,6 +296,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "assumptions built": lambda: assumptions("built"),
     "confidence": confidence,
     "advice": advice,
+    "traceability": traceability,
     "lifecycle sms": lambda: lifecycle("sms"),
     "lifecycle others": lambda: lifecycle("richmsg"),
     "lifecycle validation": lambda: f"```mermaid\n{diagram(VALIDATION)}\n```",

@@ -1,0 +1,1 @@
+"""What the specification says, sentence by sentence, and the proof of each."""
