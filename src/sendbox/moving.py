@@ -205,10 +205,11 @@ class _Way:
 
     def _reaches(self, instant: int) -> None:
         if instant - self._began > self._settings.max_reach_ms:
+            busy = f": {self._busy_with()}" if self._world.timeline.steps else ""
             raise Conflict(
                 "too_far",
                 f"{show(instant - self._began)} is more than {show(self._settings.max_reach_ms)}, the most in one call"
-                f"; go there in steps: {self._busy_with()}",
+                f"; go there in steps{busy}",
             )
 
     def _bounded(self) -> None:

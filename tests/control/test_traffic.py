@@ -377,3 +377,21 @@ async def test_looking_changes_nothing() -> None:
 
 async def _length(box: Box) -> int:
     return len(box.runtime.worlds[KEY].world.journal)
+
+
+@pytest.mark.parametrize(
+    ("target", "body"),
+    [
+        ("inbound", {"channel": "sms", "from": "abc", "body": "x"}),
+        *((f"phones/abc/{act}", {"body": "x"}) for act in ("reply", "write")),
+        *((f"phones/12/{act}", {}) for act in ("click", "press", "seen", "opt-out", "offline", "online")),
+    ],
+)
+async def test_a_phone_that_does_something_has_a_number(target: str, body: dict[str, Any]) -> None:
+    """What is no phone number can neither write nor be switched off; the world is left as it was."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.post(f"{WORLD}/{target}", body)
+        assert (answer.status, answer.json["error"]) == (400, "bad_argument")
+        assert "is no phone number; legal: 8 to 15 digits" in answer.json["message"]
+        assert (await box.get(f"{WORLD}/phones")).json["phones"] == []

@@ -65,6 +65,18 @@ def _number(world: World, text: str) -> str:
     return normalize(text, world.account.country) or text
 
 
+def _handset(world: World, text: str) -> str:
+    """The number of a phone that does something. 400 for what is no number: no phone could have it (A14)."""
+    number = normalize(text, world.account.country)
+    if number is None:
+        raise ControlError(
+            400,
+            "bad_argument",
+            f'"{text}" is no phone number; legal: 8 to 15 digits with an assigned calling code (A14)',
+        )
+    return number
+
+
 def _message(world: World, message_id: str) -> Message:
     message = world.message(message_id)
     if message is None:
@@ -97,7 +109,7 @@ async def inbound(
     """A phone writes, or replies."""
     _legal("channel", channel, FAMILIES)
     world = call.here.world
-    number = _number(world, from_)
+    number = _handset(world, from_)
     written = _try(lambda: world.phones.write(channel, number, to, body, message_id=message_id))
     call.runtime.changed(call.here)
     return inbound_view(written)
@@ -143,7 +155,7 @@ def _latest(world: World, number: str, message_id: str | None) -> Message:
 async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Any:
     """The phone answers the newest message it received, or the one named."""
     world = call.here.world
-    found = _latest(world, _number(world, number), message_id)
+    found = _latest(world, _handset(world, number), message_id)
     written = _try(lambda: world.phones.reply(found, body))
     call.runtime.changed(call.here)
     return inbound_view(written)
@@ -159,7 +171,7 @@ async def phone_write(call: Call, number: str, body: str, channel: str = "sms", 
 async def phone_click(call: Call, number: str, message_id: str | None = None) -> Any:
     """The phone follows the first working link of the newest message that it received, or of the one named."""
     world = call.here.world
-    found = _latest(world, _number(world, number), message_id)
+    found = _latest(world, _handset(world, number), message_id)
     link = _try(lambda: world.phones.click(found))
     call.runtime.changed(call.here)
     return link_view(link)
@@ -169,7 +181,7 @@ async def phone_click(call: Call, number: str, message_id: str | None = None) ->
 async def phone_press(call: Call, number: str, button: Any = 0, message_id: str | None = None) -> Any:
     """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
     world = call.here.world
-    found = _latest(world, _number(world, number), message_id)
+    found = _latest(world, _handset(world, number), message_id)
     body = _try(lambda: world.phones.pressed(found, button))
     written = _try(lambda: world.phones.reply(found, body))
     call.runtime.changed(call.here)
@@ -180,7 +192,7 @@ async def phone_press(call: Call, number: str, button: Any = 0, message_id: str 
 async def phone_seen(call: Call, number: str, message_id: str | None = None) -> Any:
     """The phone's owner opens a message (not on sms)."""
     world = call.here.world
-    found = _latest(world, _number(world, number), message_id)
+    found = _latest(world, _handset(world, number), message_id)
     _try(lambda: world.phones.see(found))
     call.runtime.changed(call.here)
     return message_view(world, found)
@@ -190,7 +202,7 @@ async def phone_seen(call: Call, number: str, message_id: str | None = None) -> 
 async def phone_opt_out(call: Call, number: str) -> Any:
     """The phone's owner opts out of promotional messages."""
     world = call.here.world
-    normal = _number(world, number)
+    normal = _handset(world, number)
     arrived = world.phones.inbox(normal)
     world.phones.opt_out(normal, arrived[-1].message if arrived else None)
     call.runtime.changed(call.here)
@@ -201,14 +213,14 @@ async def phone_opt_out(call: Call, number: str) -> Any:
 async def phone_offline(call: Call, number: str) -> Any:
     """Switches the phone off."""
     world = call.here.world
-    world.phones.go_offline(_number(world, number))
-    return phone_view(world, _number(world, number))
+    world.phones.go_offline(_handset(world, number))
+    return phone_view(world, _handset(world, number))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/online")
 async def phone_online(call: Call, number: str) -> Any:
     """Switches the phone on; what waited for it arrives when the clock is next moved."""
     world = call.here.world
-    world.phones.go_online(_number(world, number))
+    world.phones.go_online(_handset(world, number))
     call.runtime.changed(call.here)
-    return phone_view(world, _number(world, number))
+    return phone_view(world, _handset(world, number))
