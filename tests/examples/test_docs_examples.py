@@ -88,12 +88,17 @@ def test_settings_of_services_are_settings(block: Block) -> None:
     assert set(re.findall(r"SENDBOX_\w+", block.text)) <= known
 
 
-def test_the_story_of_control_runs(tmp_path: Path) -> None:
-    """The lines of docs/control.md, one after the other, print what the text shows."""
+#: Pages whose lines for a shell are run, one after the other.
+STORIES = ("control.md", "management.md")
+
+
+@pytest.mark.parametrize("page", STORIES)
+def test_the_story_of_a_page_runs(tmp_path: Path, page: str) -> None:
+    """Its lines, one after the other, print what the text shows."""
     need_curl()
     folder = Folder(tmp_path)
     with folder.serving("sendbox serve") as served:
-        tell(folder, blocks(ROOT / "docs" / "control.md"), served.origin)
+        tell(folder, blocks(ROOT / "docs" / page), served.origin)
 
 
 def test_commands_of_other_pages_are_there() -> None:
@@ -101,7 +106,7 @@ def test_commands_of_other_pages_are_there() -> None:
     lines = [
         line
         for block in BLOCKS
-        if block.language == "bash" and block.document != "control.md"
+        if block.language == "bash" and block.document not in STORIES
         for line in block.text.splitlines()
     ]
     known = {option.envvar for option in cli.sendbox.commands["serve"].params}
