@@ -50,9 +50,9 @@ def test_conditions() -> None:
         key=Pattern("test-*"),
         payload=((("order", "id"), Pattern("A*")), (("paid",), True)),
     )
-    assert compile_rule({"when": {"channel": "sms", "operation": ["a", "b"]}, "then": "sent"}).when == When(
-        channel=("sms",), operation=("a", "b")
-    )
+    assert compile_rule(
+        {"when": {"channel": "sms", "operation": ["sendMessage", "legacySend"]}, "then": "sent"}
+    ).when == When(channel=("sms",), operation=("sendMessage", "legacySend"))
 
 
 def test_paths() -> None:

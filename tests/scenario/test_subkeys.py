@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,11 +27,25 @@ def test_sub_keys_are_compiled() -> None:
         "scope": "api",
         "default_callback_url": "https://client.example",
     }
-    found = load(account(subkeys=[every, {"name": "b", "shared": True}, {"name": "a"}])).account.subkeys
+    found = load(account(subkeys=[every, {"name": "b", "shared": True}])).account.subkeys
     assert found == (
         SubKeySpec("a", "shop", False, "CZK", 1_500_000, "api", "https://client.example"),
         SubKeySpec("b", shared=True),
     )
+
+
+def test_a_name_stands_once_in_a_file(tmp_path: Path) -> None:
+    """Twice in a file is a mistake; one of the file that builds on another replaces its namesake there."""
+    twice = account(subkeys=[{"name": "a"}, {"name": "b"}, {"name": "a", "note": "x", "notes": 1}])
+    assert [str(found).partition(";")[0] for found in check(twice)] == [
+        '$.account.subkeys[2].notes: "notes" is not a key of a subkey',
+        '$.account.subkeys[2].name: "a" is a sub-key of this account already',
+    ]
+    assert [found.rule for found in check(account(subkeys=[{"name": "a b"}, {"name": "a b"}]))] == ["pattern"] * 2
+    (tmp_path / "base.yaml").write_text("sendbox: 1\naccount: {subkeys: [{name: a, note: theirs}, {name: b}]}\n")
+    file = tmp_path / "mine.yaml"
+    file.write_text("sendbox: 1\nextends: ./base.yaml\naccount: {subkeys: [{name: a, note: mine}]}\n")
+    assert load(file).account.subkeys == (SubKeySpec("a", "mine"), SubKeySpec("b"))
 
 
 @pytest.mark.parametrize(

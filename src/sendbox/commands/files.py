@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sendbox.commands.outcome import CANNOT, Failure
 
@@ -11,13 +12,18 @@ if TYPE_CHECKING:
     from sendbox.scenario.model import Problem
 
 
+#: What may be meant for a scenario of the library: no folder, no suffix.
+_NAME: Final = re.compile(r"[\w-]+")
+
+
 def check(names: tuple[str, ...]) -> list[tuple[str, list[Problem]]]:
     """Each file or scenario of the library, with every problem of it."""
-    from sendbox.scenario import library
     from sendbox.scenario.compile import check as problems
 
-    known = library.names()
-    return [(name, problems(name if name in known and not Path(name).exists() else Path(name))) for name in names]
+    def meant(name: str) -> str | Path:
+        return name if _NAME.fullmatch(name) and not Path(name).exists() else Path(name)
+
+    return [(name, problems(meant(name))) for name in names]
 
 
 def init(file: Path) -> None:

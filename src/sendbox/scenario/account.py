@@ -87,10 +87,14 @@ def _stop_words(node: Node, _reader: Reader) -> frozenset[str]:
 
 def _subkeys(node: Node, reader: Reader) -> tuple[SubKeySpec, ...]:
     """Sub-keys; one of the file that builds on another replaces its namesake there."""
-    kept: dict[str, SubKeySpec] = {}
+    kept: dict[str, tuple[Node, SubKeySpec]] = {}
     for item in node.items():
         record = item.entries()
         name = str(record["name"].value)
+        known = kept.get(name)
+        if known is not None and known[0].source is item.source and not record["name"].cut:
+            message = f"{show(name)} is a sub-key of this account already"
+            reader.complain(record["name"], "subkey", message)
         shared = record.get("shared")
         if shared is not None and shared.value:
             for only in ("credit", "currency"):
@@ -100,8 +104,8 @@ def _subkeys(node: Node, reader: Reader) -> tuple[SubKeySpec, ...]:
         fields: dict[str, Any] = {key: each.value for key, each in record.items() if key not in ("name", "credit")}
         if "credit" in record:
             fields["credit"] = reader.money(record["credit"])
-        kept.setdefault(name, SubKeySpec(name, **fields))
-    return tuple(kept.values())
+        kept.setdefault(name, (item, SubKeySpec(name, **fields)))
+    return tuple(subkey for _, subkey in kept.values())
 
 
 def _templates(node: Node, reader: Reader) -> tuple[dict[str, Any], ...]:

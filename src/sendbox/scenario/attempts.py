@@ -7,10 +7,11 @@ from typing import Any, Final
 import orjson
 
 from sendbox.core.assume import Timing
+from sendbox.core.operations import SENDING
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Path, PathEntry, Reply, Rule, Span, When
 from sendbox.scenario import lint
-from sendbox.scenario.model import Node, show
+from sendbox.scenario.model import Node, listed, nearest, show
 from sendbox.scenario.values import Reader
 
 _CHATAPP: Final = ("chatapp_text", "chatapp_template")
@@ -95,7 +96,7 @@ def _when(node: Node | None, reader: Reader) -> When:
         tag=texts.get("tag"),
         body=texts.get("body"),
         sender=texts.get("sender"),
-        operation=_words(node.get("operation")),
+        operation=_operations(node.get("operation"), reader),
         attempt=counts.get("attempt"),
         nth=counts.get("nth"),
         key=texts.get("key"),
@@ -117,6 +118,17 @@ def _channels(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
         reader.complain(node, "uniqueItems", f"{show(list(words))} names a channel twice")
     meant = [channel for word in words for channel in (_CHATAPP if word == "chatapp" else (word,))]
     return tuple(dict.fromkeys(meant))
+
+
+def _operations(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
+    """Only those that send: a rule that asks for another one would never be used."""
+    if node is None:
+        return None
+    for item in node.items() or [node]:
+        if isinstance(item.value, str) and item.value not in SENDING:
+            message = f"{show(item.value)} is not an operation that sends; legal: {listed(SENDING)}"
+            reader.complain(item, "operation", message, near=nearest(item.value, SENDING))
+    return _words(node)
 
 
 def _payload(node: Node, reader: Reader) -> tuple[tuple[tuple[str, ...], object], ...]:

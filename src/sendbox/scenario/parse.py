@@ -65,8 +65,8 @@ def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
         mark = error.problem_mark or error.context_mark
         what = " ".join(filter(None, (error.context, error.problem)))
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        hint = "; tabs cannot indent, use spaces" if "cannot start any token" in what and _tab(text, line) else ""
-        reader.problems.append(_at(source, line, column, "syntax", f"this is not YAML: {what}{hint}"))
+        message = f"this is not YAML: {what}{_remedy(what, text, line)}"
+        reader.problems.append(_at(source, line, column, "syntax", message))
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
@@ -111,7 +111,13 @@ def _wrap(value: object, source: Source, path: str, depth: int, problems: list[P
         kind = type(value).__name__
         what = "is not a finite number" if isinstance(value, float) else f"is a {kind}, which a scenario cannot hold"
         problems.append(problem(node, "type", f"{value} {what}", value=str(value)))
+        _stand_in(node)
     return node
+
+
+def _stand_in(node: Node) -> None:
+    """Gives a node that was complained about a value that is legal nearly everywhere, and marks it as not its own."""
+    node.value, node.cut = 1, True
 
 
 def _broken(node: Node, problems: list[Problem]) -> bool:
@@ -189,7 +195,7 @@ class _Reader:
                 self.problems.append(
                     problem(node, "finite", f"{event.value} is not a finite number", value=event.value)
                 )
-                node.value = 0
+                _stand_in(node)
         if event.anchor is not None:
             self._anchors[event.anchor] = (node, 1)
         self._put(node, 1)
@@ -307,7 +313,15 @@ def _copy(node: Node, path: str) -> Node:
         value = {key: _copy(item, child(path, key)) for key, item in value.items()}
     elif isinstance(value, list):
         value = [_copy(item, f"{path}[{at}]") for at, item in enumerate(value)]
-    return Node(value, node.source, path, node.line, node.column, node.keys)
+    return Node(value, node.source, path, node.line, node.column, node.keys, node.cut)
+
+
+def _remedy(what: str, text: str, line: int) -> str:
+    if "cannot start any token" in what and _tab(text, line):
+        return "; tabs cannot indent, use spaces"
+    if "mapping values are not allowed" in what:
+        return '; a value that holds ": " needs quotes; a key must stand under its neighbours'
+    return ""
 
 
 def _tab(text: str, line: int) -> bool:

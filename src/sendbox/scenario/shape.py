@@ -71,7 +71,8 @@ def check(node: Node, part: str = SCENARIO) -> list[Problem]:
     while errors := list(_explainer(part).iter_errors(value)):
         leaves = [leaf for error in errors for leaf in _leaves(error)]
         if first:
-            problems = [found for leaf in leaves for found in _explain(leaf, node, leaves)]
+            news = [leaf for leaf in leaves if not _is_said(leaf, node, leaves)]
+            problems = [found for leaf in news for found in _explain(leaf, node, leaves)]
             first = False
         for leaf in leaves:
             if leaf.validator == "required" or _decides_nothing(leaf):
@@ -83,7 +84,7 @@ def check(node: Node, part: str = SCENARIO) -> list[Problem]:
         for path in doomed:
             _cut(node, path)
         value = plain(node)
-    return problems or [problem(node, "schema", f"{show(value)} is refused by the schema of the language")]
+    return [problem(node, "schema", f"{show(value)} is refused by the schema of the language")] if first else problems
 
 
 @functools.cache
@@ -201,6 +202,14 @@ def _surplus(error: Error) -> list[str]:
 
 
 # What they say
+
+
+def _is_said(error: Error, root: Node, errors: list[Error]) -> bool:
+    """Whether something else is said about the same place: that it cannot be read, or which words are legal."""
+    return _at(root, error).cut or (
+        error.validator == "type"
+        and any(other.validator == "enum" and other.absolute_path == error.absolute_path for other in errors)
+    )
 
 
 def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:

@@ -1,0 +1,34 @@
+"""The words of `when.operation` against the routes that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from inspect import getclosurevars
+from types import FunctionType
+from typing import Any
+
+from sendbox.app import ROUTES
+from sendbox.core.operations import SENDING
+from sendbox.core.verify import OPERATION
+
+
+def _called(handler: Callable[..., Any]) -> Iterator[str]:
+    """Names that a handler uses, and those that the functions use which it uses."""
+    todo, seen = [handler], set()
+    while todo:
+        function = todo.pop()
+        if function in seen or not isinstance(function, FunctionType):
+            continue
+        seen.add(function)
+        yield from function.__code__.co_names
+        found = getclosurevars(function)
+        todo += [value for value in (*found.globals.values(), *found.nonlocals.values()) if callable(value)]
+
+
+def test_the_operations_that_send_are_those_whose_handlers_do() -> None:
+    """A route that hands messages to the world is a word of `when.operation`, and no other is.
+
+    Verify hands its message over inside the core, under a name of its own.
+    """
+    sending = [row.operation for row in ROUTES if row.operation == OPERATION or "accept" in _called(row.handler)]
+    assert list(SENDING) == sending
