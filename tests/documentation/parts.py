@@ -174,7 +174,7 @@ def kinds() -> str:
 
 def commands() -> str:
     """Every command with its options, as `--help` has them."""
-    context = click.Context(command_line, info_name="sendbox")
+    context = click.Context(command_line, info_name="sendbox", **command_line.context_settings)
     return "\n\n".join(_command(name, command, context) for name, command in sorted(command_line.commands.items()))
 
 

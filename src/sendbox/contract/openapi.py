@@ -182,7 +182,7 @@ def _answers(route: Row) -> dict[int, str | None]:
     if shape is not None:
         for status in ANYWHERE:
             answers.setdefault(status, shape)
-    return dict(sorted(answers.items()))
+    return answers
 
 
 def _parameters(query: Node, auth: str, used: dict[str, None]) -> list[dict[str, Any]]:

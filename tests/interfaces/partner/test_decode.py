@@ -84,3 +84,15 @@ async def test_a_registration_names_a_client_without_a_name() -> None:
             assert (await box.post("/v1/chatapp/registration", body, x_api_key=KEY)).json["success"] is True
             accounts = (await box.post(PATH, {"waba_id": str(number)}, x_api_key=KEY)).json["accounts"]
             assert [each["client_id"] for each in accounts] == [after]
+
+
+async def test_a45_a_whole_number_may_be_written_with_a_fraction() -> None:
+    """To JSON Schema 1772323200.0 is an integer, and so is it here: the same point in time."""
+    async with boxed() as box:
+        waba = {"waba_id": "1", "granularity": "DAY"}
+        answers = [
+            await box.post("/v1/chatapp/analytics/messages", {**waba, "start": start, "end": end}, x_api_key=KEY)
+            for start, end in ((1772323200, 1772409600), (1772323200.0, 1772409600.0))
+        ]
+        assert [each.status for each in answers] == [200, 200]
+        assert answers[0].body == answers[1].body
