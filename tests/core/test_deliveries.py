@@ -7,7 +7,7 @@ import pytest
 from sendbox.core import checkpoint
 from sendbox.core.assume import Assume
 from sendbox.core.blueprint import AccountSpec
-from sendbox.core.events import batch_bytes, hook_events
+from sendbox.core.events import batch_bytes
 from sendbox.core.model import Target
 from tests.core.worlds import (
     HOOK,
@@ -18,6 +18,7 @@ from tests.core.worlds import (
     START,
     TEN,
     advance,
+    hook_events,
     journaled,
     make_world,
     one_delivery,
@@ -37,7 +38,7 @@ def test_the_built_in_receiver_answers_at_once(callback: str | None) -> None:
     while not world.settled(START + HOUR):
         world.run(START + HOUR, PLENTY)
         assert world.outlets.take() == []
-    assert [event["result"] for event in hook_events(world, world.outlets)] == ["sending", "sent", "delivered"]
+    assert [event["result"] for event in hook_events(world)] == ["sending", "sent", "delivered"]
     assert [(each.state, tried_at(each), each.tries[0].status) for each in world.outlets.hook] == [
         ("delivered", [second], 200) for second in (0, 1, 3)
     ]

@@ -9,14 +9,14 @@ import pytest
 
 from sendbox.contract.validators import Contract
 from sendbox.core.blueprint import AccountSpec
-from sendbox.core.events import DEFAULT_INFO, batch_bytes, hook_events, info_of, kind_of
+from sendbox.core.events import DEFAULT_INFO, batch_bytes, info_of, kind_of
 from sendbox.core.keys import Key
 from sendbox.core.lifecycle import CODES, STATES
 from sendbox.core.model import Step, TemplateUse
 from sendbox.core.records import Delivery
 from sendbox.core.rules import Rule
 from sendbox.core.world import World
-from tests.core.worlds import PHONE, START, advance, make_world, path, rule, send, send_one, step
+from tests.core.worlds import PHONE, START, advance, hook_events, make_world, path, rule, send, send_one, step
 
 CONTRACT = Contract()
 TEMPLATE = {
@@ -60,7 +60,7 @@ def a_world(*rules: Rule, **account: Any) -> World:
 def events_of(world: World, by: int = 60_000) -> list[dict[str, Any]]:
     """What the built-in receiver has got after a while."""
     advance(world, by)
-    return hook_events(world, world.outlets)
+    return hook_events(world)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from sendbox.core import checkpoint, views
 from sendbox.core.assume import Assume
 from sendbox.core.blueprint import AccountSpec, TimelineEntry
 from sendbox.core.digest import digest
-from sendbox.core.events import batch_bytes, hook_events, kind_of
+from sendbox.core.events import batch_bytes, kind_of
 from sendbox.core.outlets import Outlets
 from sendbox.core.partner import TOKEN_MS
 from sendbox.core.partner_records import Failure, Signup
@@ -25,7 +25,7 @@ from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Span
 from sendbox.core.world import World
 from tests.core.clients import OWN, connect, form, partner_world, send_template, sign_up
-from tests.core.worlds import HOOK, HOUR, START, advance, journaled, make_world, send_one, step
+from tests.core.worlds import HOOK, HOUR, START, advance, hook_events, journaled, make_world, send_one, step
 
 WABA = "102030405060708"
 SENDER = "109876543210987"
@@ -95,7 +95,7 @@ def test_a21_notifications_are_signed_like_other_webhooks() -> None:
     signup = world.partner.sign_up("manual", None, {}, "", world.keys[world.id], b"{}")
     assert signup.outlet.target.secret == "s"
     advance(world, 0)
-    assert hook_events(world, world.outlets) == [{"partner_client_id": None, "status": "created"}]
+    assert hook_events(world) == [{"partner_client_id": None, "status": "created"}]
 
 
 def test_a41_the_code_is_on_the_phone() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import orjson
 
 from sendbox.core.blueprint import Blueprint, PhoneSpec
+from sendbox.core.events import batch_bytes, listed
 from sendbox.core.keys import Key
 from sendbox.core.lifecycle import STATES
 from sendbox.core.model import Recipient, Send, Step, Target
@@ -176,3 +177,11 @@ def one_delivery(callback: str | Target = HOOK, **blueprint: Any) -> tuple[World
 def tried_at(delivery: Delivery) -> list[int]:
     """When its tries began, in seconds from the start."""
     return [(each.at - START) // 1000 for each in delivery.tries]
+
+
+def hook_events(world: World) -> list[dict[str, Any]]:
+    """All events that the built-in receiver got, oldest first, as plain objects."""
+    events: list[dict[str, Any]] = []
+    for delivery in world.outlets.hook:
+        events += listed(orjson.loads(batch_bytes(world, delivery)))
+    return events

@@ -16,7 +16,6 @@ from sendbox.core.partner_records import Onboarding
 from sendbox.core.records import Attempt, Inbound
 
 if TYPE_CHECKING:
-    from sendbox.core.outlets import Outlets
     from sendbox.core.records import Delivery
     from sendbox.core.world import World
 
@@ -127,14 +126,6 @@ def batch_bytes(world: World, delivery: Delivery) -> bytes:
     if delivery.state == "sending":
         delivery.body = body
     return body
-
-
-def hook_events(world: World, outlets: Outlets) -> list[dict[str, Any]]:
-    """All events that the built-in receiver got, oldest first, as plain objects."""
-    events: list[dict[str, Any]] = []
-    for delivery in outlets.hook:
-        events += listed(orjson.loads(batch_bytes(world, delivery)))
-    return events
 
 
 def listed(batch: Any) -> list[dict[str, Any]]:

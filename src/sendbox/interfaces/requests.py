@@ -40,9 +40,7 @@ def parsed(exchange: Exchange) -> Any:
 
     Raises `Refused` for malformed JSON (A75). Another content type is advice only (A75).
     """
-    content_type = exchange.header(b"content-type")
-    if content_type != JSON:
-        _remark_content_type(content_type, exchange)
+    remark_content_type(exchange)
     body = exchange.body
     try:
         request = parse_json(body)
@@ -88,7 +86,11 @@ def without_nulls(value: Any, depth: int = FIELDS_DEEP) -> Any:
     return value
 
 
-def _remark_content_type(value: bytes | None, exchange: Exchange) -> None:
+def remark_content_type(exchange: Exchange) -> None:
+    """Another content type than JSON is advice only (A75)."""
+    value = exchange.header(b"content-type")
+    if value == JSON:
+        return
     if value is None:
         text = "no content type is given; the body is read as application/json"
         exchange.advice.append(advise(CONTENT_TYPE_MISSING, text, "header content-type"))

@@ -10,12 +10,11 @@ import orjson
 from sendbox.contract.findings import show
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.core import spans
-from sendbox.core.advice import CONTENT_TYPE_MISSING, CONTENT_TYPE_NOT_JSON, advise
 from sendbox.core.remarks import Finding
 from sendbox.interfaces.exchange import Exchange
 from sendbox.interfaces.partner.errors import refusal
+from sendbox.interfaces.requests import remark_content_type
 
-JSON: Final = b"application/json"
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -25,7 +24,7 @@ def read(exchange: Exchange) -> dict[str, Any]:
     It is left for names and digest as `exchange.content`, without its callback, in one form whatever the order of
     its fields.
     """
-    _remark_content_type(exchange)
+    remark_content_type(exchange)
     try:
         given: Any = parse_json(exchange.body)
     except Malformed as malformed:
@@ -68,16 +67,3 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _remark_content_type(exchange: Exchange) -> None:
-    """Another content type than JSON is advice only (A75)."""
-    value = exchange.header(b"content-type")
-    if value is None:
-        text = "no content type is given; the body is read as application/json"
-        exchange.advice.append(advise(CONTENT_TYPE_MISSING, text, "header content-type"))
-        return
-    kind = value.split(b";")[0].strip().lower()
-    if kind != JSON and not (kind.startswith(b"application/") and kind.endswith(b"+json")):
-        text = f"{show(value.decode('latin-1'))} is not application/json; the body is read as JSON all the same"
-        exchange.advice.append(advise(CONTENT_TYPE_NOT_JSON, text, "header content-type"))
