@@ -84,7 +84,7 @@ OWNERS: Final = (
     owner("aiohttp", "webhooks.sender", "the product's traffic out goes through one module; 190 ms", lazy=True),
     owner("anyascii", "core", "only sms steps of type `sms` need its tables", lazy=True),
     owner("click", "cli", "one module owns arguments and exit codes"),
-    owner("faker", "core scenario", "a quarter of a second for texts that few scenarios ask for", lazy=True),
+    owner("faker", "scenario.texts", "a quarter of a second for texts that few scenarios ask for", lazy=True),
     owner("freezegun", "fixture pytest_plugin", "only `freeze()` needs it, and it patches modules", lazy=True),
     owner("httpx", "commands.forward control fixture pytest_plugin", "a client; what is served has none", lazy=True),
     owner("jinja2", "page", "only who looks at the page needs it; 40 ms", lazy=True),

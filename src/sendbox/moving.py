@@ -65,11 +65,13 @@ class Mover:
         if world.clock.mode != "real" or hosted.advancing or hosted.busy or hosted.gone:
             return
         hosted.busy = True
-        until = world.clock.read(runtime.reading())
+        reading = runtime.reading()
+        until = world.clock.read(reading)
         work = Slice()
         try:
             while True:
                 world.run(until, CHUNK)
+                until = world.clock.read(reading)  # the scenario may have changed the clock
                 runtime.carrier.check(hosted)
                 taken = world.outlets.take(AT_ONCE)
                 if taken:

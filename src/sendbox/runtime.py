@@ -201,7 +201,7 @@ class Runtime:
         blueprint = hosted.next_blueprint or hosted.blueprint
         seed: int | str | None = old.seed_given
         start = old.start_given
-        mode: Mode = old.clock.mode
+        mode: Mode = old.clock.own_mode
         if hosted.next_blueprint is not None:
             seed, mode = blueprint.seed, blueprint.mode or mode
             start = start if blueprint.start is None else blueprint.start
@@ -219,7 +219,7 @@ class Runtime:
             epoch=old.epoch + 1,
         )
         if blueprint.rate == old.blueprint.rate:  # else the new scenario has a say
-            world.clock.rate = old.clock.rate
+            world.clock.rate = world.clock.own_rate = old.clock.own_rate
         self._begin_epoch(hosted, world)
         world.journal.add(start, CODE["reset"], {"epoch": world.epoch})
 

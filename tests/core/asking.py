@@ -6,7 +6,7 @@ from typing import Any
 
 from sendbox.core.identity import seed_bytes
 from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Ask, Fate, Memory, Path, PathEntry, Reply, Rule, Span, When, decide
+from sendbox.core.rules import Ask, Click, Fate, Memory, Path, PathEntry, Reply, Rule, Span, When, decide
 
 SEED = seed_bytes(0)
 ANY = When()
@@ -61,5 +61,5 @@ RULES = [
     rule("zero", When(phone=Pattern(PHONES[0])), mix=((DELIVERED, 1), (FAILED, 1))),
     rule("one", When(phone=Pattern(PHONES[1])), path=SPANNED),
     rule("two", When(phone=Pattern(PHONES[2])), path=DELIVERED, replies=(Reply(Span(0, 10**6), "YES"),)),
-    rule("three", When(phone=Pattern(PHONES[3])), path=SPANNED, click=Span(0, 10**6)),
+    rule("three", When(phone=Pattern(PHONES[3])), path=SPANNED, click=(Click(Span(0, 10**6)),)),
 ]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sendbox.core.identity import seed_bytes
 from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Fate, Memory, Path, PathEntry, Reply, Rule, Span, When, decide
+from sendbox.core.rules import Click, Fate, Memory, Path, PathEntry, Reply, Rule, Span, When, decide
 from tests.core.asking import DELIVERED, FAILED, PHONES, RULES, SEED, SPANNED, ask, fate_of, rule
 
 # --- what is drawn
@@ -42,14 +42,14 @@ def test_spans_are_drawn_apart() -> None:
             rule(
                 path=Path((PathEntry("sending", span), PathEntry("sent", span))),
                 replies=(Reply(span, "a"), Reply(span, "b")),
-                click=span,
+                click=(Click(span), Click(span, 2)),
             )
         ]
     )
     assert fate.entries is not None
     assert fate.replies is not None
     assert fate.click is not None
-    drawn = [entry[1] for entry in fate.entries] + [reply[0] for reply in fate.replies] + [fate.click]
+    drawn = [entry[1] for entry in fate.entries] + [reply[0] for reply in fate.replies] + [click[0] for click in fate.click]
     assert len(set(drawn)) == 5
     assert all(span.low <= value <= span.high for value in drawn)
 

@@ -11,7 +11,7 @@ from sendbox.core.lifecycle import IllegalTransition
 from sendbox.core.model import Shortening, TemplateUse
 from sendbox.core.phones import NoSuchThing
 from sendbox.core.records import Message
-from sendbox.core.rules import Reply, Span, When
+from sendbox.core.rules import Click, Reply, Span, When
 from sendbox.core.simulator import NotHandedOver
 from sendbox.core.world import World
 from tests.core.worlds import (
@@ -292,7 +292,7 @@ def test_the_owner_follows_the_first_link_that_works() -> None:
 
 def test_a_rule_replies_and_clicks() -> None:
     """Replies and clicks of a rule happen as if the owner did them; without a link, a click is left out."""
-    talkative = rule(replies=(Reply(Span(5_000, 5_000), "YES"),), click=Span(60_000, 60_000))
+    talkative = rule(replies=(Reply(Span(5_000, 5_000), "YES"),), click=(Click(Span(60_000, 60_000)),))
     world = make_world(attempts=(talkative,))
     with_link = send_one(world, body=LINK, shortening=Shortening())
     without = send_one(world)

@@ -22,7 +22,7 @@ from sendbox.core.model import Send, Shortening, Step
 from sendbox.core.patterns import Pattern
 from sendbox.core.phones import NoSuchThing
 from sendbox.core.records import Delivery, Message
-from sendbox.core.rules import Path, Reply, Rule, Span, When
+from sendbox.core.rules import Click, Path, Reply, Rule, Span, When
 from sendbox.core.window import Window
 from sendbox.core.world import World
 from tests.core.worlds import START, advance, command, content_of, path, rule, step
@@ -44,7 +44,7 @@ RULES: Final[tuple[Rule, ...]] = (
     rule("failed", key="4", when=to("4")),
     rule("sending", key="5", when=to("5")),
     rule("seen", key="6", when=to("6"), replies=(Reply(Span(0, 5_000), "YES"),)),
-    rule(path("sending", "sent", ("delivered", 600_000)), key="8", when=to("8"), click=Span(1_000, 60_000)),
+    rule(path("sending", "sent", ("delivered", 600_000)), key="8", when=to("8"), click=(Click(Span(1_000, 60_000)),)),
     rule(replies=(Reply(Span(5_000, 5_000), "STOP"),), key="9", when=to("9")),
     Rule(
         "mix",

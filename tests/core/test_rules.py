@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Fate, Memory, Path, PathEntry, Reply, When, decide, holds
+from sendbox.core.rules import Click, Fate, Memory, Path, PathEntry, Reply, When, decide, holds
 from tests.core.asking import DELIVERED, FAILED, SEED, SPANNED, ask, fate_of, now, rule
 
 # --- conditions
@@ -76,13 +76,13 @@ def test_the_first_match_wins_per_thing_decided() -> None:
     """Path, replies and click come each from the first rule that names them; the deciding rules are named in order."""
     rules = [
         rule("never", When(attempt=2), path=FAILED),
-        rule("click", click=now(60_000)),
+        rule("click", click=(Click(now(60_000)),)),
         rule("path", path=DELIVERED, name="the path"),
         rule("replies", path=FAILED, replies=(Reply(now(5_000), "YES"),), illegal=True),
-        rule("late", path=FAILED, replies=(), click=now(1)),
+        rule("late", path=FAILED, replies=(), click=(Click(now(1)),)),
     ]
     assert fate_of(rules) == Fate(
-        "delivered", None, ((5_000, "YES"),), 60_000, False, ("click", "the path", "replies"), False
+        "delivered", None, ((5_000, "YES"),), ((60_000, None),), False, ("click", "the path", "replies"), False
     )
 
 

@@ -12,7 +12,7 @@ from sendbox.core.events import info_of
 from sendbox.core.lifecycle import CODES, DELIVERED, FAILED, REJECTED, STATES, UNDELIVERED, IllegalTransition
 from sendbox.core.model import Recipient
 from sendbox.core.records import Message
-from sendbox.core.rules import Path, Reply, Span, When
+from sendbox.core.rules import Click, Path, Reply, Span, When
 from sendbox.core.simulator import NotHandedOver
 from tests.core.worlds import (
     HOUR,
@@ -247,7 +247,7 @@ def test_the_journal_marks_what_depended_on_arrival() -> None:
 def test_a_rule_plans_replies_and_a_click_from_delivered() -> None:
     """Replies and the click of a rule come so long after `delivered`, however it came about."""
     talkative = rule(
-        replies=(Reply(Span(5_000, 5_000), "YES"), Reply(Span(9_000, 9_000), "NO")), click=Span(7_000, 7_000)
+        replies=(Reply(Span(5_000, 5_000), "YES"), Reply(Span(9_000, 9_000), "NO")), click=(Click(Span(7_000, 7_000)),)
     )
     world = make_world(attempts=(talkative, rule("sent", key="path", when=When(nth=2))))
     by_rule, by_hand = send_one(world), send_one(world)

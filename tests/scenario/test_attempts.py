@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.core.assume import Timing
 from sendbox.core.patterns import Pattern
-from sendbox.core.rules import GOALS, PathEntry, Reply, Span, When
+from sendbox.core.rules import GOALS, Click, PathEntry, Reply, Span, When
 from sendbox.core.rules import Path as Way
 from sendbox.scenario.compile import check, compile_rule, load
 from sendbox.scenario.model import ScenarioError
@@ -95,7 +95,7 @@ def test_what_else_a_rule_decides() -> None:
     assert not rule.illegal
     assert rule.mix == ((Way(goal="delivered"), 95.0), (Way(goal="failed"), 0.5))
     assert rule.replies == (Reply(at(20_000), "YES"), Reply(at(0), "and no"))
-    assert rule.click == Span(60_000, 120_000)
+    assert rule.click == (Click(Span(60_000, 120_000)),)
     assert compile_rule({"then": ["delivered", "sent"], "illegal": True}).illegal
 
 

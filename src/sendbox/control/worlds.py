@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from sendbox import __version__
 from sendbox.control.operation import Call, ControlError, each, newest, operation
-from sendbox.core.account import Account
 from sendbox.core.blueprint import Blueprint
+from sendbox.core.clock import SLOWEST
 from sendbox.core.digest import ENGINE
 from sendbox.core.spans import instant, iso
 from sendbox.core.views import account_view
 from sendbox.runtime import Hosted
 from sendbox.scenario.compile import compile_account_patch, compile_rule, compile_verify_rule, load
 from sendbox.scenario.model import ScenarioError
+from sendbox.scenario.texts import invents
+
+T = TypeVar("T")
 
 
 def addresses(origin: str) -> dict[str, str]:
@@ -52,16 +57,25 @@ def clock_view(hosted: Hosted) -> dict[str, Any]:
     }
 
 
-def read_scenario(source: Any) -> Blueprint:
-    """A scenario by library name, YAML text or object. Raises `ControlError` 422 with every problem."""
+async def read_scenario(source: Any) -> Blueprint:
+    """A scenario by library name, YAML text or object. Raises `ControlError` 422 with every problem.
+
+    One for which texts must be invented is compiled off the loop, which may take a fifth of a second.
+    """
     if isinstance(source, Blueprint):  # in process, compiled where the test runs
         return source
     if not isinstance(source, str | dict):
         raise ControlError(400, "bad_body", f"{source!r} is no scenario; legal: a name, YAML text, or an object")
     try:
-        return load(source, paths=False)
+        return await _off_the_loop(source, lambda: load(source, paths=False))
     except ScenarioError as error:
         raise unreadable(error) from None
+
+
+async def _off_the_loop(source: Any, compiling: Callable[[], T]) -> T:
+    if not invents(source):
+        return compiling()
+    return await asyncio.get_running_loop().run_in_executor(None, compiling)
 
 
 def unreadable(error: ScenarioError) -> ControlError:
@@ -105,7 +119,7 @@ async def open_world(
         )
     if deliveries not in ("push", "pull"):
         raise ControlError(400, "bad_argument", f'"{deliveries}" is no way of delivering; legal: push, pull')
-    blueprint = None if scenario is None else read_scenario(scenario)
+    blueprint = None if scenario is None else await read_scenario(scenario)
     settings = clock_settings(clock or {})
     pinned = (blueprint or runtime.blueprint).start, runtime.settings.start
     if now is not None and pinned == (None, None):
@@ -125,12 +139,12 @@ def clock_settings(clock: dict[str, Any]) -> dict[str, Any]:
     for name, value in clock.items():
         if name == "mode" and value in ("manual", "real", "auto"):
             settings["mode"] = value
-        elif name == "rate" and isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        elif name == "rate" and isinstance(value, int | float) and not isinstance(value, bool) and value >= SLOWEST:
             settings["rate"] = float(value)
         elif name == "start" and isinstance(value, str | int):
             settings["start"] = to_instant(value, "start")
         else:
-            legal = "mode (manual, real, auto), rate (a number from 0), start (an instant)"
+            legal = "mode (manual, real, auto), rate (a number from 0.001), start (an instant)"
             raise ControlError(400, "bad_clock", f"{name}: {value!r} is no setting of a clock; legal: {legal}")
     return settings
 
@@ -177,8 +191,6 @@ async def reset(call: Call) -> Any:
 @operation("PUT", "/worlds/{id}/scenario", raw=True)
 async def load_scenario(call: Call, raw: Any = None, name: str | None = None, reset: Any = False) -> Any:
     """Another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
-    await call.runtime.steady(call.here)
-    call.runtime.not_advancing(call.here)
     if name is not None:
         raw = name
     elif isinstance(raw, dict) and set(raw) == {"name"} and "sendbox" not in raw:
@@ -186,8 +198,10 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     at_once = reset in (True, "true", "1")
     if not at_once and reset not in (False, "false", "0"):
         raise ControlError(400, "bad_argument", f"reset: {reset!r} is not legal; legal: true, false")
-    blueprint = read_scenario(raw)
+    blueprint = await read_scenario(raw)
     hosted = call.here
+    await call.runtime.steady(hosted)
+    call.runtime.not_advancing(hosted)
     differs = blueprint_differences(hosted.blueprint, blueprint)
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name})
@@ -228,7 +242,10 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
         if where == "verify":
             rule_id = world.verify.put_rule(compile_verify_rule(given, country=country))
         else:
-            rule_id = world.put_rule(compile_rule(given, country=country, timing=world.assume.timing))
+            timing = world.assume.timing
+            rule = await _off_the_loop(given, lambda: compile_rule(given, country=country, timing=timing))
+            world = call.here.world
+            rule_id = world.put_rule(rule)
     except ScenarioError as error:
         raise ControlError(
             422, "bad_rule", str(error), problems=[problem.as_json() for problem in error.problems]
@@ -270,27 +287,8 @@ async def change_account(call: Call, raw: Any = None) -> Any:
             422, "bad_account", str(error), problems=[problem.as_json() for problem in error.problems]
         ) from None
     world.control("account", {"changes": raw})
-    apply_account(world.account, changes)
-    world.subkeys.settle(changes.get("subkeys", ()))
-    key = world.keys[world.id]
-    if "default_callback_url" in changes:
-        key.default_callback_url = changes["default_callback_url"]
-    if "default_callback_secret" in changes:
-        key.default_callback_secret = changes["default_callback_secret"]
+    world.change_account(changes)
     return account_view(world)
-
-
-def apply_account(account: Account, changes: dict[str, Any]) -> None:
-    """Sets what is named; lists are replaced whole, in force at once."""
-    for name, value in changes.items():
-        if name == "credit":
-            account.balance = value
-        elif name == "templates":
-            account.set_templates(value)
-        elif name in ("optout", "blacklist"):
-            setattr(account, name, dict.fromkeys(value, 0))
-        elif name in ("currency", "country", "senders", "numbers", "domains", "stop_words", "verification_secret"):
-            setattr(account, name, value)
 
 
 @operation("PUT", "/worlds/{id}/checkpoints/{name}", status=201)

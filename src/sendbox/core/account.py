@@ -58,6 +58,18 @@ class Account(Billing):
         self.templates = templates
         self._compiled = None
 
+    def change(self, changes: dict[str, Any]) -> None:
+        """Sets what is named, by the names of `AccountSpec`; lists are replaced whole, in force at once."""
+        for name, value in changes.items():
+            if name == "credit":
+                self.balance = value
+            elif name == "templates":
+                self.set_templates(value)
+            elif name in ("optout", "blacklist"):
+                setattr(self, name, dict.fromkeys(value, 0))
+            elif name in ("currency", "country", "senders", "numbers", "domains", "stop_words", "verification_secret"):
+                setattr(self, name, value)
+
     def registered(self, channel: str, sender: str) -> bool:
         """Whether a sender is registered for `sms`, `richmsg` or `chatapp` (A59); a business number, while it sends."""
         number = self.business.get(sender) if channel == "chatapp" and self.business else None

@@ -35,6 +35,7 @@ NO_TARGET: Final = "no-target"
 ANSWER_NOT_200: Final = "answer-not-200"
 NATIONAL_NUMBER: Final = "national-number"
 PROOF_CANNOT_HOLD: Final = "proof-cannot-hold"
+HAPPENING_BEFORE_START: Final = "happening-before-start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,9 @@ ADVICE: Final[dict[str, Kind]] = {
     NO_TARGET: Kind("a message from a phone that nobody is told of: there is no callback", "§6", "A68"),
     NATIONAL_NUMBER: Kind("a number to be verified that looks national; it is taken as it is", "§4.5"),
     PROOF_CANNOT_HOLD: Kind("a proof where none can hold: no secret, or a session not verified", "§4.5", "A52"),
+    HAPPENING_BEFORE_START: Kind(
+        "an entry of `timeline:` whose instant lies before the start of the world; it happens at the start", "§1"
+    ),
 }
 
 

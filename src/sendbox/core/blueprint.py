@@ -66,13 +66,19 @@ class AccountSpec:
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """An entry of `timeline`: `at` in milliseconds, from the start of the epoch when `relative`, else an instant."""
+    """An entry of `timeline`: `at` in milliseconds, from the start of the epoch when `relative`, else an instant.
+
+    `what` is how it was written, as the journal shows it; `means` what was compiled from it, where that is not the
+    same; draws are keyed by `key`.
+    """
 
     at: int
     relative: bool
     kind: str
     what: dict[str, Any]
     place: str | None = None
+    means: Any = None
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ from __future__ import annotations
 from sendbox.core.blueprint import Mode
 
 _NS_PER_MS = 1_000_000
+#: The slowest rate at which time passes; a world that is to stand still is `manual`.
+SLOWEST = 0.001
 
 
 class Clock:
     """The affine map and the present instant. `rate` is virtual time per real time, in thousandths."""
 
-    __slots__ = ("anchor", "base", "mode", "now", "rate")
+    __slots__ = ("anchor", "base", "mode", "now", "own_mode", "own_rate", "rate", "switched")
 
     def __init__(self, now: int, mode: Mode, rate: float = 1.0, reading: int = 0) -> None:
         self.now = now
@@ -24,6 +26,11 @@ class Clock:
         self.anchor = reading
         self.mode = mode
         self.rate = round(rate * 1000)
+        #: what a reset goes back to: as the world was opened, or a tester set it
+        self.own_mode = mode
+        self.own_rate = self.rate
+        #: whether a step changed it since somebody last looked
+        self.switched = False
 
     def read(self, reading: int) -> int:
         """The virtual instant at a monotonic reading; `now` where time does not pass by itself."""
@@ -47,9 +54,24 @@ class Clock:
         self.now = self.read(reading)
         self.rebase(reading)
         if mode is not None:
+            self.mode = self.own_mode = mode
+        if rate is not None:
+            self.rate = self.own_rate = round(rate * 1000)
+
+    def switch(self, mode: Mode | None = None, rate: float | None = None) -> None:
+        """The same by a step of the world at its instant, which may lie behind the machine's; a reset undoes it.
+
+        Where time passes, the new map begins at the reading at which the old one came to `now`. Elsewhere there is no
+        such reading: whoever moved the world rebases it.
+        """
+        if self.mode == "real" and self.rate:
+            self.anchor += -(-(self.now - self.base) * 1000 * _NS_PER_MS // self.rate)
+        self.base = self.now
+        if mode is not None:
             self.mode = mode
         if rate is not None:
             self.rate = round(rate * 1000)
+        self.switched = True
 
     def real_ns_until(self, instant: int, reading: int) -> int | None:
         """Nanoseconds of real time until `instant`; None where time does not pass by itself (also at rate 0)."""

@@ -63,6 +63,11 @@ def country(number: str) -> Country | None:
     return None
 
 
+def every() -> frozenset[Country]:
+    """All countries of the table, those without a mobile country code left out."""
+    return frozenset(place for place in _BY_PREFIX.values() if place.mcc)
+
+
 def operator(number: str) -> int:
     """The MNC of a normalized number, 0 where the country or its networks are unknown (A82).
 

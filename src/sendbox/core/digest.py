@@ -20,6 +20,7 @@ from sendbox.core.bulk import Bulk
 from sendbox.core.events import info_of
 from sendbox.core.journal import CONTROL_KINDS, KINDS
 from sendbox.core.lifecycle import STATES
+from sendbox.core.outages import Current
 from sendbox.core.outlets import DROPPED
 from sendbox.core.partner_records import Notice, Onboarding, Signup
 from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord
@@ -157,7 +158,7 @@ class _Canon:
             "channel": inbound.channel,
             "phone": inbound.sender,
             "to": self.plain(inbound.recipient),
-            "body": inbound.body,
+            "body": inbound.body if inbound.canonical is None else inbound.canonical,
             "reply": None if inbound.message is None else self.message(inbound.message),
         }
 
@@ -299,6 +300,11 @@ class _Canon:
         """A line of a bulk file was taken or skipped."""
         yield {"bulk_id": line.bulk.bulk_id, "line": line.number, "taken": line.request_id is not None}
 
+    def outage(self, _code: int, what: tuple[Current, str]) -> Iterable[Line]:
+        """An outage began or ended."""
+        current, state = what
+        yield {"outage": current.what, "state": state}
+
 
 #: What a refused request may hold of receivers and of the world's own names.
 _REFUSED: Final = tuple((name,) for name in ("callback", "apikey", "subid", "default_callback_url"))
@@ -348,4 +354,5 @@ _LINES: Final[dict[str, Callable[[_Canon, int, Any], Iterable[Line]]]] = {
     "order": _Canon.order,
     "bulk": _Canon.bulk,
     "bulk_line": _Canon.bulk_line,
+    "outage": _Canon.outage,
 }

@@ -9,6 +9,7 @@ from sendbox.core.bulk import Bulk, Line
 from sendbox.core.events import info_of
 from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import STATES
+from sendbox.core.outages import Current
 from sendbox.core.partner_records import Onboarding, Signup
 from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message
 from sendbox.core.spans import iso
@@ -152,6 +153,11 @@ def _signup(_world: World, _code: int, onboarding: Onboarding) -> dict[str, Any]
     return {"signup": signup.id, "mode": signup.mode, **onboarding.fields, "reason": signup.reason}
 
 
+def _outage(_world: World, _code: int, what: tuple[Current, str]) -> dict[str, Any]:
+    current, state = what
+    return {**current.what, "state": state, "until": iso(current.until)}
+
+
 def _plain(_world: World, _code: int, what: dict[str, Any]) -> dict[str, Any]:
     return what
 
@@ -188,4 +194,5 @@ _RENDER: Final[dict[str, Callable[[World, int, Any], dict[str, Any]]]] = {
     "order": lambda _world, _code, what: order_view(*what),
     "bulk": _bulk,
     "bulk_line": _bulk_line,
+    "outage": _outage,
 }

@@ -14,6 +14,7 @@ from sendbox.core.journal import CODE
 from sendbox.core.lifecycle import DELIVERED, LEGAL, SEEN, SENDING, SENT
 from sendbox.core.model import FAMILY
 from sendbox.core.records import Attempt, Inbound, Link, Message
+from sendbox.core.said import Line, fill
 
 if TYPE_CHECKING:
     from sendbox.core.blueprint import PhoneSpec
@@ -30,6 +31,13 @@ _CODE_LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 _CODE_LENGTH: Final = 10
 #: States of an attempt that a phone may have, as far as anybody knows.
 _HAD: Final = frozenset({SENDING, SENT, DELIVERED, SEEN})
+
+
+#: What an owner may do, as a scenario says it.
+ACTS: Final = ("offline", "online", "seen", "click", "press", "opt_out")
+#: Acts that no message is needed for.
+_PLAIN: Final = {"offline": "go_offline", "online": "go_online", "opt_out": "opt_out"}
+_VERBS: Final = {"seen": "see"}
 
 
 class NoSuchThing(LookupError):
@@ -153,18 +161,25 @@ class Phones:
 
     def _newest(self, family: str, number: str, to: str | None) -> Message | None:
         """The message handed over last for the phone on that channel, if it came from `to` (A68)."""
-        newest = max(
-            (
-                (attempt.transitions()[0][1], message.ordinal, attempt.number, attempt)
-                for message in self.messages_of(number)
-                for attempt in message.attempts
-                if attempt.state in _HAD and FAMILY[attempt.step.channel] == family and not message.submission.token
-            ),
-            default=None,
-        )
-        if newest is None or to not in (None, self.sender_of(newest[3])):
+        newest = next(iter(self.held(number, family)), None)
+        if newest is None or to not in (None, self.sender_of(newest)):
             return None
-        return newest[3].message
+        return newest.message
+
+    def held(self, number: str, family: str | None = None) -> list[Attempt]:
+        """The client's attempts that the phone may have, as far as anybody knows; newest hand-over first."""
+        found = [
+            (attempt.transitions()[0][1], message.ordinal, attempt.number, attempt)
+            for message in self.messages_of(number)
+            for attempt in message.attempts
+            if attempt.state in _HAD and family in (None, FAMILY[attempt.step.channel]) and not message.submission.token
+        ]
+        return [entry[3] for entry in sorted(found, key=lambda entry: entry[:3], reverse=True)]
+
+    def message_before(self, number: str, ordinal: int) -> Message | None:
+        """The client's message to a number that was accepted just before the one of that ordinal."""
+        earlier = (each for each in reversed(self.messages_of(number)) if each.ordinal < ordinal)
+        return next((each for each in earlier if not each.submission.token), None)
 
     def sender_of(self, attempt: Attempt) -> str:
         """The sender a handset shows for an attempt."""
@@ -209,12 +224,12 @@ class Phones:
     def go_offline(self, number: str) -> None:
         """Switches the phone off: nothing reaches it until it is back."""
         self.offline[number] = True
-        self._note(number, "offline")
+        self.note(number, "offline")
 
     def go_online(self, number: str) -> None:
         """Switches the phone on: what waited for it arrives at this instant."""
         self.offline[number] = False
-        self._note(number, "online")
+        self.note(number, "online")
         world = self._world
         for attempt in self._parked.pop(number, ()):
             world.timeline.at(world.clock.now, attempt.message.ordinal, world.simulator.transition_due, attempt)
@@ -228,9 +243,39 @@ class Phones:
                 break
         else:
             simulator.move_by_hand(message, "seen", None)
-        self._note(message.phone, "seen")
+        self.note(message.phone, "seen")
 
-    def _note(self, number: str, what: str) -> None:
+    def act(self, number: str, act: str, *, link: int | None = None, button: int | str | None = None) -> None:
+        """The owner does something (`ACTS`) with the newest message with which it can be done; else it is noted."""
+        if act in _PLAIN:
+            getattr(self, _PLAIN[act])(number)
+            return
+        done = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
+        for attempt in self.held(number):
+            if done(attempt, button if act == "press" else link):
+                return
+        self.note(number, f"nothing_to_{_VERBS.get(act, act)}")
+
+    def _see(self, attempt: Attempt, _which: int | str | None) -> bool:
+        if not LEGAL[attempt.step.channel][attempt.state][SEEN]:
+            return False
+        self.see(attempt.message)
+        return True
+
+    def _click_one(self, attempt: Attempt, which: int | str | None) -> bool:
+        link = self._link(attempt, int(which) if which is not None else None)
+        if link is not None:
+            self.clicked(link)
+        return link is not None
+
+    def _press(self, attempt: Attempt, which: int | str | None) -> bool:
+        try:
+            self.reply(attempt.message, self.pressed(attempt.message, 0 if which is None else which))
+        except NoSuchThing:
+            return False
+        return True
+
+    def note(self, number: str, what: str) -> None:
         self._world.journal.add(self._world.clock.now, CODE["phone"], (number, what))
 
     # -- links
@@ -272,6 +317,15 @@ class Phones:
         self.clicked(link)
         return link
 
+    def _link(self, attempt: Attempt, number: int | None) -> Link | None:
+        """A link that works: of an attempt's text by its number, from 1, or the first one of the message."""
+        if number is None:
+            return self._working_link(attempt.message)
+        links = (attempt.message.links or {}).get(attempt.number, ())
+        if number > len(links) or self._world.clock.now >= links[number - 1].expires_at:
+            return None
+        return links[number - 1]
+
     def _working_link(self, message: Message) -> Link | None:
         now = self._world.clock.now
         every = chain.from_iterable((message.links or {}).values())
@@ -279,13 +333,18 @@ class Phones:
 
     # -- steps
 
-    def reply_due(self, what: tuple[Attempt, str]) -> None:
+    def reply_due(self, what: tuple[Attempt, str | Line]) -> None:
         """A reply that a rule planned has come."""
         attempt, body = what
-        self._receive(FAMILY[attempt.step.channel], attempt.message.phone, None, body, attempt.message)
+        phone = attempt.message.phone
+        canonical = None
+        if not isinstance(body, str):
+            body, canonical = fill(body, self._world, phone, attempt)
+        inbound = self._receive(FAMILY[attempt.step.channel], phone, None, body, attempt.message)
+        inbound.canonical = canonical
 
-    def click_due(self, message: Message) -> None:
+    def click_due(self, what: tuple[Attempt, int | None]) -> None:
         """A click that a rule planned has come; without a link that works there is nothing to click."""
-        link = self._working_link(message)
+        link = self._link(*what)
         if link is not None:
             self.clicked(link)

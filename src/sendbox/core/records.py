@@ -209,7 +209,7 @@ class Attempt:
 class Inbound:
     """A message from a phone. `message` is set when it replies to one of ours."""
 
-    __slots__ = ("at", "body", "channel", "message", "number", "recipient", "sender")
+    __slots__ = ("at", "body", "canonical", "channel", "message", "number", "recipient", "sender")
 
     def __init__(
         self, at: int, channel: str, sender: str, recipient: str, body: str, message: Message | None, number: int
@@ -221,6 +221,8 @@ class Inbound:
         self.body = body
         self.message = message
         self.number = number
+        #: the text as the digest takes it, None = as it is
+        self.canonical: str | None = None
 
 
 class Link:

@@ -9,10 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sendbox.core.events import info_of
 from sendbox.core.identity import Draw
+from sendbox.core.lifecycle import STATES
 from sendbox.core.patterns import Pattern
+from sendbox.core.said import Line, Text
+
+if TYPE_CHECKING:
+    from sendbox.core.records import Attempt, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +52,36 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The phone answers, `after` the attempt's `delivered`."""
+    """The phone answers, `after` the attempt's `delivered`. `text` stands for the body where that has gaps to fill."""
 
     after: Span
     body: str
+    text: Text | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """The owner opens a link, `after` the attempt's `delivered`.
+
+    `link` counts the links of the attempt's text from 1; None is the first of the message that works.
+    """
+
+    after: Span
+    link: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """What must have happened before; None = not asked.
+
+    An earlier attempt of the message stands at one of `result`, went over one of `channel`, and its `result_info` is
+    like `info`: one attempt, all that is given. The message before this one to the phone stands at one of `message`.
+    """
+
+    result: tuple[str, ...] | None = None
+    channel: tuple[str, ...] | None = None
+    info: Pattern | None = None
+    message: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +103,7 @@ class When:
     nth: int | None = None
     key: Pattern | None = None
     payload: tuple[tuple[tuple[str, ...], object], ...] | None = None
+    after: After | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -86,7 +119,7 @@ class Rule:
     path: Path | None = None
     mix: tuple[tuple[Path, float], ...] | None = None
     replies: tuple[Reply, ...] | None = None
-    click: Span | None = None
+    click: tuple[Click, ...] | None = None
     illegal: bool = False
     times: int | None = None
     name: str | None = None
@@ -115,6 +148,9 @@ class Ask:
     accepted_at: int = 0
     request: str = ""
     now: int = 0
+    #: the attempt before this one, and what finds the message before this one to the phone
+    before: Attempt | None = None
+    earlier: Callable[[str, int], Message | None] | None = None
 
 
 #: Results that `then: <result>` may name.
@@ -125,13 +161,14 @@ class Fate(NamedTuple):
     """What becomes of an attempt, as far as rules decided it; None = nobody did.
 
     `entries` are (result, milliseconds after the entry before, info); `goal` stands instead of them when only a result
-    was named. `replies` (milliseconds, body) and `click` count from `delivered`. `rules` name the deciding rules.
+    was named. `replies` (milliseconds, body) and `click` (milliseconds, which link) count from `delivered`. `rules`
+    name the deciding rules.
     """
 
     goal: str | None = None
     entries: tuple[tuple[str, int, str | None], ...] | None = None
-    replies: tuple[tuple[int, str], ...] | None = None
-    click: int | None = None
+    replies: tuple[tuple[int, str | Line], ...] | None = None
+    click: tuple[tuple[int, int | None], ...] | None = None
     illegal: bool = False
     rules: tuple[str, ...] = ()
     order_sensitive: bool = False
@@ -178,6 +215,7 @@ def holds(when: When, ask: Ask) -> bool:
         and (when.key is None or when.key.matches(ask.key))
         and (when.body is None or when.body.matches(ask.body))
         and (when.payload is None or _payload_holds(when.payload, ask.payload()))
+        and (when.after is None or _after_holds(when.after, ask))
     )
 
 
@@ -196,6 +234,35 @@ def _payload_holds(wanted: tuple[tuple[tuple[str, ...], object], ...], payload: 
     return True
 
 
+def _after_holds(after: After, ask: Ask) -> bool:
+    if after.message is not None:
+        earlier = None if ask.earlier is None else ask.earlier(ask.phone, ask.ordinal)
+        if earlier is None or earlier.result not in after.message:
+            return False
+    if after.result is None and after.channel is None and after.info is None:
+        return True
+    attempt = ask.before
+    while attempt is not None:
+        if (
+            (after.result is None or STATES[attempt.state] in after.result)
+            and (after.channel is None or attempt.step.channel in after.channel)
+            and (after.info is None or after.info.matches(info_of(attempt, attempt.state) or ""))
+        ):
+            return True
+        attempt = attempt.previous
+    return False
+
+
+def _raced(after: After, ask: Ask) -> bool:
+    """Whether the message before this one to the phone could as well have come after it."""
+    if after.message is None or ask.earlier is None:
+        return False
+    earlier = ask.earlier(ask.phone, ask.ordinal)
+    return (
+        earlier is not None and earlier.accepted_at == ask.accepted_at and earlier.submission.request_id != ask.request
+    )
+
+
 def decide(rules: Iterable[Rule], ask: Ask, memory: Memory, seed: bytes) -> Fate | None:
     """Asks the rules in order and combines what they decide; None when none of them had a say.
 
@@ -210,7 +277,11 @@ def decide(rules: Iterable[Rule], ask: Ask, memory: Memory, seed: bytes) -> Fate
         takes_path = path_open and (rule.path is not None or rule.mix is not None)
         takes_replies = replies_open and rule.replies is not None
         takes_click = click_open and rule.click is not None
-        if not (takes_path or takes_replies or takes_click) or not holds(rule.when, ask):
+        if not (takes_path or takes_replies or takes_click):
+            continue
+        if rule.when.after is not None and _raced(rule.when.after, ask):
+            order_sensitive = True
+        if not holds(rule.when, ask):
             continue
         if rule.when.nth is not None or rule.times is not None:
             order_sensitive = True
@@ -230,11 +301,17 @@ def decide(rules: Iterable[Rule], ask: Ask, memory: Memory, seed: bytes) -> Fate
         if takes_replies and rule.replies is not None:
             replies_open = False
             replies = tuple(
-                (lot.time(reply.after, f"reply{index}"), reply.body) for index, reply in enumerate(rule.replies)
+                (
+                    lot.time(reply.after, f"reply{index}"),
+                    reply.body if reply.text is None else lot.line(reply.text, index),
+                )
+                for index, reply in enumerate(rule.replies)
             )
         if takes_click and rule.click is not None:
             click_open = False
-            click = lot.time(rule.click, "click")
+            click = tuple(
+                (lot.time(each.after, f"click{index or ''}"), each.link) for index, each in enumerate(rule.click)
+            )
         order_sensitive = order_sensitive or lot.raced
         varied = varied or lot.varied
     if not deciding and not order_sensitive:
@@ -257,6 +334,10 @@ def _has_turn(rule: Rule, ask: Ask, memory: Memory) -> bool:
             return False
         used.add(ask.ordinal)
     return True
+
+
+def _draw_key(rule: str, phone: str) -> bytes:
+    return f"{rule}\0{phone}".encode()
 
 
 class _Lot:
@@ -292,8 +373,18 @@ class _Lot:
                 )
                 mine = asked[ask.ordinal] = Asked(len(asked), ask.accepted_at, ask.now, ask.request, raced)
             self.raced = mine.raced
-            self._draw = Draw(self._seed, f"{self._rule.key}\0{ask.phone}".encode(), mine.number)
+            self._draw = Draw(self._seed, _draw_key(self._rule.key, ask.phone), mine.number)
         return self._draw
+
+    def line(self, text: Text, index: int) -> Line:
+        """What a reply will say; the message is counted only when something of it is invented."""
+        if not text.draws:
+            return Line(text, b"")
+        self._drawn()
+        self.varied = True
+        key = (self._rule.key, self._ask.phone)
+        number = self._memory.asked[key][self._ask.ordinal].number
+        return Line(text, _draw_key(*key), number, f"say{index}.{self._ask.attempt}")
 
     def choose(self, mix: tuple[tuple[Path, float], ...]) -> Path:
         """One path of a mix, by weight."""

@@ -140,6 +140,8 @@ class Simulator:
             self._refuse(attempt, refusal)
             return
         plan = self._fate(attempt, step)
+        if world.outages.current:
+            plan = world.outages.cut_off(attempt, plan)
         if not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over, so never charged
             prepared = prepare(submission, number, step, world.account)
             cost = self._cost(step.channel, message.phone, prepared.count)
@@ -162,7 +164,7 @@ class Simulator:
         if refusal.order_sensitive:
             world.journal.mark(entry)
         attempt.note("why", refusal.why)
-        self._enter(attempt, REJECTED, refusal.info)
+        self.enter(attempt, REJECTED, refusal.info)
         if not refusal.ends_message:
             self._move_on(attempt, "refused")
 
@@ -198,7 +200,7 @@ class Simulator:
         submission = message.submission
         rules = world.rules if submission.token is None else world.verify.rules_for(submission.token)
         if not rules:
-            return self._goal_plan(step.channel, "delivered")
+            return self.goal_plan(step.channel, "delivered")
         send = submission.send
         fate = decide(
             rules,
@@ -216,18 +218,20 @@ class Simulator:
                 message.accepted_at,
                 submission.request_id,
                 world.clock.now,
+                attempt.previous,
+                world.phones.message_before,
             ),
             world.memory,
             world.seed,
         )
         if fate is None:
-            return self._goal_plan(step.channel, "delivered")
+            return self.goal_plan(step.channel, "delivered")
         attempt.fate = fate
         if fate.entries is None:
-            return self._goal_plan(step.channel, fate.goal or "delivered")
+            return self.goal_plan(step.channel, fate.goal or "delivered")
         return tuple((CODES[result], after, info) for result, after, info in fate.entries)
 
-    def _goal_plan(self, channel: str, goal: str) -> Plan:
+    def goal_plan(self, channel: str, goal: str) -> Plan:
         """The default path and timing to a result (A63); `seen` ends at `delivered` where nobody can see (§3.1)."""
         plan = self._plans.get((channel, goal))
         if plan is not None:
@@ -269,6 +273,11 @@ class Simulator:
         if plan is None:
             return
         code, _, info = plan[len(attempt.history) // TRANSITION_SIZE]
+        if self._world.outages.current:
+            if self._world.outages.hold(attempt, plan, code):
+                return
+            plan = attempt.plan or plan
+            code, _, info = plan[len(attempt.history) // TRANSITION_SIZE]
         if code in _BY_HANDSET and self._world.phones.park(attempt):
             return
         if not LEGAL[attempt.step.channel][attempt.state][code]:
@@ -277,10 +286,11 @@ class Simulator:
                 # a path written for one channel, met by another (`seen` by sms): what cannot be is left out
                 attempt.plan = None
                 return
-        self._enter(attempt, code, info)
+        self.enter(attempt, code, info)
         self._next(attempt, plan)
 
-    def _enter(self, attempt: Attempt, code: int, info: str | None) -> None:
+    def enter(self, attempt: Attempt, code: int, info: str | None) -> None:
+        """A result is reached: journaled, told to the attempt's target, and looked at by the flow."""
         world = self._world
         now = world.clock.now
         message = attempt.message
@@ -328,8 +338,8 @@ class Simulator:
         message = attempt.message
         for after, body in fate.replies or ():
             world.timeline.at(now + after, message.ordinal, world.phones.reply_due, (attempt, body))
-        if fate.click is not None:
-            world.timeline.at(now + fate.click, message.ordinal, world.phones.click_due, message)
+        for after, link in fate.click or ():
+            world.timeline.at(now + after, message.ordinal, world.phones.click_due, (attempt, link))
 
     # -- flow
 
@@ -374,4 +384,4 @@ class Simulator:
         if not LEGAL[attempt.step.channel][attempt.state][code]:
             raise IllegalTransition(attempt.step.channel, STATES[attempt.state], result)
         attempt.plan = None
-        self._enter(attempt, code, info)
+        self.enter(attempt, code, info)

@@ -17,11 +17,13 @@ from sendbox.core.account import Account
 from sendbox.core.blueprint import Blueprint, Mode, TimelineEntry
 from sendbox.core.bulk import Bulks
 from sendbox.core.clock import Clock
+from sendbox.core.happenings import happen
 from sendbox.core.identity import derive, seed_bytes, tag_of, uuid_text
 from sendbox.core.journal import CODE, Journal
 from sendbox.core.keys import Key
 from sendbox.core.model import Send
 from sendbox.core.orders import Orders
+from sendbox.core.outages import Outages
 from sendbox.core.outlets import Outlets
 from sendbox.core.partner import Partner
 from sendbox.core.phones import Phones
@@ -86,6 +88,7 @@ class World:
         self._rule_count = 0
         self.simulator = Simulator(self)
         self.phones = Phones(self)
+        self.outages = Outages(self)
         self.outlets = Outlets(self)
         self.verify = Verify(self)
         self.partner = Partner(self)
@@ -119,11 +122,13 @@ class World:
         """Fires steps in order, up to `until` or `budget` of them, and returns how many.
 
         Stops early at the end of an instant at which deliveries became ready, so that they can be settled before the
-        clock moves on; and within one where there is much to bundle, or much lapses, so that a call stays short. When
-        nothing more is due, `now` becomes `until`; without `rest` it stays at the last step.
+        clock moves on, or at which a step changed the clock, so that `until` can be looked at again; and within one
+        where there is much to bundle, or much lapses, so that a call stays short. When nothing more is due, `now`
+        becomes `until`; without `rest` it stays at the last step.
         """
         steps = self.timeline.steps
         clock = self.clock
+        clock.switched = False
         outlets = self.outlets
         fired = 0
         most = budget * LIGHT
@@ -156,7 +161,10 @@ class World:
         """The clock goes to `instant`, past the lapses on the way.
 
         False when these are more than `most`, or when one of them is told to somebody: then it stands at that one.
+        False too when a step changed the clock.
         """
+        if self.clock.switched:
+            return False
         lapses = self.timeline.lapses
         while lapses and lapses[0][0] <= instant:
             if most <= 0:
@@ -222,6 +230,15 @@ class World:
         """Journals what a tester did through control."""
         return self.journal.add(self.clock.now, CODE["control"], {"what": what, **detail})
 
+    def change_account(self, changes: dict[str, Any]) -> None:
+        """Changes the account at once, with its sub-keys and the default callback; by the names of `AccountSpec`."""
+        self.account.change(changes)
+        self.subkeys.settle(changes.get("subkeys", ()))
+        key = self.keys[self.id]
+        for name in ("default_callback_url", "default_callback_secret"):
+            if name in changes:
+                setattr(key, name, changes[name])
+
     def put_rule(self, rule: Rule) -> str:
         """Puts a rule in front of the list and returns its id; holds for decisions not yet made."""
         self._rule_count += 1
@@ -255,16 +272,8 @@ class World:
         return link
 
     def _entry_due(self, entry: TimelineEntry) -> None:
-        """An entry of the scenario's `timeline` has come: a phone writes, or something becomes of a client's things."""
-        what = entry.what
-        self.journal.add(self.clock.now, CODE["timeline"], {"kind": entry.kind, **what})
-        if entry.kind in ("template", "number"):
-            self.partner.happened(entry)
-            return
-        message_id = what.get("message_id")
-        if message_id not in self.by_id:
-            message_id = None  # a reply to a message that never was finds its way like any other (A68)
-        self.phones.write(what["channel"], what["from"], what.get("to"), what["body"], message_id=message_id)
+        """An entry of the scenario's `timeline` has come."""
+        happen(self, entry)
 
     # -- names and views used everywhere
 
@@ -286,7 +295,16 @@ class World:
             if number % 1000 == 999:
                 yield
         self.outlets.clear()
-        parts = (self.simulator, self.phones, self.outlets, self.subkeys, self.orders, self.bulks, self.verify)
+        parts = (
+            self.simulator,
+            self.phones,
+            self.outages,
+            self.outlets,
+            self.subkeys,
+            self.orders,
+            self.bulks,
+            self.verify,
+        )
         for part in (*parts, self.partner, self.partner.templates):
             del part._world
 

@@ -9,9 +9,11 @@ import orjson
 from sendbox.core.assume import Timing
 from sendbox.core.operations import SENDING
 from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Path, PathEntry, Reply, Rule, Span, When
+from sendbox.core.rules import After, Click, Path, PathEntry, Reply, Rule, Span, When
+from sendbox.core.said import GAPS
 from sendbox.scenario import lint
-from sendbox.scenario.model import Node, listed, nearest, show
+from sendbox.scenario.model import Node, listed, nearest, plain, show
+from sendbox.scenario.texts import compile_text
 from sendbox.scenario.values import Reader
 
 _CHATAPP: Final = ("chatapp_text", "chatapp_template")
@@ -44,13 +46,12 @@ def compile_rule(node: Node, reader: Reader, timing: Timing) -> Rule:
         decides["mix"] = {goal.goal: weight for goal, weight in mix if goal.goal}
         lint.goals_are_reachable(mixed, channels, reader)
     if (answers := node.get("replies")) is not None:
-        replies = tuple(
-            Reply(reader.span(item.get("after")), str(item.entries()["body"].value)) for item in answers.items()
-        )
+        replies = tuple(_reply(item, reader, node.get("locale")) for item in answers.items())
         decides["replies"] = [[*_pair(reply.after), reply.body] for reply in replies]
     if (opens := node.get("click")) is not None:
-        click = reader.span(opens.get("after"))
-        decides["click"] = _pair(click)
+        click = tuple(_click(item, reader) for item in opens.items() or [opens])
+        texts = [[*_pair(each.after), *([each.link] if each.link else [])] for each in click]
+        decides["click"] = texts if isinstance(opens.value, list) else texts[0]
     name = _text(node.get("name"))
     times = node.get("times")
     return Rule(
@@ -67,6 +68,17 @@ def compile_rule(node: Node, reader: Reader, timing: Timing) -> Rule:
     )
 
 
+def _reply(node: Node, reader: Reader, locale: Node | None) -> Reply:
+    body = node.entries()["body"]
+    text = compile_text(body, reader, GAPS, node.get("locale") or locale)
+    return Reply(reader.span(node.get("after")), str(body.value), text)
+
+
+def _click(node: Node, reader: Reader) -> Click:
+    link = node.get("link")
+    return Click(reader.span(node.get("after")), None if link is None else int(_number(link)))
+
+
 def canonical(when: When, decides: dict[str, Any]) -> str:
     """The text by which a rule without a name is known: what it asks and what it decides, in one fixed order.
 
@@ -75,6 +87,8 @@ def canonical(when: When, decides: dict[str, Any]) -> str:
     asks = {field: getattr(when, field) for field in When.__slots__ if getattr(when, field) is not None}
     if when.payload is not None:
         asks["payload"] = {".".join(path): expected for path, expected in when.payload}
+    if when.after is not None:
+        asks["after"] = {field: getattr(when.after, field) for field in After.__slots__}
     text = orjson.dumps({"when": asks, **decides}, default=_canonical_value, option=orjson.OPT_SORT_KEYS)
     return text.decode()
 
@@ -91,7 +105,7 @@ def _when(node: Node | None, reader: Reader) -> When:
     counts = {key: int(_number(asked[key])) for key in ("attempt", "nth") if key in asked}
     payload = node.get("payload")
     return When(
-        channel=_channels(node.get("channel"), reader),
+        channel=channels_of(node.get("channel"), reader),
         phone=reader.phones(asked["phone"]) if "phone" in asked else None,
         tag=texts.get("tag"),
         body=texts.get("body"),
@@ -101,7 +115,28 @@ def _when(node: Node | None, reader: Reader) -> When:
         nth=counts.get("nth"),
         key=texts.get("key"),
         payload=None if payload is None else _payload(payload, reader),
+        after=_after(node, counts.get("attempt"), reader),
     )
+
+
+def _after(when: Node, attempt: int | None, reader: Reader) -> After | None:
+    node = when.get("after")
+    if node is None:
+        return None
+    info = node.get("info")
+    after = After(
+        result=_words(node.get("result")),
+        channel=channels_of(node.get("channel"), reader),
+        info=None if info is None else reader.pattern(info),
+        message=_words(node.get("message")),
+    )
+    asks_attempt = (after.result, after.channel, after.info) != (None, None, None)
+    if attempt == 1 and asks_attempt and not node.cut:
+        message = (
+            f"{show(plain(node))} asks about an earlier attempt, and attempt 1 has none; legal: attempt 2 and more"
+        )
+        reader.complain(when, "after", message, key="after")
+    return after
 
 
 def _words(node: Node | None) -> tuple[str, ...] | None:
@@ -110,7 +145,8 @@ def _words(node: Node | None) -> tuple[str, ...] | None:
     return tuple(str(item.value) for item in node.items()) or (str(node.value),)
 
 
-def _channels(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
+def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
+    """A channel or a list of them; `chatapp` means both of its steps."""
     words = _words(node)
     if node is None or words is None:
         return None

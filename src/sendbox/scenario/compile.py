@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sendbox.core.assume import Timing
-from sendbox.core.blueprint import Blueprint, PhoneSpec, TimelineEntry
+from sendbox.core.blueprint import Blueprint, PhoneSpec
 from sendbox.core.codes import VerifyRule
 from sendbox.core.rules import Rule
 from sendbox.scenario import library, lint, shape
@@ -20,6 +20,8 @@ from sendbox.scenario.attempts import compile_rules
 from sendbox.scenario.model import Node, Problem, ScenarioError, Source, in_order, plain, problem, show
 from sendbox.scenario.partner import compile_partner
 from sendbox.scenario.read import Given, read
+from sendbox.scenario.texts import LOCALE
+from sendbox.scenario.timeline import compile_timeline
 from sendbox.scenario.values import Reader
 from sendbox.scenario.verify import compile_limits, compile_verify_rules
 from sendbox.scenario.verify import compile_verify_rule as _verify_rule
@@ -106,7 +108,8 @@ def _compile(source: Given, name: str | None, *, paths: bool) -> tuple[Blueprint
     if node is None:
         return None, in_order(problems)
     country = (node.get("assume") or node).get("country") or (node.get("account") or node).get("country")
-    reader = Reader("420" if country is None else str(country.value))
+    locale = node.get("locale")
+    reader = Reader("420" if country is None else str(country.value), LOCALE if locale is None else str(locale.value))
     blueprint = _blueprint(node, reader, name, origin)
     return blueprint, in_order([*problems, *reader.problems], origin.file)
 
@@ -131,7 +134,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         account=compile_account(account, reader, origin.file),
         phones=_phones(node.get("phones"), reader),
         attempts=compile_rules(_items(node.get("attempts")), reader, assume.timing),
-        timeline=tuple(_happening(item, reader) for item in _items(node.get("timeline"))),
+        timeline=compile_timeline(_items(node.get("timeline")), reader, account),
         assume=assume,
         partner=compile_partner(node.get("partner"), reader),
         digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
@@ -157,28 +160,6 @@ def _phone(node: Node, reader: Reader) -> PhoneSpec:
         conversation=conversation is not None and conversation.value == "open",
         offline=offline is not None and offline.value is True,
     )
-
-
-def _happening(node: Node, reader: Reader) -> TimelineEntry:
-    parts = node.entries()
-    at, relative = reader.moment(parts["at"])
-    kind = next(kind for kind in ("inbound", "template", "number") if kind in parts)
-    others = [key for key in parts if key not in ("at", kind)]
-    if others:
-        message = f"{show(others[0])} stands beside {show(kind)}; one thing happens in an entry"
-        reader.complain(node, "happening", message, key=others[0])
-    inbound = parts[kind].entries()
-    what: dict[str, Any] = {key: item.value for key, item in inbound.items()}
-    if kind == "number":
-        what["phone_number"] = reader.phones(inbound["phone_number"]).text
-        if what.keys() == {"phone_number"} and not parts[kind].cut:
-            reader.complain(parts[kind], "number", f"{show(what)} changes nothing; give it a status or a quality")
-    if kind != "inbound":
-        return TimelineEntry(at, relative, kind, what, node.place)
-    what["from"] = reader.number(inbound["from"])
-    if "to" in inbound:
-        what["to"] = reader.sender(inbound["to"], str(what["channel"]))
-    return TimelineEntry(at, relative, "inbound", what, node.place)
 
 
 def _from_object(value: Mapping[str, Any]) -> tuple[Node, list[Problem]]:

@@ -44,6 +44,11 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "click": {"after": 0},
     "happening": {"at": 0, "inbound": _INBOUND},
     "inbound": _INBOUND,
+    "timeline reply": {"phone": "420777000000", "body": "-"},
+    "phone act": {"number": "420777000000", "act": "online"},
+    "outage": {"for": 1, "channel": "sms"},
+    "clock change": {"mode": "manual"},
+    "after": {"result": "undelivered"},
     "template": {"name": "-", "language": "en", "components": [_BODY]},
     "component": _BODY,
     "button": {"type": "URL"},
@@ -58,7 +63,13 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "number change": {"phone_number": "*"},
 }
 #: What a mapping is given that must have one of several keys and has none.
-_FIRST: Final = {"rule": "then", "happening": "inbound"}
+_FIRST: Final = {
+    "rule": "then",
+    "happening": "inbound",
+    "outage": "channel",
+    "clock change": "mode",
+    "after": "result",
+}
 
 
 def check(node: Node, part: str = SCENARIO) -> list[Problem]:
@@ -243,6 +254,8 @@ def _near(rule: str, error: Error) -> str | None:
 
 
 def _unknown(node: Node, key: str, part: dict[str, Any]) -> Problem:
+    if key in part.get("x-refused", ()):
+        return problem(node, "refused", f"{show(key)} {part['x-refused'][key]}", key=key)
     if key in part.get("x-not-built", ()):
         message = f"{show(key)} belongs to the scenario language but is not built yet in this version"
         return problem(node, "not-built", message, key=key)

@@ -35,11 +35,15 @@ _MILLIONTHS: Final = 1_000_000
 
 
 class Reader:
-    """Reads values and collects the problems. `country` is the calling code that national numbers get (A14)."""
+    """Reads values and collects the problems.
 
-    def __init__(self, country: str = "420") -> None:
+    `country` is the calling code that national numbers get (A14), `locale` the language of what is invented.
+    """
+
+    def __init__(self, country: str = "420", locale: str = "en_US") -> None:
         self.problems: list[Problem] = []
         self.country = country
+        self.locale = locale
 
     def complain(self, node: Node, rule: str, message: str, *, key: str | None = None, near: str | None = None) -> None:
         """Adds a problem."""
