@@ -40,7 +40,7 @@ async def test_health() -> None:
 async def test_a_world_is_opened_with_settings_of_its_own() -> None:
     """201 with id, key, clock and addresses; the settings hold."""
     async with boxed() as box:
-        clock = {"mode": "real", "rate": 0, "start": "2026-06-01T12:00:00Z"}
+        clock = {"mode": "real", "rate": 0.001, "start": "2026-06-01T12:00:00Z"}
         answer = await box.post(
             "/_sandbox/worlds", {"id": "test-a", "scenario": "otp-fallback", "seed": 9, "clock": clock, "salt": "s"}
         )
@@ -50,7 +50,7 @@ async def test_a_world_is_opened_with_settings_of_its_own() -> None:
         assert shown["clock"] == {
             "now": "2026-06-01T12:00:00.000Z",
             "mode": "real",
-            "rate": 0.0,
+            "rate": 0.001,
             "next_due": None,
             "pending": 0,
         }
@@ -128,6 +128,7 @@ async def test_a_world_may_start_at_the_openers_present(given: Any, now: str, st
         ({"deliveries": "email"}, 400, "bad_argument", '"email" is no way of delivering; legal: push, pull'),
         ({"clock": {"mode": "fast"}}, 400, "bad_clock", "mode: 'fast' is no setting of a clock; legal: mode (manual,"),
         ({"clock": {"rate": -1}}, 400, "bad_clock", "rate: -1 is no setting of a clock"),
+        ({"clock": {"rate": 0}}, 400, "bad_clock", "rate: 0 is no setting of a clock"),
         ({"clock": {"rate": True}}, 400, "bad_clock", "rate: True is no setting of a clock"),
         ({"clock": {"start": []}}, 400, "bad_clock", "start: [] is no setting of a clock"),
         ({"clock": {"start": "now"}}, 400, "bad_argument", "start: 'now' is not an RFC 3339 instant"),

@@ -18,7 +18,12 @@ PHONES = ("420777000100", "420777000101", "420777000102", "nonsense")
 #: Something of everything: drawn times and results, replies, clicks, an opt-out, a bad end, a way that cannot be.
 RULES = (
     Rule("stop", When(phone=Pattern(PHONES[2])), replies=(Reply(Span(5 * SECOND, 5 * SECOND), "STOP"),)),
-    Rule("answers", When(channel=("sms",)), replies=(Reply(Span(0, 90 * SECOND), "YES"),), click=(Click(Span(0, 60 * SECOND)),)),
+    Rule(
+        "answers",
+        When(channel=("sms",)),
+        replies=(Reply(Span(0, 90 * SECOND), "YES"),),
+        click=(Click(Span(0, 60 * SECOND)),),
+    ),
     Rule(
         "slow",
         When(phone=Pattern(PHONES[0])),

@@ -123,3 +123,28 @@ def test_no_act_turns_time_back(mode: Mode, acts: list[tuple[str, object]]) -> N
         clock.move(shown)
         assert shown >= seen
         seen = shown
+
+
+def test_a_switch_begins_where_the_old_map_came_to_it() -> None:
+    """A step that changes the rate of passing time does so at its own instant, however late it is fired."""
+    clock = Clock(0, "real", 60)
+    assert clock.read(10 * SECOND_NS) == 600_000
+    clock.move(60_000)
+    clock.switch(rate=1)
+    assert clock.switched
+    assert clock.read(10 * SECOND_NS) == 60_000 + 9_000
+    clock.move(64_000)
+    clock.switch("manual")
+    assert clock.read(100 * SECOND_NS) == 64_000
+    assert (clock.own_mode, clock.own_rate) == ("real", 60_000)
+
+
+def test_a_switch_of_a_clock_that_stands_waits_for_a_reading() -> None:
+    """Whoever moves a world whose time does not pass says from which reading on it does."""
+    clock = Clock(0, "manual")
+    clock.move(5_000)
+    clock.switch("real", 2)
+    clock.rebase(SECOND_NS)
+    assert clock.read(3 * SECOND_NS) == 9_000
+    clock.change(3 * SECOND_NS, "auto", 3)
+    assert (clock.own_mode, clock.own_rate) == ("auto", 3_000)

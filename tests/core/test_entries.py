@@ -13,6 +13,7 @@ from sendbox.core.blueprint import AccountSpec, TimelineEntry
 from sendbox.core.entries import entry_view
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.model import Shortening
+from sendbox.core.outages import Outage
 from sendbox.core.patterns import Pattern
 from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
@@ -69,6 +70,7 @@ def eventful() -> World:
         ),
         timeline=(
             TimelineEntry(SECOND, True, "inbound", {"channel": "chatapp", "from": OTHER, "to": "1", "body": "Hello"}),
+            TimelineEntry(SECOND, True, "outage", {"country": 262}, means=Outage(HOUR, countries=frozenset({"DE"}))),
         ),
         assume=Assume(promotional_window=(10 * 60, 20 * 60), verify_limits=VerifyLimits(Rate(1, HOUR), None)),
     )

@@ -49,8 +49,10 @@ def test_spans_are_drawn_apart() -> None:
     assert fate.entries is not None
     assert fate.replies is not None
     assert fate.click is not None
-    drawn = [entry[1] for entry in fate.entries] + [reply[0] for reply in fate.replies] + [click[0] for click in fate.click]
-    assert len(set(drawn)) == 5
+    drawn = (
+        [entry[1] for entry in fate.entries] + [reply[0] for reply in fate.replies] + [click[0] for click in fate.click]
+    )
+    assert len(set(drawn)) == 6
     assert all(span.low <= value <= span.high for value in drawn)
 
 

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from sendbox.core.lifecycle import STATES
 from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Click, Fate, Memory, Path, PathEntry, Reply, When, decide, holds
+from sendbox.core.rules import After, Click, Fate, Memory, Path, PathEntry, Reply, When, decide, holds
 from tests.core.asking import DELIVERED, FAILED, SEED, SPANNED, ask, fate_of, now, rule
+from tests.core.worlds import HOUR, advance, make_world, path, send, send_one, step
+from tests.core.worlds import rule as made
 
 # --- conditions
 
@@ -125,3 +128,94 @@ def test_the_payload_is_read_only_when_asked() -> None:
     never_read: Callable[[], object] = never
     assert not holds(When(attempt=2, payload=((("x",), 1),)), replace(ask(), payload=never_read))
     assert holds(When(attempt=1), replace(ask(), payload=never_read))
+
+
+# --- what happened before
+
+
+def second_attempt(*, first: str = "undelivered", info: str | None = None, when: After) -> list[str]:
+    """How the attempts of a message end whose rich message ended first, under a rule that looks back."""
+    ended = path("sending", "sent", (first, 1_000, info)) if info else first
+    world = make_world(
+        attempts=(
+            made("delivered", key="back", when=When(after=when)),
+            made(ended, key="first", when=When(channel=("richmsg",))),
+            made("failed", key="else"),
+        )
+    )
+    message = send_one(world, steps=[step("richmsg", ttl=30_000), step()])
+    advance(world, HOUR)
+    return [STATES[attempt.state] for attempt in message.attempts]
+
+
+@pytest.mark.parametrize(
+    ("first", "when", "holds_"),
+    [
+        pytest.param("undelivered", After(result=("undelivered",)), True, id="result"),
+        pytest.param("undelivered", After(result=("failed", "undelivered")), True, id="one of several"),
+        pytest.param("undelivered", After(result=("sent",)), False, id="where it stands, not what it passed"),
+        pytest.param("sent", After(result=("sent",)), True, id="its ttl ran out"),
+        pytest.param("failed", After(channel=("richmsg",)), True, id="channel"),
+        pytest.param("failed", After(channel=("sms",)), False, id="other channel"),
+        pytest.param("failed", After(info=Pattern("[3]*")), True, id="info"),
+        pytest.param("failed", After(info=Pattern("[9]*")), False, id="other info"),
+        pytest.param("failed", After(("failed",), ("richmsg",), Pattern("*")), True, id="all of it"),
+        pytest.param("failed", After(("failed",), ("sms",), Pattern("*")), False, id="not all of it"),
+    ],
+)
+def test_a_rule_may_ask_about_an_earlier_attempt(first: str, when: After, holds_: bool) -> None:
+    """By the result at which it stands, its channel and its info; the first attempt has none before it."""
+    assert second_attempt(first=first, when=when) == [first, "delivered" if holds_ else "failed"]
+
+
+def test_an_info_of_a_rule_can_be_asked_for() -> None:
+    """What an earlier rule said in `info` is what a later one sees."""
+    after = After(info=Pattern("*Gone"))
+    assert second_attempt(info="[7] Gone", when=after) == ["undelivered", "delivered"]
+
+
+def test_any_earlier_attempt_counts() -> None:
+    """The third attempt sees the first as well as the second, but one of them must be all that is asked."""
+    world = make_world(
+        attempts=(
+            made("delivered", key="back", when=When(attempt=3, after=After(("undelivered",), ("richmsg",)))),
+            made("undelivered", key="rich", when=When(channel=("richmsg",))),
+            made("failed", key="else"),
+        )
+    )
+    message = send_one(world, steps=[step("richmsg"), step(), step()])
+    advance(world, HOUR)
+    assert [STATES[attempt.state] for attempt in message.attempts] == ["undelivered", "failed", "delivered"]
+
+
+def test_a_rule_may_ask_about_the_message_before() -> None:
+    """The message accepted before this one to the same phone, by its result now; the first has none, codes are none."""
+    world = make_world(attempts=(made("failed", when=When(after=After(message=("delivered",)))),))
+    found = []
+    for number in ("420777000100", "420777000200", "420777000100", "420777000100"):
+        message = send_one(world, number)
+        world.verify.create(number, {}, world.keys[world.id], number.encode(), "")
+        advance(world, HOUR)
+        found.append(message.result)
+    assert found == ["delivered", "delivered", "failed", "delivered"]
+    (both,) = (made("failed", when=When(after=After(message=("delivered",), result=("failed",)))),)
+    assert not holds(both.when, ask())
+
+
+@pytest.mark.parametrize("apart", [0, 1], ids=["one instant", "one after the other"])
+def test_what_could_have_come_first_is_order_sensitive(apart: int) -> None:
+    """Which of two requests of one instant is the one before is for nobody to say."""
+    world = make_world(attempts=(made("failed", when=When(after=After(message=("accepted", "sending")))),))
+    send_one(world, body="one")
+    advance(world, apart) if apart else None
+    send_one(world, body="two")
+    advance(world, HOUR)
+    assert bool(world.journal.order_sensitive) == (apart == 0)
+
+
+def test_recipients_of_one_request_have_an_order() -> None:
+    """Nobody but the client decides which recipient of a request comes first."""
+    world = make_world(attempts=(made("failed", when=When(after=After(message=("delivered",)))),))
+    send(world, "420777000100", "420777000100")
+    advance(world, HOUR)
+    assert not world.journal.order_sensitive

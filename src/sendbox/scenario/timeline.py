@@ -11,7 +11,7 @@ from sendbox.core import countries
 from sendbox.core.blueprint import TimelineEntry
 from sendbox.core.happenings import KINDS
 from sendbox.core.outages import Outage
-from sendbox.core.said import GAPS
+from sendbox.core.said import GAPS, Text
 from sendbox.scenario.account import changes, currency_of
 from sendbox.scenario.attempts import channels_of
 from sendbox.scenario.model import Node, listed, nearest, plain, show
@@ -39,7 +39,7 @@ def _happening(node: Node, reader: Reader, currency: str) -> TimelineEntry:
     part = parts[kind]
     what: dict[str, Any] = plain(part)
     means = _account(part, reader, currency) if kind == "account" else _READ[kind](part, what, reader)
-    key = orjson.dumps([kind, what], option=orjson.OPT_SORT_KEYS).decode()
+    key = orjson.dumps([kind, what], option=orjson.OPT_SORT_KEYS).decode() if isinstance(means, Text) else ""
     return TimelineEntry(at, relative, kind, what, node.place, means, key)
 
 

@@ -1,0 +1,297 @@
+"""Outages: what waits, what ends badly, and that everything around them goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from sendbox.core import checkpoint
+from sendbox.core.blueprint import TimelineEntry
+from sendbox.core.countries import operator
+from sendbox.core.digest import digest
+from sendbox.core.entries import entry_view
+from sendbox.core.model import Step
+from sendbox.core.outages import Outage
+from sendbox.core.patterns import Pattern
+from sendbox.core.records import Message
+from sendbox.core.rules import When
+from sendbox.core.world import World
+from tests.core.worlds import HOUR, PHONE, START, TEN, advance, journaled, make_world, moves, path, rule, send_one, step
+
+MINUTE: Final = 60_000
+#: The outage of these tests lasts from the first minute to the eleventh.
+BEGINS: Final = MINUTE
+ENDS: Final = 11 * MINUTE
+
+
+def out(at: int = BEGINS, **fields: Any) -> TimelineEntry:
+    """An outage of ten minutes, of every channel unless told otherwise."""
+    outage = Outage(**{"lasts": 10 * MINUTE} | fields)
+    return TimelineEntry(at, True, "outage", {"for": outage.lasts}, means=outage)
+
+
+def world_with(*outages: TimelineEntry, **blueprint: Any) -> World:
+    """A world in which things go out."""
+    return make_world(timeline=outages, **blueprint)
+
+
+def sent_at(world: World, at: int, *numbers: str, **fields: Any) -> Message:
+    """A message sent so long after the start."""
+    advance(world, START + at - world.now)
+    return send_one(world, *numbers, **fields)
+
+
+def story(*outages: TimelineEntry, at: int, **blueprint: Any) -> list[tuple[int, int, str]]:
+    """What becomes of a message that is sent at an instant."""
+    world = world_with(*outages, **blueprint)
+    message = sent_at(world, at)
+    advance(world, HOUR)
+    return moves(message)
+
+
+USUAL: Final = [(0, 1, "sending"), (1_000, 1, "sent"), (3_000, 1, "delivered")]
+
+
+def later(by: int) -> list[tuple[int, int, str]]:
+    """The usual way of a message that is sent so much later."""
+    return [(at + by, attempt, result) for at, attempt, result in USUAL]
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        pytest.param(0, USUAL, id="over before it begins"),
+        pytest.param(
+            BEGINS - 500, [(59_500, 1, "sending"), (ENDS, 1, "sent"), (ENDS + 2_000, 1, "delivered")], id="sending"
+        ),
+        pytest.param(
+            BEGINS - 1_000, [(59_000, 1, "sending"), (ENDS, 1, "sent"), (ENDS + 2_000, 1, "delivered")], id="at once"
+        ),
+        pytest.param(BEGINS - 2_000, [(58_000, 1, "sending"), (59_000, 1, "sent"), (ENDS, 1, "delivered")], id="sent"),
+        pytest.param(
+            BEGINS + 5_000, [(65_000, 1, "sending"), (ENDS, 1, "sent"), (ENDS + 2_000, 1, "delivered")], id="new"
+        ),
+        pytest.param(ENDS, later(ENDS), id="after its end"),
+    ],
+)
+def test_what_is_out_waits(at: int, expected: list[tuple[int, int, str]]) -> None:
+    """Unless told otherwise what falls due waits for the end, and goes on from there in its own times."""
+    assert story(out(), at=at) == expected
+
+
+@pytest.mark.parametrize(
+    ("way", "at", "expected"),
+    [
+        pytest.param(
+            {"in_flight": "undelivered"},
+            BEGINS - 2_000,
+            [(58_000, "sending"), (59_000, "sent"), (61_000, "undelivered")],
+            id="sent, undelivered",
+        ),
+        pytest.param(
+            {"in_flight": "undelivered"},
+            BEGINS - 500,
+            [(59_500, "sending"), (60_500, "failed")],
+            id="sending, undelivered",
+        ),
+        pytest.param(
+            {"in_flight": "failed"},
+            BEGINS - 2_000,
+            [(58_000, "sending"), (59_000, "sent"), (61_000, "failed")],
+            id="sent, failed",
+        ),
+        pytest.param(
+            {"in_flight": "failed"},
+            BEGINS + 1,
+            [(60_001, "sending"), (ENDS, "sent"), (ENDS + 2_000, "delivered")],
+            id="new ones wait",
+        ),
+        pytest.param(
+            {"new": "undelivered"},
+            BEGINS,
+            [(60_000, "sending"), (61_000, "sent"), (63_000, "undelivered")],
+            id="new, undelivered",
+        ),
+        pytest.param({"new": "failed"}, BEGINS, [(60_000, "sending"), (61_000, "failed")], id="new, failed"),
+        pytest.param({"new": "rejected"}, BEGINS, [(60_000, "rejected")], id="new, rejected"),
+        pytest.param(
+            {"new": "failed"},
+            BEGINS - 500,
+            [(59_500, "sending"), (ENDS, "sent"), (ENDS + 2_000, "delivered")],
+            id="those on their way wait",
+        ),
+    ],
+)
+def test_what_is_out_may_end_badly(way: dict[str, Any], at: int, expected: list[tuple[int, str]]) -> None:
+    """What is on its way ends when something of it falls due, what is new in the usual time; by the info given."""
+    world = world_with(out(**way, info="[9] Network down"))
+    message = sent_at(world, at)
+    advance(world, HOUR)
+    assert [(at, result) for at, _, result in moves(message)] == expected
+    (attempt,) = message.attempts
+    assert attempt.info(attempt.state) == ("[9] Network down" if expected[-1][1] != "delivered" else None)
+    assert (attempt.price is None) == (expected[-1][1] == "rejected")
+
+
+def flow() -> list[Step]:
+    """A rich message that waits half a minute to be delivered, then an sms."""
+    return [step("richmsg", ttl=30_000), step()]
+
+
+@pytest.mark.parametrize(
+    ("way", "falls_back"),
+    [
+        pytest.param({}, BEGINS + 31_000, id="waits: after its ttl"),
+        pytest.param({"new": "failed"}, BEGINS + 2_000, id="fails: at once"),
+        pytest.param({"new": "rejected"}, BEGINS + 1_000, id="rejected: at once"),
+    ],
+)
+def test_s2_2_the_flow_falls_back_during_an_outage(way: dict[str, Any], falls_back: int) -> None:
+    """TTLs run while a channel is out, and the next channel works; the receipts of the first come after the end."""
+    world = world_with(out(channels=("richmsg",), **way))
+    message = sent_at(world, BEGINS + 1_000, steps=flow())
+    advance(world, 5 * MINUTE)
+    assert [each[1:] for each in moves(message)][-3:] == [(2, "sending"), (2, "sent"), (2, "delivered")]
+    assert moves(message)[-3][0] == falls_back
+    advance(world, HOUR)
+    late = [] if way else [(ENDS, 1, "sent"), (ENDS + 2_000, 1, "delivered")]
+    assert [each for each in moves(message) if each[0] >= ENDS] == late
+
+
+def test_a_hand_over_is_told_though_the_operator_would_take_it_at_once() -> None:
+    """An operator that skips `sending` cannot take anything: it is sending until the end; a bad end comes as ever."""
+    at_once = (rule(path(("sent", 0), ("delivered", 1_000))),)
+    assert story(out(), at=BEGINS, attempts=at_once) == [
+        (BEGINS, 1, "sending"),
+        (ENDS, 1, "sent"),
+        (ENDS + 1_000, 1, "delivered"),
+    ]
+    broken = (rule(path(("failed", 5_000))),)
+    assert story(out(), at=BEGINS, attempts=broken) == [(BEGINS + 5_000, 1, "failed")]
+    refused = (rule("rejected"),)
+    assert story(out(new="failed"), at=BEGINS, attempts=refused) == [(BEGINS, 1, "rejected")]
+
+
+def test_a_receipt_of_what_arrived_is_lost() -> None:
+    """What the phone has cannot fail any more: that it was opened is never heard of."""
+    read = (rule(path("sending", "sent", "delivered", ("seen", 2 * MINUTE))),)
+    world = world_with(out(in_flight="failed"), attempts=read)
+    message = send_one(world, steps=[step("richmsg")])
+    advance(world, HOUR)
+    assert message.result == "delivered"
+    assert message.last is not None
+    assert message.last.plan is None
+
+
+MNC: Final = operator(PHONE)
+OTHER_MNC: Final = next(mnc for mnc in (1, 2, 3) if mnc != MNC)
+
+
+@pytest.mark.parametrize(
+    ("what", "number", "hit"),
+    [
+        pytest.param({"channels": ("sms",)}, PHONE, True, id="channel"),
+        pytest.param({"channels": ("richmsg", "chatapp_text")}, PHONE, False, id="other channels"),
+        pytest.param({"countries": frozenset({"CZ"})}, PHONE, True, id="country"),
+        pytest.param({"countries": frozenset({"SK"})}, PHONE, False, id="other country"),
+        pytest.param({"countries": frozenset({"CZ"}), "network": MNC}, PHONE, True, id="operator"),
+        pytest.param({"countries": frozenset({"CZ"}), "network": OTHER_MNC}, PHONE, False, id="other operator"),
+        pytest.param(
+            {"countries": frozenset({"CZ"}), "channels": ("richmsg",)}, PHONE, False, id="country, other channel"
+        ),
+        pytest.param({"countries": frozenset({"CZ"})}, "21000000000", False, id="no country"),
+    ],
+)
+def test_what_an_outage_hits(what: dict[str, Any], number: str, hit: bool) -> None:
+    """A channel, a country, an operator of it, as events name them (§6); all that is given must hold."""
+    world = world_with(out(0, **what))
+    message = send_one(world, number)
+    advance(world, MINUTE)
+    assert message.result == ("sending" if hit else "delivered")
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        pytest.param(out(5 * MINUTE), [(BEGINS, 1, "sending"), (15 * MINUTE, 1, "sent")], id="the longest wait counts"),
+        pytest.param(
+            out(5 * MINUTE, in_flight="failed"), [(BEGINS, 1, "sending"), (ENDS, 1, "failed")], id="then it fails"
+        ),
+        pytest.param(
+            out(new="failed"), [(BEGINS, 1, "sending"), (BEGINS + 1_000, 1, "failed")], id="the oldest has the word"
+        ),
+    ],
+)
+def test_outages_overlap(second: TimelineEntry, expected: list[tuple[int, int, str]]) -> None:
+    """One that makes things wait is waited for, the longest first; what is then still out has its say."""
+    first = out() if second.means.new == "wait" else out(new="failed")
+    assert story(first, second, at=BEGINS)[:2] == expected
+
+
+def test_rules_are_asked_as_if_nothing_were_out() -> None:
+    """What counts messages counts those of an outage: nobody else's fate depends on it."""
+    third = (rule("failed", when=When(phone=Pattern(PHONE), nth=2)),)
+    world = world_with(out(new="undelivered"), attempts=third)
+    first = sent_at(world, BEGINS)
+    advance(world, HOUR)
+    second = send_one(world)
+    advance(world, HOUR)
+    assert (first.result, second.result) == ("undelivered", "failed")
+
+
+def test_the_journal_tells_when_it_began_and_ended() -> None:
+    """One entry each, with what is out and until when."""
+    world = world_with(out())
+    advance(world, HOUR)
+    entries = journaled(world, "outage")
+    assert [(at, state) for at, (_, state) in entries] == [(BEGINS, "began"), (ENDS, "ended")]
+    shown = [entry_view(world, number) for number in world.journal.numbers(frozenset({"outage"}))]
+    assert [entry["state"] for entry in shown] == ["began", "ended"]
+    assert {entry["until"] for entry in shown} == {"2026-03-01T09:11:00.000Z"}
+    assert world.outages.current == []
+
+
+def busy(advancing: Callable[[World], None]) -> World:
+    """A world with messages before, during and after two outages, advanced somehow."""
+    world = world_with(
+        out(channels=("sms",)), out(3 * MINUTE, channels=("richmsg",), in_flight="undelivered", new="failed")
+    )
+    for index, number in enumerate(TEN):
+        send_one(world, number, steps=flow(), at=START + index * MINUTE)
+        send_one(world, number, at=START + index * 90_000)
+    advancing(world)
+    return world
+
+
+def in_steps(world: World) -> None:
+    """Seven seconds at a time."""
+    while world.now < START + HOUR:
+        advance(world, min(7_000, START + HOUR - world.now))
+
+
+def test_one_step_or_many() -> None:
+    """An outage leaves the same digest however the world is moved through it."""
+    straight = busy(lambda world: advance(world, HOUR))
+    stepped = busy(in_steps)
+    assert digest(straight) == digest(stepped)
+    assert [moves(message) for message in straight.messages] == [moves(message) for message in stepped.messages]
+
+
+def test_a_checkpoint_in_the_middle_of_an_outage() -> None:
+    """A world restored during an outage has the same future, and the end of the outage in it."""
+    straight = busy(lambda world: advance(world, HOUR))
+    stopped = busy(lambda world: advance(world, 5 * MINUTE))
+    restored = checkpoint.restore(checkpoint.take(stopped), stopped.blueprint, 1)
+    advance(restored, HOUR - 5 * MINUTE)
+    assert digest(restored) == digest(straight)
+    assert restored.outages.current == []
+
+
+def test_an_outage_counts_in_the_digest() -> None:
+    """An outage that hits nobody is another story all the same."""
+    worlds = [world_with(), world_with(out(channels=("richmsg",))), world_with(out(channels=("richmsg",), lasts=5))]
+    for world in worlds:
+        advance(world, HOUR)
+    assert len({digest(world) for world in worlds}) == 3

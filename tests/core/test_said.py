@@ -1,0 +1,153 @@
+"""Texts with gaps: what fills them, and what the digest sees of that."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from sendbox.core import checkpoint
+from sendbox.core.digest import digest
+from sendbox.core.model import Shortening
+from sendbox.core.rules import Reply, Rule, Span
+from sendbox.core.said import FAKES, GAPS, POOL, Fake, Gap, Line, Text, fill
+from sendbox.core.world import World
+from tests.core.worlds import HOUR, PHONE, TEN, advance, delivered, make_world, rule, send_one, step
+
+NAMES: Final = tuple(f"Name {number}" for number in range(POOL))
+PAYLOAD: Final = {"order": {"id": 7, "paid": True, "note": None, "items": ["tea", "milk"]}, "who": "Jana"}
+
+
+def filled(*parts: str | Gap | Fake, **fields: Any) -> tuple[str, str]:
+    """A text of these parts, filled from a message."""
+    world = make_world()
+    message = delivered(world, **{"payload": PAYLOAD, "tags": ("a", "b"), **fields})
+    return fill(Line(Text("", parts), b"key"), world, PHONE, message.last)
+
+
+GAP_CASES: Final = [
+    pytest.param(Gap("body"), "Hello", id="body"),
+    pytest.param(Gap("sender"), "InfoSMS", id="sender"),
+    pytest.param(Gap("phone"), PHONE, id="phone"),
+    pytest.param(Gap("channel"), "sms", id="channel"),
+    pytest.param(Gap("attempt"), "1", id="attempt"),
+    pytest.param(Gap("tags"), "a,b", id="tags"),
+    pytest.param(Gap("payload", ("who",)), "Jana", id="payload"),
+    pytest.param(Gap("payload", ("order", "id")), "7", id="a number"),
+    pytest.param(Gap("payload", ("order", "paid")), "true", id="a truth"),
+    pytest.param(Gap("payload", ("order", "note")), "", id="null"),
+    pytest.param(Gap("payload", ("order", "items", "1")), "milk", id="of a list"),
+    pytest.param(Gap("payload", ("order", "items", "2")), "", id="beyond a list"),
+    pytest.param(Gap("payload", ("order", "items")), '["tea","milk"]', id="a list"),
+    pytest.param(Gap("payload", ("nobody",)), "", id="not there"),
+    pytest.param(Gap("payload", ("who", "name")), "", id="into a text"),
+]
+
+
+@pytest.mark.parametrize(("gap", "expected"), GAP_CASES)
+def test_gaps_are_filled(gap: Gap, expected: str) -> None:
+    """Each gap with what its message has there, a payload without such a path with nothing."""
+    assert filled("<", gap, ">")[0] == f"<{expected}>"
+
+
+def test_ids_are_filled() -> None:
+    """The ids of the message and of its request, which the canonical form leaves out as it does the body."""
+    world = make_world()
+    message = delivered(world)
+    text = Text("", (Gap("message_id"), " ", Gap("request_id"), " ", Gap("body")))
+    said, canonical = fill(Line(text, b""), world, PHONE, message.last)
+    assert said == f"{message.id} {message.submission.request_id} Hello"
+    assert canonical == "{{message_id}} {{request_id}} {{body}}"
+
+
+def test_every_gap_is_known() -> None:
+    """The names and what they mean are a table; each of them is filled here."""
+    assert set(GAPS) == {case.values[0].name for case in GAP_CASES} | {"message_id", "request_id"}  # type: ignore[union-attr]
+    assert all(meaning for meaning in (*GAPS.values(), *FAKES.values()))
+
+
+def test_what_is_invented_is_drawn() -> None:
+    """By the seed, the key, how-manieth and the place in the text; two gaps of a kind are drawn apart."""
+    world = make_world()
+    text = Text("", (Fake("name", "en_US", NAMES), ", ", Fake("name", "en_US", NAMES)))
+    lines = [Line(text, b"a"), Line(text, b"b"), Line(text, b"a", 1), Line(text, b"a", 0, "other")]
+    said = [fill(line, world, PHONE)[0] for line in lines]
+    assert said == [fill(line, world, PHONE)[0] for line in lines]
+    assert len(set(said)) == 4
+    first, second = said[0].split(", ")
+    assert first != second
+    assert fill(lines[0], make_world(seed=1), PHONE)[0] != said[0]
+
+
+# --- in rules
+
+
+def answering(*parts: str | Gap | Fake, **fields: Any) -> Rule:
+    """A rule whose reply has gaps."""
+    return rule("delivered", replies=(Reply(Span(1_000, 1_000), "…", Text("…", parts)),), **fields)
+
+
+def answered(world: World) -> list[str]:
+    """What phones answered, by number."""
+    return [each.body for each in sorted(world.phones.inbound, key=lambda each: each.sender)]
+
+
+INVENTING: Final = answering("I am ", Fake("name", "cs_CZ", NAMES))
+
+
+def told(numbers: tuple[str, ...], *rules: Rule, world_id: str = "test-w") -> World:
+    """A world in which these phones got a message and answered."""
+    world = make_world(world_id, attempts=rules)
+    for number in numbers:
+        send_one(world, number)
+    advance(world, HOUR)
+    return world
+
+
+def test_replies_invent_as_fates_are_drawn() -> None:
+    """Equal for equal inputs, in whatever order they come; different from phone to phone and message to message."""
+    straight, backwards = told(TEN, INVENTING), told(TEN[::-1], INVENTING)
+    assert answered(straight) == answered(backwards)
+    assert len(set(answered(straight))) > 5
+    assert digest(straight) == digest(backwards)
+    twice = told((PHONE, PHONE), INVENTING)
+    assert len(set(answered(twice))) == 2
+
+
+def test_a_rule_that_invents_nothing_counts_nobody() -> None:
+    """A text without invention draws nothing, and one fate serves all."""
+    world = told(TEN, answering("Hello, ", Gap("sender")))
+    assert answered(world) == ["Hello, InfoSMS"] * 10
+    assert (world.memory.asked, len(world.memory.fates)) == ({}, 1)
+
+
+def test_the_digest_knows_no_version_of_the_library() -> None:
+    """Other words for the same draws, as another version of Faker has them, leave the digest alone."""
+    other = answering("I am ", Fake("name", "cs_CZ", tuple(name.upper() for name in NAMES)))
+    one, two = told(TEN, INVENTING), told(TEN, other)
+    assert answered(one) != answered(two)
+    assert digest(one) == digest(two)
+    assert digest(told(TEN, answering("I am ", Fake("city", "cs_CZ", NAMES)))) != digest(one)
+
+
+def test_a_quoted_text_with_links_is_the_same_in_every_world() -> None:
+    """Ids and short links belong to a world; a reply that quotes them does not change the digest."""
+    digests, said = set(), set()
+    for world_id in ("test-w", "test-other"):
+        world = make_world(world_id, attempts=(answering(Gap("body"), " ", Gap("message_id")),))
+        send_one(world, body="See https://a.example", shortening=Shortening())
+        advance(world, HOUR)
+        digests.add(digest(world))
+        said |= set(answered(world))
+    assert (len(digests), len(said)) == (1, 2)
+
+
+def test_a_reply_survives_a_checkpoint() -> None:
+    """What a phone was going to say it says after a restore."""
+    world = make_world(attempts=(INVENTING,))
+    send_one(world, steps=[step()])
+    advance(world, 3_000)
+    restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
+    for each in (world, restored):
+        advance(each, HOUR)
+    assert answered(world) == answered(restored) != []
