@@ -1,4 +1,6 @@
-"""The command line: `sendbox serve`, `check`, `numbers`, `assumptions`, `ready`, `forward`, `init`.
+"""The command line: `sendbox serve`, `check`, `explain`, `numbers`, `assumptions`, `ready`, `forward`, `init`.
+
+Long because each command has its options and its help here.
 
 Arguments, help, and how it ends are here; what the commands do is in `sendbox.commands`, imported when one is called.
 Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`.

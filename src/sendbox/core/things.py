@@ -1,5 +1,7 @@
 """Things that a scenario may expect, in a table: where a world keeps them, and what can be asked of each.
 
+Long because the table is, a row for each kind of thing.
+
 The language's schema and the documentation are held to this table by tests. A thing of the journal is found by the
 kinds of its entries; any other in a list of the world, which forgets nothing.
 """
