@@ -49,7 +49,8 @@ def _phone(wanted: Pattern, ask: Ask) -> str | None:
 def _tag(wanted: Pattern, ask: Ask) -> str | None:
     if any(map(wanted.matches, ask.tags)):
         return None
-    return f"none of {', '.join(map(_quoted, ask.tags)) or 'no tags'} matches {_quoted(wanted.text)}"
+    tags = f"none of {', '.join(map(_quoted, ask.tags))} matches" if ask.tags else "there is no tag, wanted"
+    return f"{tags} {_quoted(wanted.text)}"
 
 
 def _attempt(wanted: int, ask: Ask) -> str | None:

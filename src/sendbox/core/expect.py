@@ -52,7 +52,9 @@ class Condition:
     @property
     def text(self) -> str:
         """What is wanted, as messages say it."""
-        return " or ".join(dict.fromkeys(map(_quoted, self.wanted)))
+        family = "chatapp" in self.wanted  # which stands for its channels
+        told = [each for each in self.wanted if not (family and each in ("chatapp_text", "chatapp_template"))]
+        return " or ".join(map(_quoted, told))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,24 +108,42 @@ class Expectation:
 
 def differences(world: World, expectation: Expectation, found: Found, before: Found | None = None) -> list[str]:
     """Why a thing does not count, condition by condition; empty when it does. `before` is the thing it must follow."""
-    unmet = []
+    unmet = _unmet(world, expectation, found, before)
+    return [*(why for _, why in unmet.where), *unmet.times]
+
+
+class _Unmet(NamedTuple):
+    """What speaks against a thing: fields that differ, each with why, and times."""
+
+    where: list[tuple[str, str]]
+    times: list[str]
+
+    @property
+    def rank(self) -> tuple[int, bool, int]:
+        """How far it is from counting: by the number of conditions; another phone is further, another time less far."""
+        return len(self.where) + len(self.times), any(field == "phone" for field, _ in self.where), len(self.where)
+
+
+def _unmet(world: World, expectation: Expectation, found: Found, before: Found | None) -> _Unmet:
+    where = []
     fields = THINGS[expectation.that].fields
     for condition in expectation.where:
         value = _inside(fields[condition.field].of(world, found.what), condition.path)
         if not _holds(condition, value):
-            unmet.append(f"{_has(condition.name, value)}, wanted {condition.text}")
+            where.append((condition.field, f"{_is(condition.name, value)}, wanted {condition.text}"))
+    times = []
     start = world.start if before is None else before.at
     passed = found.at - start
-    since = "the start" if before is None else "the thing before"
     if before is not None and not _follows(found, before):
-        unmet.append(f"came {show(-passed)} before, wanted after" if passed < 0 else "came at one instant and earlier")
+        early = f"came {show(-passed)} before it" if passed < 0 else "came at the same instant, but before it"
+        times.append(f"{early}, wanted after")
     elif expectation.within is not None and passed > expectation.within:
-        unmet.append(f"came {show(passed)} after {since}, wanted within {show(expectation.within)}")
-    if expectation.after is not None and found.at < expectation.after.instant(world.start):
-        unmet.append(f"came at {iso(found.at)}, wanted after {iso(expectation.after.instant(world.start))}")
-    if expectation.before is not None and found.at > expectation.before.instant(world.start):
-        unmet.append(f"came at {iso(found.at)}, wanted before {iso(expectation.before.instant(world.start))}")
-    return unmet
+        since = "the start" if before is None else "it"
+        times.append(f"came {show(passed)} after {since}, wanted within {show(expectation.within)}")
+    for word, moment, wrong in (("after", expectation.after, -1), ("before", expectation.before, 1)):
+        if moment is not None and (found.at - moment.instant(world.start)) * wrong > 0:
+            times.append(f"came at {iso(found.at)}, wanted {word} {iso(moment.instant(world.start))}")
+    return _Unmet(where, times)
 
 
 def _follows(found: Found, before: Found) -> bool:
@@ -160,9 +180,9 @@ def _fits(wanted: Any, value: Any) -> bool:
     return type(value) is type(wanted) and bool(value == wanted)
 
 
-def _has(name: str, value: Any) -> str:
+def _is(name: str, value: Any) -> str:
     if value is None or value == ():
-        return f"has no {name}"
+        return f"{name} is empty"
     return f"{name} is {' and '.join(map(_quoted, value)) if isinstance(value, tuple) else _quoted(value)}"
 
 
@@ -185,24 +205,25 @@ def _count(world: World, expectation: Expectation, before: Found | None) -> Gene
     number = 0
     first: Found | None = None
     surplus: list[Found] = []
-    near: list[tuple[int, Found]] = []
+    near: list[Found] = []
+    rank: tuple[int, bool, int] = (0, False, 0)
     for position, found in enumerate(things(world, expectation.that)):
         if position % _SLICE == _SLICE - 1 or found is None:
             yield
         if found is None:
             continue
-        unmet = len(differences(world, expectation, found, before))
-        if not unmet:
+        unmet = _unmet(world, expectation, found, before)
+        if not (unmet.where or unmet.times):
             number += 1
             if first is None or found.at < first.at:
                 first = found
             if expectation.high is not None and number > expectation.high and len(surplus) < NEAREST:
                 surplus.append(found)
-        elif len(near) < NEAREST or unmet < near[-1][0]:
-            near.append((unmet, found))
-            near.sort(key=lambda each: each[0])  # stable: of equals the earlier stays in front
-            del near[NEAREST:]
-    return _Count(number, first, surplus, [found for _, found in near])
+        elif not near or unmet.rank < rank:
+            rank, near = unmet.rank, [found]
+        elif unmet.rank == rank and len(near) < NEAREST:
+            near.append(found)
+    return _Count(number, first, surplus, near)
 
 
 def _judge(world: World, expectation: Expectation) -> Generator[None, None, dict[str, Any]]:
@@ -238,23 +259,14 @@ def _judge(world: World, expectation: Expectation) -> Generator[None, None, dict
 
 
 def _why(expectation: Expectation, number: int, world: World, before: Found | None) -> str:
-    after = "" if before is None else f" after {iso(before.at)}"
-    limits = [
-        word
-        for word, bound in (
-            ("within", expectation.within),
-            ("after", expectation.after),
-            ("before", expectation.before),
-        )
-        if bound is not None
-    ]
-    times = {
-        "within": lambda: f"within {show(expectation.within or 0)}",
-        "after": lambda: f"not before {iso(expectation.after.instant(world.start))}" if expectation.after else "",
-        "before": lambda: f"until {iso(expectation.before.instant(world.start))}" if expectation.before else "",
-    }
-    said = "".join(f" {times[word]()}" for word in limits)
-    return f"{number or 'no'} {expectation.text}{said}{after}, wanted {expectation.wanted}"
+    said = [] if expectation.within is None else [f"within {show(expectation.within)}"]
+    if expectation.after is not None:
+        said.append(f"not before {iso(expectation.after.instant(world.start))}")
+    if expectation.before is not None:
+        said.append(f"until {iso(expectation.before.instant(world.start))}")
+    if before is not None:
+        said.append(f"after the thing before, which came at {iso(before.at)}")
+    return " ".join([f"{number or 'no'} {expectation.text}", *said]) + f", wanted {expectation.wanted}"
 
 
 def _near(world: World, expectation: Expectation, found: Found, before: Found | None) -> dict[str, Any]:

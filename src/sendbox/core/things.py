@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import orjson
 
+from sendbox.core.advice import ADVICE
 from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
@@ -32,12 +33,15 @@ Kind = Literal["phone", "text", "word", "number", "flag", "payload"]
 _LOOKED: Final = 256
 
 RESULTS: Final = STATES
+DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held")
+EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
 _CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
 
 
 class Field(NamedTuple):
-    """What can be asked of a thing: how it is compared, what it is in words, how it is read, its legal words."""
+    """What can be asked of a thing: how it is compared, what it is in words, how it is read, its legal words
+    (of a text: those of which one without wildcards must be)."""
 
     kind: Kind
     says: str
@@ -300,7 +304,10 @@ THINGS: Final[dict[str, Thing]] = {
                 lambda _world, record: tuple(finding.rule for finding in record.findings),
             ),
             "advice": Field(
-                "text", "a code of its advice", lambda _world, record: tuple(each.code for each in record.advice)
+                "text",
+                "a code of its advice",
+                lambda _world, record: tuple(each.code for each in record.advice),
+                tuple(ADVICE),
             ),
         },
         _request_line,
@@ -309,11 +316,11 @@ THINGS: Final[dict[str, Thing]] = {
     "events": Thing(
         "an event in a webhook; one that is sent again counts once",
         {
-            "type": Field("text", "sentMessage, incomingMessage, incomingReplyMessage …", _event("type")),
+            "type": Field("text", "its type, such as sentMessage", _event("type"), EVENTS),
             "result": Field("word", "the result it tells of", _event("result"), RESULTS[1:]),
             "gateway": Field("word", "the channel it tells of", _event("gateway"), _CHANNELS),
             "phone": Field("phone", "the phone it tells of", _event("phone")),
-            "state": Field("text", "what became of its delivery", _event("state")),
+            "state": Field("text", "what became of its delivery", _event("state"), DELIVERY_STATES),
         },
         _event_line,
         ("delivery",),
@@ -322,7 +329,7 @@ THINGS: Final[dict[str, Thing]] = {
     "deliveries": Thing(
         "a webhook with all its tries; it comes when it was made",
         {
-            "state": Field("text", "waiting, sending, delivered, failed or held", lambda _w, delivery: delivery.state),
+            "state": Field("text", "what became of it", lambda _w, delivery: delivery.state, DELIVERY_STATES),
             "tries": Field("number", "how often it was tried", lambda _world, delivery: len(delivery.tries)),
             "status": Field(
                 "number",
@@ -383,7 +390,7 @@ THINGS: Final[dict[str, Thing]] = {
         "something that happened to a validation session",
         {
             "phone": Field("phone", "the number", lambda _world, what: what[0].phone),
-            "event": Field("text", "created, code_arrived, code_wrong, code_confirmed …", lambda _world, what: what[1]),
+            "event": Field("text", "what happened, such as code_wrong", lambda _world, what: what[1]),
             "state": Field("word", "the state it led to", lambda _world, what: what[2], tuple(VALIDATION)),
         },
         lambda _world, what: f"{what[1]} of {what[0].phone}: {what[2]}",

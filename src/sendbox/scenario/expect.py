@@ -14,6 +14,8 @@ from sendbox.scenario.values import Reader
 
 #: A family of channels stands for all of its channels.
 _CHATAPP: Final = ("chatapp", "chatapp_text", "chatapp_template")
+#: So many legal words are listed even when one of them is near.
+_LISTED: Final = 13
 _BOUND: Final = re.compile(r"(>=|<=|>|<) *([0-9]+)")
 _RANGE: Final = re.compile(r"([0-9]+)\.\.([0-9]+)")
 
@@ -100,16 +102,26 @@ def _phones(node: Node, _key: str, _field: Field, reader: Reader) -> list[Any]:
     return [reader.phones(node)]
 
 
-def _texts(node: Node, _key: str, _field: Field, reader: Reader) -> list[Any]:
-    return [reader.pattern(node)]
+def _texts(node: Node, key: str, field: Field, reader: Reader) -> list[Any]:
+    pattern = reader.pattern(node)
+    if field.words and pattern.literal and pattern.text not in field.words:
+        _no_word(node, key, field, reader)
+    return [pattern]
 
 
 def _words(node: Node, key: str, field: Field, reader: Reader) -> list[Any]:
     word = str(node.value)
     if word not in field.words:
-        message = f"{show(plain(node))} is no {key} here; legal: {listed(field.words)}"
-        reader.complain(node, "word", message, near=nearest(word, field.words))
+        _no_word(node, key, field, reader)
     return list(_CHATAPP) if word == "chatapp" else [word]
+
+
+def _no_word(node: Node, key: str, field: Field, reader: Reader) -> None:
+    near = nearest(node.value, field.words)
+    message = f"{show(plain(node))} is no {key} here"
+    if near is None or len(field.words) <= _LISTED:
+        message = f"{message}; legal: {listed(field.words)}"
+    reader.complain(node, "word", message, near=near)
 
 
 def _numbers(node: Node, key: str, _field: Field, reader: Reader) -> list[Any]:
