@@ -1,4 +1,6 @@
-"""The command line: `sendbox serve`, `check`, `numbers`, `assumptions`, `ready`, `forward`, `init`.
+"""The command line: `sendbox serve`, `check`, `explain`, `numbers`, `assumptions`, `ready`, `forward`, `init`.
+
+Long because each command has its options and its help here.
 
 Arguments, help, and how it ends are here; what the commands do is in `sendbox.commands`, imported when one is called.
 Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`.
@@ -146,6 +148,11 @@ def sendbox(context: click.Context) -> None:
 )
 @setting("--max-worlds", type=click.IntRange(1), default=10_000, show_default=True, help="Worlds open at once.")
 @setting(
+    "--max-journal",
+    type=click.IntRange(1),
+    help="Journal entries that a world keeps; the oldest are forgotten.  [default: all]",
+)
+@setting(
     "--shard",
     type=click.IntRange(0, 255),
     default=0,
@@ -203,6 +210,7 @@ def options(given: Mapping[str, Any]) -> Any:
         hints=not given["no_hints"],
         patience=given["patience"] / 1000,
         max_worlds=given["max_worlds"],
+        max_journal=given["max_journal"],
         shard=given["shard"],
         callback_ca=given["callback_ca"],
         callback_insecure=given["callback_insecure"],
@@ -244,6 +252,60 @@ def check(context: click.Context, files: tuple[str, ...], how: str) -> None:
             if not problems:
                 click.echo(f"{name}: ok")
     context.exit(NO if any(problems for _, problems in found) else OK)
+
+
+@sendbox.command()
+@click.argument("scenario")
+@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--to", help="The recipient.  [default: 420777000100]")
+@click.option("--body", help="The text.  [default: Hello]")
+@click.option(
+    "--channel",
+    type=click.Choice(["sms", "richmsg", "chatapp_text", "chatapp_template"]),
+    help="The channel of its one flow step.  [default: a message without a flow]",
+)
+@click.option("--sender", help="The sender.")
+@click.option("--tag", help="Its tags, with commas between.")
+@click.option("--template", metavar="NAME[:LANGUAGE]", help="A template instead of a text; language en unless given.")
+@click.option(
+    "--operation",
+    type=click.Choice(["sendMessage", "sendPriorityMessage", "sendMessages"]),
+    help="The operation that sends it.  [default: sendMessage, of a list sendMessages]",
+)
+@click.option("--verify", metavar="NUMBER", help="Explain a validation of this number instead of a message.")
+@click.option("--format", "how", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def explain(
+    context: click.Context,
+    /,
+    scenario: str,
+    file: Path | None,
+    operation: str | None,
+    verify: str | None,
+    how: str,
+    **message: str | None,
+) -> None:
+    """Say what becomes of a message under a scenario, and why.
+
+    SCENARIO is a path, or a name of the library; FILE holds the request as JSON, or flags make one. Which rules are
+    tried and why they do not match, which checks refuse, and what happens when: the world is a real one, run dry.
+    Exit code 1 when the request is refused.
+
+    \b
+    Example:
+      sendbox explain otp-fallback --to 420777000102 --body "Your code is 1234" --channel richmsg
+    """
+    from sendbox.commands import explain as explaining
+    from sendbox.core.explained import dry_run
+
+    blueprint = explaining.load(scenario)
+    request = None if verify is not None else explaining.body_of(file, **message)
+    found = explaining.run(blueprint, request, operation, verify)
+    if how == "json":
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        click.echo("\n".join(dry_run(found)))
+    context.exit(explaining.refused(found))
 
 
 @sendbox.command()

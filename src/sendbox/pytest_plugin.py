@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 #: pytest shows a failure where the test called, not inside of here.
 __tracebackhide__ = True
 _MARKER: Final = (
-    "sendbox(scenario=…, seed=…, clock=…, strict=…): how the test's world opens; strict=True (or a list of codes) "
-    "fails the test when there is advice"
+    "sendbox(scenario=…, seed=…, clock=…, strict=…, expect=…): how the test's world opens; strict=True (or a list of "
+    "codes) fails the test when there is advice, expect=True when an expectation of the scenario does not hold"
 )
-_LEGAL: Final = ("scenario", "seed", "clock", "strict")
+_LEGAL: Final = ("scenario", "seed", "clock", "strict", "expect")
 #: The sandboxes that a test used.
 _USED: Final = pytest.StashKey[list[Any]]()
 
@@ -118,7 +118,16 @@ def _given(node: pytest.Item) -> dict[str, Any]:
     """How the test's world opens."""
     marked = _marked(node)
     _codes(marked)
-    return {name: value for name, value in marked.items() if name != "strict"}
+    _expects(marked)
+    return {name: value for name, value in marked.items() if name not in ("strict", "expect")}
+
+
+def _expects(marked: dict[str, Any]) -> bool:
+    """Whether a verdict that did not pass fails the test."""
+    expect = marked.get("expect", False)
+    if not isinstance(expect, bool):
+        raise pytest.UsageError(f"{expect!r} is no value of expect; legal: True, False")
+    return expect
 
 
 def _codes(marked: dict[str, Any]) -> frozenset[str]:
@@ -137,9 +146,13 @@ def _codes(marked: dict[str, Any]) -> frozenset[str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A strict test fails when its client's requests drew advice."""
+    """A strict test fails when its client's requests drew advice, one that expects when the verdict did not pass."""
     result = yield
     used = item.stash.get(_USED, [])
+    if used and _expects(_marked(item)):
+        judged = [line for sandbox in used for line in sandbox.verdict_lines()]
+        if judged:
+            pytest.fail("\n".join(judged), pytrace=False)
     codes = _codes(_marked(item)) if used else frozenset()
     lines = [line for sandbox in used if codes for code, line in sandbox.advice_lines() if code in codes]
     if lines:

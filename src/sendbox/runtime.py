@@ -19,7 +19,7 @@ from sendbox import wall
 from sendbox.core import checkpoint
 from sendbox.core.blueprint import Blueprint, Mode
 from sendbox.core.identity import tag_of
-from sendbox.core.journal import CODE
+from sendbox.core.journal import CODE, Capped
 from sendbox.core.why import refusal_line
 from sendbox.core.world import World
 from sendbox.delivering import Carrier
@@ -32,6 +32,8 @@ __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 
 #: Real seconds after which what a closed world left is taken apart.
 SWEEP: Final = 0.05
+#: Entries of a journal that are forgotten at once.
+FORGOTTEN: Final = 2_000
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 
 
@@ -154,6 +156,7 @@ class Runtime:
             salt=salt,
             mode=mode or blueprint.mode or settings.mode,
             shard=settings.shard,
+            max_journal=settings.max_journal,
         )
         if rate is not None:
             world.clock.change(reading, rate=rate)
@@ -217,6 +220,7 @@ class Runtime:
             mode=mode,
             shard=old.shard,
             epoch=old.epoch + 1,
+            max_journal=self.settings.max_journal,
         )
         if blueprint.rate == old.blueprint.rate:  # else the new scenario has a say
             world.clock.rate = world.clock.own_rate = old.clock.own_rate
@@ -310,27 +314,31 @@ class Runtime:
         """After a request, an outcome or an act: waiters look again, and the clock is wound."""
         hosted.touch()
         self.log_refusals(hosted)
-        self.mover.kick(hosted)
+        self.kick(hosted)
 
     def log_refusals(self, hosted: Hosted) -> None:
         """A line for each hand-over refused since the last look, and each bad line of a bulk file, with why."""
         world = hosted.world
-        kinds = world.journal.kind
-        number = kinds.find(CODE["refusal"], hosted.logged)
-        while number >= 0:
-            self.log(world.id, refusal_line(*world.journal.what[number]))
-            number = kinds.find(CODE["refusal"], number + 1)
-        number = kinds.find(CODE["bulk_line"], hosted.logged)
-        while number >= 0:
-            line = world.journal.what[number]
+        journal = world.journal
+        for number in journal.find(CODE["refusal"], hosted.logged):
+            self.log(world.id, refusal_line(*journal.entry(number)[2]))
+        for number in journal.find(CODE["bulk_line"], hosted.logged):
+            line = journal.entry(number)[2]
             for finding in line.findings:
                 self.log(world.id, f"line {line.number} of {line.bulk.bulk_id}: {finding.message} at {finding.path}")
-            number = kinds.find(CODE["bulk_line"], number + 1)
-        hosted.logged = len(kinds)
+        hosted.logged = len(journal)
 
     def kick(self, hosted: Hosted) -> None:
         """Winds the timer of a world whose time passes by itself."""
+        if self.settings.max_journal is not None:
+            self._forget(hosted)
         self.mover.kick(hosted)
+
+    def _forget(self, hosted: Hosted) -> None:
+        """Keeps a journal at its cap, a chunk at a time; never under the eyes of somebody who reads it."""
+        journal = hosted.world.journal
+        if not hosted.readers and not hosted.gone and isinstance(journal, Capped) and journal.forget(FORGOTTEN):
+            self._loop.call_soon(self._forget, hosted)
 
     def keep(self, hosted: Hosted, task: asyncio.Task[None]) -> None:
         """Something that runs for a world; it ends with the world's epoch."""

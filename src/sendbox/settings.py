@@ -17,7 +17,7 @@ class Settings:
 
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
     clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
-    call of `advance`.
+    call of `advance`. `max_journal` is how many entries a world's journal keeps, None = all.
     """
 
     host: str = "127.0.0.1"
@@ -36,6 +36,7 @@ class Settings:
     max_rounds: int = 10_000
     max_instants: int = 100_000
     max_reach_ms: int = 400 * 86_400_000
+    max_journal: int | None = None
     shard: int = 0
     check_answers: bool = False
     callback_ca: str | None = None

@@ -23,6 +23,7 @@ from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import ATTEMPT, diagram
 from sendbox.core.orders import ORDER
 from sendbox.core.partner_states import TABLES
+from sendbox.core.things import THINGS
 from sendbox.core.validation import VALIDATION
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.scenario import library
@@ -288,6 +289,12 @@ def later() -> str:
     return table(("in", "not built yet"), rows)
 
 
+def expectable() -> str:
+    """What can be expected, with the fields that a condition may ask."""
+    rows = [(code(name), thing.says, ", ".join(map(code, thing.fields))) for name, thing in THINGS.items()]
+    return table(("that", "is", "fields of `where`"), rows)
+
+
 PARTS: Final[dict[str, Callable[[], str]]] = {
     "served": served,
     "rests": rests,
@@ -312,6 +319,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "pytest options": pytest_options,
     "assume": language.settings,
     "not built": later,
+    "expectable": expectable,
 }
 
 

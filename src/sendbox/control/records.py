@@ -13,7 +13,8 @@ from sendbox.core.bulk import Line
 from sendbox.core.digest import ENGINE, digest_in_slices
 from sendbox.core.entries import entry_view
 from sendbox.core.events import batch_bytes, listed
-from sendbox.core.journal import CODE, KINDS
+from sendbox.core.expect import verdict_in_slices
+from sendbox.core.journal import CODE, KINDS, Forgotten
 from sendbox.core.records import Delivery, RequestRecord
 from sendbox.core.spans import iso
 from sendbox.core.views import delivery_view
@@ -54,23 +55,28 @@ async def journal(
     async def look() -> list[int]:
         nonlocal looked
         world = hosted.world
-        kept = world.journal.kind
+        journal = world.journal
 
         def fits(number: int) -> bool:
-            return codes is None or kept[number] in codes
+            return codes is None or journal.entry(number)[1] in codes
 
         if last is not None:
-            return await newest(range(start + 1, len(kept)), fits, last)
+            return await newest(range(max(start + 1, journal.first), len(journal)), fits, last)
         first = looked[1] if looked[0] is world else start + 1  # entries are only added: none needs a second look
-        length = len(kept)
+        first, length = max(first, journal.first), len(journal)
         found = await chosen(range(first, length), fits, most)
         looked = (world, max(first, length))
         return found
 
     numbers = await wait_for(hosted, wait, look)
     world = hosted.world
-    numbers = [number for number in numbers if number < len(world.journal)]  # a reset may have come in between
-    return {"entries": await each(numbers, lambda n: entry_view(world, n)), "length": len(world.journal)}
+    kept = range(world.journal.first, len(world.journal))
+    numbers = [number for number in numbers if number in kept]  # a reset may have come in between
+    return {
+        "entries": await each(numbers, lambda n: entry_view(world, n)),
+        "length": len(world.journal),
+        "first": world.journal.first,
+    }
 
 
 @operation("GET", "/worlds/{id}/journal/{n}")
@@ -80,7 +86,10 @@ async def journal_entry(call: Call, n: Any) -> Any:
     number = whole(n, "n")
     if not 0 <= number < len(world.journal):
         raise ControlError(404, "no_such_entry", f"{number} is no entry; the journal has {len(world.journal)}")
-    return entry_view(world, number)
+    try:
+        return entry_view(world, number)
+    except Forgotten as forgotten:
+        raise ControlError(404, "forgotten", str(forgotten), first=world.journal.first) from None
 
 
 @operation("GET", "/worlds/{id}/requests")
@@ -225,8 +234,9 @@ async def advice(call: Call) -> Any:
     journal = call.here.world.journal
     kinds = (CODE["request"], CODE["advice"], CODE["bulk_line"])
     remarks: list[Any] = []
-    for number in await chosen(range(len(journal)), lambda number: journal.kind[number] in kinds):
-        what = journal.what[number]
+    numbers = range(journal.first, len(journal))
+    for number in await chosen(numbers, lambda number: journal.entry(number)[1] in kinds):
+        what = journal.entry(number)[2]
         given = what.advice if isinstance(what, RequestRecord | Line) else [what[0]]
         remarks += [{**remark.as_json(), "entry": number} for remark in given]
     return {"advice": remarks}
@@ -234,16 +244,24 @@ async def advice(call: Call) -> Any:
 
 @operation("GET", "/worlds/{id}/digest")
 async def digest(call: Call) -> Any:
-    """The proof that two runs were the same."""
+    """The proof that two runs were the same; not `trusted` when journal entries are `lost`."""
     world = call.here.world
-    steps = digest_in_slices(world)
-    work = Slice()
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return {"digest": done.value, "engine": ENGINE, "order_sensitive": bool(world.journal.order_sensitive)}
-        await work.pause()
+    found = await Slice().through(digest_in_slices(world))
+    journal = world.journal
+    return {
+        "digest": found,
+        "engine": ENGINE,
+        "order_sensitive": journal.ordered,
+        "trusted": not journal.first,
+        "lost": journal.first,
+    }
+
+
+@operation("GET", "/worlds/{id}/verdict")
+async def verdict(call: Call) -> Any:
+    """What the scenario expects, and what came of it; not `trusted` when journal entries are `lost`."""
+    world = call.here.world
+    return await Slice().through(verdict_in_slices(world, world.expect))
 
 
 @operation("GET", "/worlds/{id}/assumptions")

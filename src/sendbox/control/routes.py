@@ -197,8 +197,9 @@ async def _entries(runtime: Runtime, hosted: Hosted) -> AsyncGenerator[bytes, No
         try:
             world = hosted.world
             if world.epoch != epoch:
-                shown, epoch = 0, world.epoch
+                shown, epoch = world.journal.first, world.epoch
                 yield b"event: reset\ndata: {}\n\n"
+            shown = max(shown, world.journal.first)  # what was forgotten meanwhile cannot be shown
             while hosted.world is world and shown < len(world.journal):
                 data = orjson.dumps(entry_view(world, shown))
                 yield b"event: entry\nid: %d\ndata: %s\n\n" % (shown, data)

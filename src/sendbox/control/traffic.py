@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for
+from sendbox.core.explain import explain as explain_message
 from sendbox.core.lifecycle import STATES, IllegalTransition
 from sendbox.core.model import CHANNELS
 from sendbox.core.numbers import normalize
@@ -88,6 +89,12 @@ def _message(world: World, message_id: str) -> Message:
 async def message(call: Call, message_id: str) -> Any:
     """One message."""
     return message_view(call.here.world, _message(call.here.world, message_id))
+
+
+@operation("GET", "/worlds/{id}/explain")
+async def explain(call: Call, message_id: str) -> Any:
+    """Why a message became what it is: each attempt, the rules that were tried for it, and why the others did not."""
+    return explain_message(call.here.world, _message(call.here.world, message_id))
 
 
 @operation("POST", "/worlds/{id}/messages/{message_id}/events")

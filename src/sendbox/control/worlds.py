@@ -206,11 +206,14 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name})
     rules = ["attempts"] if blueprint.verify == hosted.blueprint.verify else ["attempts", "verify"]
+    if blueprint.expect != hosted.blueprint.expect:
+        rules.append("expect")
     if at_once:
         call.runtime.reset(hosted)
         return {"applied": [*rules, *differs], "at_reset": [], "skipped": []}
     hosted.world.set_attempts(blueprint.attempts)
     hosted.world.verify.set_rules(blueprint.verify)
+    hosted.world.expect = blueprint.expect
     return {"applied": rules, "at_reset": differs, "skipped": []}
 
 

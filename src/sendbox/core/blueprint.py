@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from sendbox.core.assume import Assume
 from sendbox.core.codes import VerifyRule
+from sendbox.core.expect import Expectation
 from sendbox.core.partner_rules import PartnerSpec
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
@@ -98,3 +99,4 @@ class Blueprint:
     digest_ignore: tuple[str, ...] = ()
     verify: tuple[VerifyRule, ...] = ()
     partner: PartnerSpec = field(default_factory=PartnerSpec)
+    expect: tuple[Expectation, ...] = ()

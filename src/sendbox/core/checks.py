@@ -63,7 +63,7 @@ class Checks:
         phone = message.phone
         if not message.valid:
             return NUMBER
-        if self._allowed is not None and not any(pattern.matches(phone) for pattern in self._allowed):
+        if self._allowed is not None and self.not_allowed(phone):
             return ALLOWED
         account = world.account
         now = world.clock.now
@@ -73,11 +73,7 @@ class Checks:
             return BLACKLIST
         if billing.optout and "promotional" in submission.send.tags and billing.opted_out(phone, now):
             return OPTOUT
-        if (
-            self._identical is not None
-            and not submission.send.unlimited
-            and self._too_many(self._identical, world, message, number, step)
-        ):
+        if self._identical is not None and self.identical(world, message, number, step):
             return IDENTICAL
         return self._step_refusal(world, phone, step, own=message.submission.token is not None)
 
@@ -102,6 +98,18 @@ class Checks:
             if not approved(template):
                 return TEMPLATE_NOT_APPROVED
         return None
+
+    def not_allowed(self, phone: str) -> bool:
+        """Whether a number is not among those that are allowed."""
+        return self._allowed is not None and not any(pattern.matches(phone) for pattern in self._allowed)
+
+    def identical(self, world: World, message: Message, number: int, step: Step) -> bool:
+        """Whether a step's text went to the phone too often."""
+        return (
+            self._identical is not None
+            and not message.submission.send.unlimited
+            and self._too_many(self._identical, world, message, number, step)
+        )
 
     def _too_many(self, rate: Rate, world: World, message: Message, number: int, step: Step) -> bool:
         """Whether so many other messages of this text were handed over for the phone within the time."""

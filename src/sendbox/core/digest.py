@@ -62,12 +62,12 @@ def digest_in_slices(world: World) -> Generator[None, None, str]:
     canon = _Canon(world)
     total = work = 0
     journal = world.journal
-    for number in range(len(journal)):
-        code = journal.kind[number]
+    for number in range(journal.first, len(journal)):
+        at, code, what = journal.entry(number)
         kind = KINDS[code]
         if kind not in CONTROL_KINDS:
-            head = {"at": journal.at[number] - world.start, "kind": "transition" if kind in STATES else kind}
-            for line in _LINES[kind](canon, code, journal.what[number]):
+            head = {"at": at - world.start, "kind": "transition" if kind in STATES else kind}
+            for line in _LINES[kind](canon, code, what):
                 raw = orjson.dumps({**line, **head}, option=orjson.OPT_SORT_KEYS)
                 total += int.from_bytes(blake2b(raw, digest_size=32).digest(), "big")
                 work += 1

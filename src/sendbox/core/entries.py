@@ -27,13 +27,12 @@ MOST_LISTED: Final = 100
 
 
 def entry_view(world: World, number: int) -> dict[str, Any]:
-    """One entry of the journal: `n`, `at`, `kind`, then what its kind shows."""
-    journal = world.journal
-    code = journal.kind[number]
+    """One entry of the journal: `n`, `at`, `kind`, then what its kind shows. Raises `Forgotten`."""
+    at, code, what = world.journal.entry(number)
     kind = KINDS[code]
-    head = {"n": number, "at": iso(journal.at[number]), "kind": "transition" if kind in STATES else kind}
-    view = {**head, **_RENDER[kind](world, code, journal.what[number]), **head}
-    if number in journal.order_sensitive:
+    head = {"n": number, "at": iso(at), "kind": "transition" if kind in STATES else kind}
+    view = {**head, **_RENDER[kind](world, code, what), **head}
+    if number in world.journal.order_sensitive:
         view["order_sensitive"] = True
     return view
 

@@ -7,7 +7,7 @@ condition cannot be met any more (A04) or is not met in time (A64), the flow mov
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -34,7 +34,7 @@ from sendbox.core.lifecycle import (
 )
 from sendbox.core.model import FAMILY
 from sendbox.core.records import TRANSITION_SIZE, Attempt, Message, Submission, pack_transition
-from sendbox.core.rules import Ask, Fate, decide
+from sendbox.core.rules import Ask, Fate, Rule, decide
 from sendbox.core.timeline import LATE
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Simulator:
         self._costs: dict[tuple[str, str, int], tuple[int, int]] = {}
         #: the first instant that no message of the normal queue has yet (A18)
         self._queue_free_at = 0
-        self._checks = Checks(world.assume)
+        self.checks = Checks(world.assume)
 
     # -- hand-over
 
@@ -135,7 +135,7 @@ class Simulator:
         if number == 0:
             world.rows.add(message, world.clock.now)
         step = submission.send.steps[number]
-        refusal = self._checks.refusal(world, message, number, step)
+        refusal = self.checks.refusal(world, message, number, step)
         if refusal is not None:
             self._refuse(attempt, refusal)
             return
@@ -144,13 +144,13 @@ class Simulator:
             plan = world.outages.cut_off(attempt, plan)
         if not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over, so never charged
             prepared = prepare(submission, number, step, world.account)
-            cost = self._cost(step.channel, message.phone, prepared.count)
+            cost = self.cost(step.channel, message.phone, prepared.count)
             if not (submission.key.billing or world.account).charge(*cost):
                 self._refuse(attempt, CREDIT)
                 return
             attempt.price = cost
             attempt.count = prepared.count
-            self._checks.handed_over(message, prepared, world.clock.now)
+            self.checks.handed_over(message, prepared, world.clock.now)
             if prepared.targets:
                 world.phones.make_links(attempt, prepared)
             if message is submission.messages[-1]:
@@ -170,7 +170,7 @@ class Simulator:
 
     # -- prices and text
 
-    def _cost(self, channel: str, phone: str, count: int) -> tuple[int, int]:
+    def cost(self, channel: str, phone: str, count: int) -> tuple[int, int]:
         """What `count` segments cost, in millionths (eur, czk); one pair for all attempts of that price."""
         place = country(phone)
         key = (FAMILY[channel], "" if place is None else place.code, count)
@@ -185,7 +185,7 @@ class Simulator:
         step = send.steps[0]
         submission = Submission(send, "", self._world.keys[self._world.id], "", "", 0, 0, b"")
         count = prepare(submission, 0, step, self._world.account).count
-        costs = [self._cost(step.channel, each.number, count) for each in send.recipients if each.valid]
+        costs = [self.cost(step.channel, each.number, count) for each in send.recipients if each.valid]
         return sum(eur for eur, _ in costs), sum(czk for _, czk in costs)
 
     def text(self, attempt: Attempt) -> str:
@@ -196,40 +196,46 @@ class Simulator:
 
     def _fate(self, attempt: Attempt, step: Step) -> Plan:
         world = self._world
-        message = attempt.message
-        submission = message.submission
-        rules = world.rules if submission.token is None else world.verify.rules_for(submission.token)
+        rules = self.rules_for(attempt.message)
         if not rules:
             return self.goal_plan(step.channel, "delivered")
-        send = submission.send
-        fate = decide(
-            rules,
-            Ask(
-                step.channel,
-                message.phone,
-                send.tags,
-                step.body or "",
-                step.sender or "",
-                submission.operation,
-                attempt.number + 1,
-                submission.key.id,
-                lambda: orjson.loads(send.payload),
-                message.ordinal,
-                message.accepted_at,
-                submission.request_id,
-                world.clock.now,
-                attempt.previous,
-                world.phones.message_before,
-            ),
-            world.memory,
-            world.seed,
-        )
+        fate = decide(rules, self.ask(attempt, world.clock.now), world.memory, world.seed)
         if fate is None:
             return self.goal_plan(step.channel, "delivered")
         attempt.fate = fate
         if fate.entries is None:
             return self.goal_plan(step.channel, fate.goal or "delivered")
         return tuple((CODES[result], after, info) for result, after, info in fate.entries)
+
+    def rules_for(self, message: Message) -> Sequence[Rule]:
+        """The rules that are asked about a message."""
+        world = self._world
+        token = message.submission.token
+        return world.rules if token is None else world.verify.rules_for(token)
+
+    def ask(self, attempt: Attempt, now: int) -> Ask:
+        """What rules may look at when an attempt asks at an instant."""
+        message = attempt.message
+        submission = message.submission
+        send = submission.send
+        step = send.steps[attempt.number]
+        return Ask(
+            step.channel,
+            message.phone,
+            send.tags,
+            step.body or "",
+            step.sender or "",
+            submission.operation,
+            attempt.number + 1,
+            submission.key.id,
+            lambda: orjson.loads(send.payload),
+            message.ordinal,
+            message.accepted_at,
+            submission.request_id,
+            now,
+            attempt.previous,
+            self._world.phones.message_before,
+        )
 
     def goal_plan(self, channel: str, goal: str) -> Plan:
         """The default path and timing to a result (A63); `seen` ends at `delivered` where nobody can see (§3.1)."""

@@ -19,7 +19,7 @@ from sendbox.core.bulk import Bulks
 from sendbox.core.clock import Clock
 from sendbox.core.happenings import happen
 from sendbox.core.identity import derive, seed_bytes, tag_of, uuid_text
-from sendbox.core.journal import CODE, Journal
+from sendbox.core.journal import CODE, Capped, Journal
 from sendbox.core.keys import Key
 from sendbox.core.model import Send
 from sendbox.core.orders import Orders
@@ -55,6 +55,7 @@ class World:
         mode: Mode | None = None,
         shard: int = 0,
         epoch: int = 0,
+        max_journal: int | None = None,
     ) -> None:
         self.id = world_id
         self.tag = tag_of(world_id, shard)
@@ -71,11 +72,14 @@ class World:
         self.clock = Clock(start, mode or blueprint.mode or "manual", blueprint.rate, reading)
         self.assume = blueprint.assume
         self.timeline = Timeline()
-        self.journal = Journal()
+        #: `max_journal` bounds the entries that are kept, None = all are
+        self.journal = Journal() if max_journal is None else Capped(max_journal)
         self.account = Account(blueprint.account, blueprint.assume.country)
         self.keys: dict[str, Key] = {world_id: self._parent_key(blueprint, world_id)}
         self.rules: list[Rule] = list(blueprint.attempts)
         self.memory = Memory()
+        #: what the scenario expects; judged when asked
+        self.expect = blueprint.expect
         self.messages: list[Message] = []
         self.by_id: dict[str, Message] = {}
         self.links: dict[str, Link] = {}

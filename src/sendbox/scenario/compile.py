@@ -17,6 +17,7 @@ from sendbox.scenario.account import changes, compile_account
 from sendbox.scenario.assume import compile_assume
 from sendbox.scenario.attempts import compile_rule as _rule
 from sendbox.scenario.attempts import compile_rules
+from sendbox.scenario.expect import compile_expectations
 from sendbox.scenario.model import Node, Problem, ScenarioError, Source, in_order, plain, problem, show
 from sendbox.scenario.partner import compile_partner
 from sendbox.scenario.read import Given, read
@@ -139,6 +140,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         partner=compile_partner(node.get("partner"), reader),
         digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
         verify=compile_verify_rules(_items(verify.get("rules")), reader),
+        expect=compile_expectations(_items(node.get("expect")), reader),
     )
 
 

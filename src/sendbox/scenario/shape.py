@@ -61,6 +61,8 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "library template": {"name": "-", "components": [_BODY]},
     "template change": {"name": "-", "status": "APPROVED"},
     "number change": {"phone_number": "*"},
+    "expectation": {"that": "messages"},
+    "following": {"that": "messages"},
 }
 #: What a mapping is given that must have one of several keys and has none.
 _FIRST: Final = {

@@ -1,0 +1,163 @@
+"""Expectations and verdicts: counted by hand over the story of `tests/told.py`, and worded as in `verdicts.txt`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from sendbox.core.checkpoint import restore, take
+from sendbox.core.expect import lines, verdict, verdict_in_slices
+from sendbox.core.things import THINGS, things
+from sendbox.scenario.compile import load
+from tests.core.worlds import advance, make_world, send_one
+from tests.told import told
+
+_CASE: Final = re.compile(
+    r"^### (?P<id>\S+)\n(?P<text>.*?)^--->\n(?P<expected>.*?)(?=\n### |\Z)", re.DOTALL | re.MULTILINE
+)
+GOLDEN: Final = Path(__file__).parent / "verdicts.txt"
+CASES: Final = {
+    match["id"]: (match["text"], match["expected"].splitlines()) for match in _CASE.finditer(GOLDEN.read_text("utf-8"))
+}
+
+
+def judged(*entries: dict[str, Any]) -> dict[str, Any]:
+    """The verdict on some entries over the story."""
+    return verdict(told(), load({"sendbox": 1, "expect": list(entries)}).expect)
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
+def test_what_a_verdict_says(text: str, expected: list[str]) -> None:
+    """Which expectation failed, what came nearest, and why it did not count."""
+    assert lines(judged(*yaml.safe_load(text))) == expected
+
+
+@pytest.mark.parametrize(
+    ("that", "where", "count"),
+    [
+        # two at 09:00, one at 09:01, two at 09:02, the validation and the code at 09:03
+        ("requests", {}, 7),
+        ("requests", {"operation": "sendMessage"}, 5),
+        ("requests", {"operation": ["createValidation", "verifyCode"]}, 2),
+        ("requests", {"status": 400}, 2),
+        ("requests", {"status": "<400"}, 5),
+        ("requests", {"status": "200..299", "path": "/v2/*"}, 4),
+        ("requests", {"finding": "required"}, 1),
+        ("requests", {"advice": "unknown-field"}, 1),
+        ("requests", {"body": "*Hello*", "method": "POST"}, 1),
+        ("requests", {"key": "test-2"}, 0),
+        # to 101, 102, 107, 109 and the SMS of the validation to 113
+        ("messages", {}, 5),
+        ("messages", {"result": "delivered"}, 3),
+        ("messages", {"result": ["undelivered", "failed"]}, 2),
+        ("messages", {"tag": "otp"}, 2),
+        ("messages", {"payload": {"order.id": 17, "order.who": "J*"}}, 1),
+        ("messages", {"payload": {"order.id": [16, 18]}}, 0),
+        ("messages", {"payload": {"order.who.name": "Jana"}}, 0),
+        ("messages", {"attempts": ">1"}, 0),
+        ("messages", {"attempts": "<=1"}, 5),
+        ("messages", {"operation": "createValidation"}, 1),
+        ("messages", {"rule": "undelivered"}, 1),
+        ("attempts", {"channel": "sms", "attempt": 1}, 5),
+        ("attempts", {"channel": "chatapp"}, 0),
+        ("attempts", {"refused": "*"}, 0),
+        # sending, sent, and an end for each of five attempts
+        ("transitions", {}, 15),
+        ("transitions", {"result": "delivered"}, 3),
+        ("transitions", {"info": "[1]*"}, 2),
+        # of 101 and 102 three batches of two; of 107 and 109 three and a reply each; of 113 none (A73)
+        ("deliveries", {}, 11),
+        ("deliveries", {"events": 2}, 3),
+        ("deliveries", {"status": 200, "tries": 1, "state": "delivered"}, 11),
+        ("deliveries", {"phone": "420777000101", "result": "delivered"}, 1),
+        ("events", {}, 14),
+        ("events", {"type": "incomingReplyMessage"}, 2),
+        ("events", {"gateway": "sms", "phone": "42077700010?"}, 14),
+        ("events", {"result": "undelivered"}, 1),
+        ("inbound", {}, 2),
+        ("inbound", {"reply": True, "body": ["YES", "STOP"]}, 2),
+        ("inbound", {"reply": False}, 0),
+        ("opt_outs", {"phone": "420777000109"}, 1),
+        ("clicks", {}, 0),
+        ("codes", {"state": "pending", "attempts": 1, "sms": "undelivered"}, 1),
+        ("validations", {}, 2),
+        ("validations", {"event": "code_wrong"}, 1),
+        ("templates", {}, 0),
+        ("signups", {}, 0),
+        ("faults", {}, 0),
+    ],
+    ids=str,
+)
+def test_counts(that: str, where: dict[str, Any], count: int) -> None:
+    """As many count as were counted by hand."""
+    found = judged({"that": that, **({"where": where} if where else {}), "count": count})
+    assert (found["passed"], found["expectations"][0]["found"]) == (True, count)
+
+
+@pytest.mark.parametrize(
+    ("entry", "passed"),
+    [
+        ({"that": "messages"}, True),
+        ({"that": "clicks"}, False),
+        ({"that": "messages", "at_least": 5}, True),
+        ({"that": "messages", "at_least": 6}, False),
+        ({"that": "messages", "at_most": 5}, True),
+        ({"that": "messages", "at_most": 4}, False),
+        ({"that": "clicks", "at_most": 4}, True),
+        ({"that": "messages", "at_least": 5, "at_most": 5}, True),
+        ({"that": "messages", "count": 0}, False),
+        # times: 101 and 102 end at 3 s, the last of all at 3m3s
+        ({"that": "messages", "count": 2, "within": "3s"}, True),
+        ({"that": "messages", "count": 0, "within": 2999}, True),
+        ({"that": "messages", "count": 3, "after": "4s"}, True),
+        ({"that": "messages", "count": 3, "before": "2026-03-01T09:01:03Z"}, True),
+        # order: YES comes five seconds after the delivery, STOP a minute after that
+        ({"that": "inbound", "where": {"body": "YES"}, "then": [{"that": "inbound", "within": "1m"}]}, True),
+        ({"that": "inbound", "where": {"body": "YES"}, "then": [{"that": "inbound", "within": "59s"}]}, False),
+        ({"that": "inbound", "where": {"body": "STOP"}, "then": [{"that": "inbound"}]}, False),
+        ({"that": "inbound", "where": {"body": "STOP"}, "then": [{"that": "opt_outs"}, {"that": "events"}]}, True),
+        ({"that": "opt_outs", "then": [{"that": "inbound"}]}, False),
+        ({"that": "opt_outs", "then": [{"that": "inbound", "count": 0}, {"that": "requests", "count": 2}]}, True),
+        ({"that": "messages", "then": [{"that": "messages", "at_least": 4}]}, True),
+    ],
+    ids=str,
+)
+def test_counts_times_and_order(entry: dict[str, Any], passed: bool) -> None:
+    """Counts bound from both sides, times count from the start, a chain goes on from the first that counted."""
+    assert judged(entry)["passed"] is passed
+
+
+def test_what_is_told_of_a_thing() -> None:
+    """Every field of every thing of the story can be read, and each thing has its line."""
+    world = told()
+    for that, thing in THINGS.items():
+        for found in things(world, that):
+            if found is not None:
+                assert thing.line(world, found.what)
+                for field in thing.fields.values():
+                    value = field.of(world, found.what)
+                    assert value is None or isinstance(value, str | int | bool | tuple | dict)
+
+
+def test_a_verdict_pauses_over_a_long_journal() -> None:
+    """It is taken in slices, whether much counts or nothing does."""
+    world = make_world()
+    for _ in range(200):
+        send_one(world)
+    advance(world, 10_000)
+    expected = load({"sendbox": 1, "expect": [{"that": "transitions"}, {"that": "clicks", "count": 0}]}).expect
+    assert sum(1 for _ in verdict_in_slices(world, expected)) > 10
+
+
+def test_expectations_survive_a_checkpoint() -> None:
+    """A restored world is judged by what it was opened with."""
+    blueprint = load({"sendbox": 1, "expect": [{"that": "messages", "where": {"phone": "4207*"}}]})
+    world = make_world(expect=blueprint.expect)
+    send_one(world)
+    again = restore(take(world), world.blueprint, 1)
+    assert again.expect == blueprint.expect
+    assert verdict(again) == verdict(world)

@@ -1,0 +1,281 @@
+"""Explanations: held against what really decided, rule by rule and check by check."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sendbox.core.assume import Assume, Rate
+from sendbox.core.blueprint import AccountSpec
+from sendbox.core.codes import VerifyRule
+from sendbox.core.explain import CHECKS, checks, codes_tried, explain, explain_session, happened, rules_tried
+from sendbox.core.explained import explained
+from sendbox.core.model import TemplateUse
+from sendbox.core.patterns import Pattern
+from sendbox.core.rules import Memory, Path, Reply, Rule, Span, When, decide
+from sendbox.core.why import WHY
+from sendbox.core.world import World
+from tests.core.asking import ANY, DELIVERED, FAILED, SEED, ask
+from tests.core.worlds import PHONE, advance, handset, make_world, rule, send, send_one, step
+
+REPLIES = (Reply(Span(1000, 1000), "YES"),)
+RULES = [
+    Rule("never", When(phone=Pattern("no")), DELIVERED),
+    Rule("second", When(nth=2), FAILED),
+    Rule("once", ANY, FAILED, times=1, id="r1"),
+    Rule("replies", ANY, replies=REPLIES),
+    Rule("mixed", ANY, mix=((DELIVERED, 1), (FAILED, 1)), name="a mix"),
+    Rule("late", ANY, DELIVERED, replies=REPLIES),
+    Rule("click", ANY, click=Span(0, 0)),
+]
+
+
+def test_the_rules_that_decided_are_those_that_are_explained() -> None:
+    """For each of some messages, asked in order: `decided` are exactly the rules of the fate; memory stays."""
+    memory = Memory()
+    for ordinal in range(4):
+        asked = ask(ordinal=ordinal)
+        fate = decide(RULES, asked, memory, SEED)
+        before = copy.deepcopy((memory.counted, memory.used, memory.asked))
+        tried = rules_tried(RULES, asked, memory)
+        assert before == (memory.counted, memory.used, memory.asked)
+        assert fate is not None
+        assert [each["rule"] for each in tried if each["outcome"] == "decided"] == list(fate.rules)
+        assert [each["rule"] for each in tried] == [each.name or each.key for each in RULES]
+
+
+@pytest.mark.parametrize(
+    ("ordinal", "expected"),
+    [
+        (
+            0,
+            [
+                ("differs", [], ['phone: 420777000100 does not match "no"']),
+                ("not its turn", [], ["nth: this is message 1 that asked, wanted message 2"]),
+                ("decided", ["path"], []),
+                ("decided", ["replies"], []),
+                ("too late", [], ["all that it decides was decided before"]),
+                ("too late", [], ["all that it decides was decided before"]),
+                ("decided", ["click"], []),
+            ],
+        ),
+        (
+            1,
+            [
+                ("differs", [], ['phone: 420777000100 does not match "no"']),
+                ("decided", ["path"], []),
+                ("too late", [], ["all that it decides was decided before"]),
+                ("decided", ["replies"], []),
+                ("too late", [], ["all that it decides was decided before"]),
+                ("too late", [], ["all that it decides was decided before"]),
+                ("decided", ["click"], []),
+            ],
+        ),
+        (
+            2,
+            [
+                ("differs", [], ['phone: 420777000100 does not match "no"']),
+                ("not its turn", [], ["nth: this is message 3 that asked, wanted message 2"]),
+                ("not its turn", [], ["times: it decided 1 messages already, which is all it may"]),
+                ("decided", ["replies"], []),
+                ("decided", ["path"], []),
+                ("too late", [], ["all that it decides was decided before"]),
+                ("decided", ["click"], []),
+            ],
+        ),
+    ],
+    ids=["first", "second", "third"],
+)
+def test_what_each_rule_came_to(ordinal: int, expected: list[Any]) -> None:
+    """Outcome, what was decided, and why not."""
+    memory = Memory()
+    for number in range(3):
+        decide(RULES, ask(ordinal=number), memory, SEED)
+    tried = rules_tried(RULES, ask(ordinal=ordinal), memory)
+    assert [(each["outcome"], each["decides"], each["why_not"]) for each in tried] == expected
+
+
+def test_a_rule_that_came_later_was_never_asked() -> None:
+    """Its `nth` has counted nobody."""
+    (tried,) = rules_tried([Rule("second", When(nth=2), FAILED)], ask(), Memory())
+    assert tried["why_not"] == ["nth: was never counted, wanted message 2"]
+
+
+# --- checks
+
+
+def template(status: str) -> dict[str, Any]:
+    return {
+        "name": "otp",
+        "language": "en",
+        "category": "AUTHENTICATION",
+        "status": status,
+        "components": [{"type": "BODY", "text": "Hi"}],
+    }
+
+
+OPTED = AccountSpec(optout=frozenset({PHONE}))
+USE = TemplateUse("otp", "en")
+WORLDS: dict[str, tuple[World, dict[str, Any]]] = {
+    "nothing": (make_world(), {}),
+    "number": (make_world(), {"to": "nonsense"}),
+    "allowed": (make_world(assume=Assume(allowed=("420111*",))), {}),
+    "blacklist": (make_world(account=AccountSpec(blacklist=frozenset({PHONE}))), {}),
+    "optout": (make_world(account=OPTED), {}),
+    "optout-of-others": (make_world(account=OPTED), {"tags": ("otp",)}),
+    "identical": (make_world(assume=Assume(identical=Rate(1, 60_000))), {"twice": True}),
+    "sender": (make_world(account=AccountSpec(senders={})), {"steps": [step("richmsg")]}),
+    "sender-strict": (make_world(account=AccountSpec(senders={}), assume=Assume(sms_sender="strict")), {"sender": "X"}),
+    "channel": (make_world(phones=(handset(channels=frozenset({"sms"})),)), {"steps": [step("richmsg")]}),
+    "conversation": (make_world(), {"steps": [step("chatapp_text")]}),
+    "template-unknown": (make_world(), {"steps": [step("chatapp_template", template=USE)]}),
+    "template-not-approved": (
+        make_world(account=AccountSpec(templates=(template("PENDING"),))),
+        {"steps": [step("chatapp_template", template=USE)]},
+    ),
+    "template-approved": (
+        make_world(account=AccountSpec(templates=(template("APPROVED"),))),
+        {"steps": [step("chatapp_template", template=USE)]},
+    ),
+    "credit": (make_world(account=AccountSpec(credit=0)), {}),
+    "credit-in-czk": (make_world(account=AccountSpec(credit=0, currency="CZK")), {}),
+}
+
+
+@pytest.mark.parametrize("case", WORLDS)
+def test_the_first_check_that_refuses_is_the_one_that_refuses(case: str) -> None:
+    """What is explained before the hand-over is what the hand-over then does; and asking changes nothing."""
+    world, fields = WORLDS[case]
+    if "sender" in fields:
+        fields = {"steps": [step(sender=fields["sender"])]}
+    to = fields.get("to", PHONE)
+    given = {name: value for name, value in fields.items() if name not in ("to", "twice")}
+    if "twice" in fields:
+        send_one(world, to, **given)
+        advance(world)
+    message = send_one(world, to, **given)
+    found = checks(world, message, 0)
+    assert found == checks(world, message, 0)
+    advance(world)
+    (attempt,) = message.attempts
+    refusing = [each["check"] for each in found if not each["passed"]]
+    assert refusing[:1] == ([] if attempt.extra is None or "why" not in attempt.extra else [attempt.extra["why"]])
+    word = case if case in CHECKS else {"sender-strict": "sender", "credit-in-czk": "credit"}.get(case)
+    assert refusing[:1] == ([] if word is None else [word])
+
+
+def test_every_check_has_its_words() -> None:
+    """In the order in which the journal's words are listed there may be others, none may be missing."""
+    assert set(CHECKS) == set(WHY)
+
+
+# --- messages
+
+
+def test_an_attempt_that_a_check_refuses_asks_no_rule() -> None:
+    """Only credit is asked after the rules, when the price is known."""
+    world = make_world(account=AccountSpec(credit=0), attempts=(rule("delivered"),))
+    poor, unreached = send_one(world), send_one(world, "nonsense")
+    advance(world)
+    (first,) = explain(world, poor)["attempts"]
+    assert (first["refused"], [each["outcome"] for each in first["rules"]]) == ("credit", ["decided"])
+    (second,) = explain(world, unreached)["attempts"]
+    assert (second["refused"], second["rules"]) == ("number", [])
+    assert "    no rule was asked: a check refuses before they are" in explained(explain(world, unreached))
+
+
+def test_a_message_that_waits() -> None:
+    """Nothing was tried; then it says what is planned; steps that are not reached are named."""
+    world = make_world(attempts=(rule("delivered"), replace(rule("failed"), key="other")))
+    message = send_one(world, steps=[step("richmsg"), step()])
+    assert explained(explain(world, message)) == [
+        f"message to {PHONE} by sendMessage, richmsg then sms: accepted",
+        "  not handed over yet; move the clock",
+    ]
+    advance(world)
+    assert explained(explain(world, message)) == [
+        f"message to {PHONE} by sendMessage, richmsg then sms: sending",
+        "  attempt 1 by richmsg: sending",
+        "    + rule: decides path",
+        "    . not asked, as all that they decide was decided before: other",
+        "    still to come: sent, delivered",
+        "  not tried: sms",
+    ]
+
+
+def test_nobody_decided_and_order_counted() -> None:
+    """The usual way is said to be that, and so is a decision that depended on the order of arrival."""
+    world = make_world(attempts=(rule("failed", when=When(nth=2)),))
+    messages = send(world, PHONE, "420777000103")
+    advance(world, 10_000)
+    texts = [explained(explain(world, message)) for message in messages]
+    assert "    no rule decided: it goes the usual way to delivered" in texts[0]
+    assert "    this depended on the order of arrival" in texts[0]
+    assert "    + rule: decides path" in texts[1]
+    world = make_world()
+    (message,) = send(world)
+    advance(world, 10_000)
+    assert explain(world, message)["attempts"][0]["decided_by"] == []
+
+
+def test_what_happened_to_one_of_several_messages() -> None:
+    """Of a batch only its own events; flow, replies, clicks and opt-outs too."""
+    world = make_world(
+        attempts=(
+            rule("undelivered", when=When(channel=("richmsg",)), key="lost"),
+            Rule("stop", ANY, Path(goal="seen"), replies=(Reply(Span(0, 0), "STOP"),)),
+        )
+    )
+    mine, other = send(world, PHONE, "420777000103", steps=[step("richmsg"), step()])
+    advance(world, 60_000)
+    told = [(each["after"], each["what"]) for each in happened(world, mine)]
+    assert told == [
+        ("0s", "richmsg: sending"),
+        ("0s", "webhook to hook: sending"),
+        ("1s", "richmsg: sent"),
+        ("1s", "webhook to hook: sent"),
+        ("3s", "richmsg: undelivered ([1] Undelivered)"),
+        ("3s", "the flow moves on from step 1: undelivered"),
+        ("3s", "sms: sending"),
+        ("3s", "webhook to hook: undelivered, sending"),
+        ("4s", "sms: sent"),
+        ("4s", "webhook to hook: sent"),
+        ("6s", "sms: delivered ([0] Delivered)"),
+        ("6s", 'the phone replies "STOP"'),
+        ("6s", "the phone opts out"),
+        ("6s", 'webhook to hook: delivered, reply "STOP"'),
+    ]
+    assert len(happened(world, other)) == len(told)
+
+
+# --- codes
+
+VERIFY = (
+    VerifyRule("known", Pattern("420777000101"), code="123456"),
+    VerifyRule("lost", Pattern("4207770001*", phone=True), sms="undelivered", name="the SMS is lost"),
+    VerifyRule("free", None, limited=False, code="random"),
+    VerifyRule("more", None, code="111111"),
+)
+
+
+def test_rules_of_codes_are_explained() -> None:
+    """In their order, each thing decided once; what is explained is what the session got."""
+    world = make_world(verify=VERIFY)
+    session = world.verify.create("420777000102", {}, world.keys[world.id], b"{}", "http://sandbox")
+    view = explain_session(world, session)
+    assert [(each["outcome"], each["decides"]) for each in view["rules"]] == [
+        ("differs", []),
+        ("decided", ["sms"]),
+        ("decided", ["code", "limits"]),
+        ("too late", []),
+    ]
+    assert view["rules"][0]["why_not"] == ['phone: 420777000102 does not match "420777000101"']
+    assert view["decided_by"] == ["free", "the SMS is lost"]
+    assert codes_tried(VERIFY, "420777000101")[0]["outcome"] == "decided"
+    advance(world, 10_000)
+    (attempt,) = explain(world, session.message)["attempts"]
+    assert attempt["decided_by"] == ["the SMS is lost"]
+    assert happened(world, session.message)[0]["what"] == "validation: created, now pending"
