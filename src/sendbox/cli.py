@@ -1,4 +1,4 @@
-"""The command line: `sendbox serve`, `check`, `numbers`, `assumptions`, `ready`, `forward`, `init`.
+"""The command line: `sendbox serve`, `check`, `play`, `numbers`, `assumptions`, `ready`, `forward`, `init`.
 
 Arguments, help, and how it ends are here; what the commands do is in `sendbox.commands`, imported when one is called.
 Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`.
@@ -191,12 +191,11 @@ def options(given: Mapping[str, Any]) -> Any:
     if given["ca_port"] is not None and not given["tls"]:
         raise Failure(USAGE, "--ca-port gives out the authority of --tls self: give that too, or leave it out")
     public = given["public_url"]
-    seed = given["seed"]
     settings = Settings(
         host=given["host"],
         port=given["port"],
         scenario=given["scenario"],
-        seed=int(seed) if seed and seed.removeprefix("-").isdecimal() and len(seed) < 19 else seed,
+        seed=seed_of(given["seed"]),
         public_url=address.origin(public) if public else None,
         keys=frozenset(given["key"]),
         any_key=given["any_key"],
@@ -244,6 +243,47 @@ def check(context: click.Context, files: tuple[str, ...], how: str) -> None:
             if not problems:
                 click.echo(f"{name}: ok")
     context.exit(NO if any(problems for _, problems in found) else OK)
+
+
+@sendbox.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--format", "how", type=click.Choice(["text", "json", "mermaid"]), default="text", show_default=True)
+@click.option("--seed", help="Number or text that everything random comes from.  [default: the scenario's]")
+@click.option(
+    "--until",
+    metavar="DURATION",
+    callback=lambda context, option, value: None if value is None else duration(context, option, value),
+    help="Stop so long after the start.  [default: when nothing is due any more, after 30d at most]",
+)
+@click.pass_context
+def play(context: click.Context, files: tuple[str, ...], how: str, seed: str | None, until: int | None) -> None:
+    """Play scenarios, and print what happens.
+
+    Each FILE, a path or a name of the library, is opened in this process: nothing is served, and nothing is sent
+    anywhere. What is asked of it stands under traffic: in the file; without that a message is sent for each rule. Exit
+    code 1 when a request does not get the status that it expects, or the scenario's expectations are not met.
+
+    \b
+    Examples:
+      sendbox play otp-fallback
+      sendbox play --format mermaid --until 2h scenarios/first.yaml
+    """
+    from sendbox.commands import play as playing
+
+    played = []
+    width = min(shutil.get_terminal_size((playing.WIDTH, 24)).columns, 160)
+    colour = playing.coloured(sys.stdout.isatty(), os.environ)
+    for number, name in enumerate(files):
+        found = playing.play(name, seed=seed_of(seed), until=until)
+        played.append(found)
+        text = playing.shown(found, how, width=width, colour=colour)
+        click.echo(playing.fit(f"\n{text}" if number else text, sys.stdout.encoding or "utf-8"))
+    context.exit(playing.code(played))
+
+
+def seed_of(given: str | None) -> int | str | None:
+    """A seed as scenarios have it: a whole number where it is one, else text."""
+    return int(given) if given and given.removeprefix("-").isdecimal() and len(given) < 19 else given
 
 
 @sendbox.command()

@@ -20,6 +20,7 @@ from sendbox.scenario.attempts import compile_rules
 from sendbox.scenario.model import Node, Problem, ScenarioError, Source, in_order, plain, problem, show
 from sendbox.scenario.partner import compile_partner
 from sendbox.scenario.read import Given, read
+from sendbox.scenario.traffic import compile_traffic
 from sendbox.scenario.values import Reader
 from sendbox.scenario.verify import compile_limits, compile_verify_rules
 from sendbox.scenario.verify import compile_verify_rule as _verify_rule
@@ -122,11 +123,12 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
     limits = verify.get("limits")
     if limits is not None:
         assume = replace(assume, verify_limits=compile_limits(limits, reader, assume.verify_limits))
+    begins = None if start is None or start.value is None else reader.instant(start)
     return Blueprint(
         name=str(title.value) if title is not None else name or Path(origin.file).stem,
         seed=0 if seed is None else seed.value,  # type: ignore[arg-type] # an integer or text, by its shape
         mode=None if mode is None else mode.value,  # type: ignore[arg-type] # one of the three, by its shape
-        start=None if start is None or start.value is None else reader.instant(start),
+        start=begins,
         rate=1.0 if rate is None else float(rate.value),  # type: ignore[arg-type] # a number, by its shape
         account=compile_account(account, reader, origin.file),
         phones=_phones(node.get("phones"), reader),
@@ -136,6 +138,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         partner=compile_partner(node.get("partner"), reader),
         digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
         verify=compile_verify_rules(_items(verify.get("rules")), reader),
+        traffic=compile_traffic(_items(node.get("traffic")), reader, begins),
     )
 
 

@@ -48,7 +48,8 @@ def read(source: Given, *, name: str | None = None, paths: bool = True) -> tuple
 def merge(mine: Node, parents: Node, *, lists: bool = True) -> Node:
     """What one scenario makes of another it builds on: mappings are joined, lists begin with its own items.
 
-    Everything else is its own word. Under `assume` a list is a value, and is not joined.
+    Everything else is its own word. Under `assume` a list is a value, and is not joined; nor is `traffic`, which is in
+    order of time.
     """
     if isinstance(mine.value, dict) and isinstance(parents.value, dict):
         value = dict(mine.value)
@@ -56,7 +57,7 @@ def merge(mine: Node, parents: Node, *, lists: bool = True) -> Node:
             if mine.path == "$" and key in ("name", "extends"):
                 continue
             own = value.get(key)
-            value[key] = theirs if own is None else merge(own, theirs, lists=lists and key != "assume")
+            value[key] = theirs if own is None else merge(own, theirs, lists=lists and key not in ("assume", "traffic"))
         return Node(value, mine.source, mine.path, mine.line, mine.column, mine.keys, mine.cut or parents.cut)
     if lists and isinstance(mine.value, list) and isinstance(parents.value, list):
         return Node([*mine.value, *parents.value], mine.source, mine.path, mine.line, mine.column)
