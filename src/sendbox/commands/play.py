@@ -53,7 +53,7 @@ def shown(played: Played, how: str, *, width: int, colour: bool) -> str:
     return text(played, width=width, colour=colour)
 
 
-def coloured(terminal: bool, environment: Mapping[str, str]) -> bool:  # noqa: FBT001 # the first thing it goes by
+def coloured(terminal: bool, environment: Mapping[str, str]) -> bool:
     """Whether to colour: on a terminal that can, unless NO_COLOR forbids it."""
     return terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 

@@ -117,9 +117,9 @@ CALLS: Final[dict[str, Call]] = {
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """One call of the sample client. `at` in milliseconds, from the start of the epoch when `relative`, else an instant.
+    """One call of the sample client.
 
-    `value` is what the call carries (`CALLS[operation].part` says how); `key` None = the account's own, a suffix, or a
+    `at` in milliseconds, from the start of the epoch when `relative`, else an instant. `value` is what the call carries (`CALLS[operation].part` says how); `key` None = the account's own, a suffix, or a
     reference to a whole key. `status` is the answer's that is expected, 0 = no answer at all, None = any.
     """
 
@@ -150,7 +150,13 @@ def field(answer: Any, path: tuple[str, ...]) -> Any:
             value = value[int(word)]
         else:
             where = ".".join(path[:step]) or "the answer"
-            legal = ", ".join(value) if isinstance(value, dict) else f"{len(value)} items" if isinstance(value, list) else "nothing"
+            legal = (
+                ", ".join(value)
+                if isinstance(value, dict)
+                else f"{len(value)} items"
+                if isinstance(value, list)
+                else "nothing"
+            )
             raise LookupError(f'"{word}" is not in {where}, which has {legal}')
     return value
 

@@ -30,7 +30,9 @@ def mermaid(played: Played) -> str:
 def escaped(text: str) -> str:
     """A text that stands in a diagram as it is: `#`, `;`, quotes and brackets as references, on one line."""
     line = cut(text, LENGTH)
-    line = _PLAIN.sub(lambda found: f"#{ord(found[0])};", line)
+    line = _PLAIN.sub(lambda found: f"#{ord(found[0])};", line) or "-"
+    if "style" in line or "classDef" in line:  # with a colon after them they would be taken for statements
+        line = line.replace(":", "#58;")
     # a word of the language at the end of a message would end a block
     return re.sub(r"\bend\b", "#101;nd", line)
 
@@ -39,7 +41,9 @@ def _lines(played: Played) -> Iterator[str]:
     told, _ = rows(played)
     shown = told[:ROWS]
     named = {CLIENT, WORLD, RECEIVER}
-    phones = [who for who in dict.fromkeys(each for row in shown for each in (row.who, row.to)) if who not in named]
+    phones = [
+        who for who in dict.fromkeys(each for row in shown for each in (row.who, row.to or row.who)) if who not in named
+    ]
     ids = {CLIENT: CLIENT, WORLD: WORLD, RECEIVER: RECEIVER}
     ids |= {phone: f"phone{number}" for number, phone in enumerate(phones[:PHONES], 1)}
     ids |= dict.fromkeys(phones[PHONES:], _OTHERS)
@@ -67,9 +71,12 @@ def _lines(played: Played) -> Iterator[str]:
 
 def _row(row: Row, ids: dict[str, str]) -> Iterator[str]:
     """A row: an arrow between two, and one back for an answer; a note over who only does something."""
-    who, to = ids[row.who], ids[row.to]
+    who, to = ids[row.who], ids[row.to or row.who]
     what = escaped(f"{row.what} [order-sensitive]" if row.marked else row.what)
-    if row.who in (row.to, RECEIVER):  # a result comes to a phone, a webhook to its receiver: from the sandbox
+    if row.to is not None and row.who in (
+        row.to,
+        RECEIVER,
+    ):  # a result comes to a phone, a webhook to its receiver: from the sandbox
         who = WORLD
     if who == to:
         yield f"Note over {to}: {what}"

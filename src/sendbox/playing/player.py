@@ -185,5 +185,5 @@ class _Player:
         played.canonical = journal["entries"]
         found = await perform(self._runtime, ORIGIN, rows["digest"], world.id, {})
         played.digest, played.order_sensitive = found["digest"], found["order_sensitive"]
-        if "verdict" in rows and getattr(self._played.blueprint, "expect", ()):
+        if "verdict" in rows and getattr(self._played.blueprint, "expect", False):
             played.verdict = await perform(self._runtime, ORIGIN, rows["verdict"], world.id, {})

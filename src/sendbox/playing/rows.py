@@ -16,7 +16,7 @@ from sendbox.playing.player import Asked, Played
 
 #: Who acts, where it is no phone.
 CLIENT: Final = "client"
-WORLD: Final = "sandbox"
+WORLD: Final = "sendbox"
 RECEIVER: Final = "receiver"
 #: How much of a text is shown, and how many events of one webhook.
 SHOWN: Final = 60
@@ -24,13 +24,15 @@ EVENTS: Final = 4
 
 #: Entries that say nothing by themselves: a delivery is told by its tries, control by what it does.
 _SILENT: Final = frozenset({"delivery", "opened", "control", "reset", "restored"})
+#: What every entry has, and ids that say nothing to people.
+_HEAD: Final = frozenset({"n", "at", "kind", "order_sensitive", "template_id", "phone_number_id", "id"})
 _BAD: Final = frozenset({"undelivered", "rejected", "failed"})
 _GOOD: Final = frozenset({"delivered", "seen"})
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the timeline. `tone` is good, bad, plain or dim. `to` is whom it reaches, for diagrams.
+    """One line of the timeline. `tone` is good, bad, plain or dim. `to` is whom it reaches, for diagrams; None = nobody.
 
     `answer` is what comes back, where something does.
     """
@@ -39,7 +41,7 @@ class Row:
     who: str
     what: str
     tone: str = "plain"
-    to: str = WORLD
+    to: str | None = WORLD
     answer: str | None = None
     marked: bool = False
 
@@ -143,19 +145,23 @@ class _Teller:
 
     def refusal(self, entry: Mapping[str, Any]) -> Told:
         """A hand-over refused."""
-        return entry["phone"], f"{self._attempt(entry)} is refused: {entry['why']}", {"tone": "bad"}
+        return entry["phone"], f"{self._attempt(entry)} is refused: {entry['why']}", {"to": None, "tone": "bad"}
 
     def fallback(self, entry: Mapping[str, Any]) -> Told:
         """The flow goes on."""
-        return entry["phone"], f"{self._attempt(entry)} is given up ({entry['why']}), the next step goes out", {}
+        return (
+            entry["phone"],
+            f"{self._attempt(entry)} is given up ({entry['why']}), the next step goes out",
+            {"to": None},
+        )
 
     def postponed(self, entry: Mapping[str, Any]) -> Told:
         """A message held back."""
-        return entry["phone"], f"{self._message(entry)} waits until {_time(entry['until'])}", {}
+        return entry["phone"], f"{self._message(entry)} waits until {_time(entry['until'])}", {"to": None}
 
     def illegal(self, entry: Mapping[str, Any]) -> Told:
         """A result that could not be."""
-        return entry["phone"], f"{self._attempt(entry)} cannot become {entry['wanted']}", {"tone": "dim"}
+        return entry["phone"], f"{self._attempt(entry)} cannot become {entry['wanted']}", {"to": None, "tone": "dim"}
 
     def tried(self, entry: Mapping[str, Any]) -> Told:
         """A try of a webhook."""
@@ -195,7 +201,7 @@ class _Teller:
 
     def lapse(self, entry: Mapping[str, Any]) -> Told:
         """Something stopped being true."""
-        return entry.get("phone") or WORLD, f"{entry['what']} is over", {"tone": "dim"}
+        return entry.get("phone") or WORLD, f"{entry['what']} is over", {"to": None, "tone": "dim"}
 
     def advice(self, entry: Mapping[str, Any]) -> Told:
         """A remark that belongs to no request."""
@@ -203,11 +209,52 @@ class _Teller:
 
     def validation(self, entry: Mapping[str, Any]) -> Told:
         """Something happened to a session."""
-        return entry["phone"], f"session: {entry['event']}, {entry['state']}", {}
+        return entry["phone"], f"session: {entry['event']}, {entry['state']}", {"to": None}
 
     def limited(self, entry: Mapping[str, Any]) -> Told:
         """A session that was one too many."""
-        return entry["phone"], f"one session too many for the {entry['limit']}", {"tone": "bad"}
+        return entry["phone"], f"one session too many for the {entry['limit']}", {"to": None, "tone": "bad"}
+
+    def signup(self, entry: Mapping[str, Any]) -> Told:
+        """A signup entered a state."""
+        reason = f": {entry['reason']}" if entry.get("reason") else ""
+        return WORLD, f"signup of {entry.get('client_id') or entry['mode']} {entry.get('status')}{reason}", {}
+
+    def template(self, entry: Mapping[str, Any]) -> Told:
+        """Something became of a template."""
+        return WORLD, f"template {_flat({name: value for name, value in entry.items() if name not in _HEAD})}", {}
+
+    def number(self, entry: Mapping[str, Any]) -> Told:
+        """Something became of a number."""
+        return WORLD, f"number {_flat({name: value for name, value in entry.items() if name not in _HEAD})}", {}
+
+    def notice(self, entry: Mapping[str, Any]) -> Told:
+        """A text that is no message of the account came to a phone."""
+        return entry["phone"], f'gets "{cut(entry["body"])}"', {"to": entry["phone"]}
+
+    def key(self, entry: Mapping[str, Any]) -> Told:
+        """A key was added or changed."""
+        return WORLD, f"key {entry['key']} {entry['what']}", {}
+
+    def listed(self, entry: Mapping[str, Any]) -> Told:
+        """Numbers were put on a list."""
+        return WORLD, f"{entry['list']}: {cut(', '.join(entry['phones']))}", {}
+
+    def order(self, entry: Mapping[str, Any]) -> Told:
+        """An order reached a state."""
+        return WORLD, f"order {_flat({name: value for name, value in entry.items() if name not in _HEAD})}", {}
+
+    def bulk(self, entry: Mapping[str, Any]) -> Told:
+        """A bulk file was stored, or read to its end."""
+        counts = f", {entry['accepted']} taken, {entry['skipped']} skipped" if "accepted" in entry else ""
+        return WORLD, f"bulk file {entry['bulk_id']} {entry['what']}: {entry['lines']} lines{counts}", {}
+
+    def bulk_line(self, entry: Mapping[str, Any]) -> Told:
+        """A line of a bulk file was taken or skipped."""
+        findings = entry["findings"]
+        what = f"skipped: {cut(findings[0]['message'])}" if findings else "taken"
+        tone = "bad" if entry["request_id"] is None else "plain"
+        return WORLD, f"bulk file {entry['bulk_id']}, line {entry['line']}: {what}", {"tone": tone}
 
     def fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of the interfaces was applied."""
@@ -226,8 +273,8 @@ class _Teller:
 
     def unknown(self, entry: Mapping[str, Any]) -> Told:
         """A kind that has no function of its own."""
-        hidden = ("n", "at", "kind", "order_sensitive", "phone")
-        told = {name: value for name, value in entry.items() if name not in hidden and value not in (None, [], {})}
+        told = {name: value for name, value in entry.items() if name not in _HEAD and value not in (None, [], {})}
+        told.pop("phone", None)
         if "message_id" in told:
             told["message_id"] = self._names.of(told["message_id"])
         phone = entry.get("phone")

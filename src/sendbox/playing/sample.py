@@ -24,9 +24,10 @@ MOST: Final = 40
 REPEATED: Final = 5
 #: Digits of a phone number.
 DIGITS: Final = 12
-_STEPS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
 _CHATAPP_SENDER: Final = "109876543210987"
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
+#: A text with a link to be opened.
+_LINKED: Final = "Sample https://acme.example/offer"
 #: Operations that a sample can call by themselves: the others need something that was made before.
 _JSON: Final = ("sendMessage", "sendPriorityMessage")
 
@@ -70,29 +71,35 @@ class _Samples:
         key = None if when.key is None else self._key(when.key)
         if when.key is not None and key is None and not when.key.matches(WORLD):
             return
-        phone = self._phone(when.phone)
         operation = "sendMessage" if when.operation is None else when.operation[0]
-        if operation == "testTemplate":
+        if operation == "testTemplate":  # there is no business account whose template it could test
             return
+        send = self._send(rule)
+        times = when.nth or (REPEATED if rule.mix is not None else 1)
+        for _ in range(min(times, REPEATED)):
+            phone = self._phone(when.phone)
+            self._add(rule.name, operation, _carried(operation, {**send, "to": [{"phone_number": phone}]}, phone), key)
+
+    def _send(self, rule: Rule) -> dict[str, Any]:
+        """A message that fits a rule, without its recipient."""
+        when = rule.when
         body = "Sample" if when.body is None else filled(when.body, "Sample")
+        send: dict[str, Any] = {"body": body}
         if rule.click is not None:
-            body = f"{body} https://acme.example/offer" if when.body is None else body.replace("Sample", _LINKED)
-        send: dict[str, Any] = {"body": body, "to": [{"phone_number": phone}]}
+            send["body"] = body = body.replace("Sample", _LINKED) if when.body else _LINKED
+            send["params"] = {"_url": {"type": "full"}}
         if when.sender is not None:
             send["sender"] = filled(when.sender, "Acme")
         if when.tag is not None:
             send["tag"] = filled(when.tag, "x")
         if when.payload is not None:
             send["payload"] = _payload(when.payload)
-        if rule.click is not None:
-            send["params"] = {"_url": {"type": "full"}}
         channel = "sms" if when.channel is None else when.channel[0]
         before = when.attempt - 1 if when.attempt is not None else 0
         if channel != "sms" or before:
             last = [self._step("sms", body)] if channel != "sms" else []
             send["flow"] = [*[self._step("sms", body)] * before, self._step(channel, body), *last]
-        for _ in range(min(when.nth or 1, REPEATED)):
-            self._add(rule.name, operation, _carried(operation, send, phone), key)
+        return send
 
     def message(self, title: str | None, body: str, key: str | None = None) -> None:
         """A message to a phone that nothing is said about."""
@@ -158,9 +165,6 @@ class _Samples:
         senders = self._account.senders
         known = sorted(senders.get(family, ())) if isinstance(senders, dict) else []
         return known[0] if known else otherwise
-
-
-_LINKED: Final = "Sample https://acme.example/offer "
 
 
 def filled(pattern: Pattern, word: str) -> str:

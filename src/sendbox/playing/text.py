@@ -43,7 +43,8 @@ class _Page:
         yield self._in("head", cut(played.blueprint.name, self._width))
         count = len(played.asked)
         traffic = "sample traffic" if played.sampled else "the scenario's traffic"
-        yield f"{traffic}, {count} request{'' if count == 1 else 's'}, seed {world.seed_given}, from {_instant(world.start)}"
+        requests = f"{count} request{'' if count == 1 else 's'}"
+        yield f"{traffic}, {requests}, seed {world.seed_given}, from {_instant(world.start)}"
 
     def table(self, played: Played, told: list[Row]) -> Iterator[str]:
         """The rows; what happened at one instant has its time once, and a new day is announced."""
@@ -86,7 +87,9 @@ class _Page:
                 wanted = asked.traffic.status
                 said = "" if wanted is None else f", expected {wanted or 'no answer'}"
                 came = asked.error or asked.status
-                yield self._in("bad", f"{asked.traffic.operation} at {_after(asked.at, played.world.start)}: {came}{said}")
+                yield self._in(
+                    "bad", f"{asked.traffic.operation} at {_after(asked.at, played.world.start)}: {came}{said}"
+                )
         if played.stopped:
             yield f"stopped at {_instant(played.world.now)}: more is due later (--until)"
         if played.verdict is not None:
@@ -115,7 +118,12 @@ def cut_end(line: str, width: int) -> str:
 
 
 def _after(at: int, start: int) -> str:
-    return f"+{show(at - start)}"
+    """So much time, with milliseconds as a fraction of its seconds."""
+    whole, rest = divmod(at - start, 1000)
+    if not rest:
+        return f"+{show(at - start)}"
+    minutes, seconds = divmod(whole, 60)
+    return f"+{show(minutes * 60_000) if minutes else ''}{seconds}.{rest:03}s"
 
 
 def _instant(at: int) -> str:

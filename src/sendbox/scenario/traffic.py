@@ -1,4 +1,4 @@
-"""Compiles `traffic:`, what a sample client sends: operations that exist, in order of time, with references backwards."""
+"""Compiles `traffic:`, what a sample client sends: operations that exist, in order of time, references backwards."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ def _entry(node: Node, reader: Reader, names: dict[str, Node], later: set[str]) 
     operation = str(asked["operation"].value)
     call = CALLS.get(operation)
     if call is None:
-        message = f"{show(operation)} is not an operation; legal: {listed(CALLS)}"
-        reader.complain(asked["operation"], "operation", message, near=nearest(operation, CALLS))
+        near = nearest(operation, CALLS)
+        legal = "" if near else f"; legal: {listed(CALLS)}"
+        reader.complain(asked["operation"], "operation", f"{show(operation)} is not an operation{legal}", near=near)
     carried = [part for part in PARTS if part in asked]
     if call is not None:
         for part in carried:
@@ -116,12 +117,12 @@ def _key(node: Node, reader: Reader) -> str | None:
     return None if text == PARENT else text
 
 
-def _in_time(
-    node: Node, entry: Traffic, last: dict[bool, tuple[int, Node]], start: int | None, reader: Reader
-) -> None:
+def _in_time(node: Node, entry: Traffic, last: dict[bool, tuple[int, Node]], start: int | None, reader: Reader) -> None:
     """Entries stand in order of time; those that cannot be compared, because nobody knows the start, are left alone."""
     at, relative = entry.at, entry.relative
     place = node.entries()["at"]
+    if place.cut:  # it is missing, which was said
+        return
     if start is not None:
         if not relative and at < start:
             reader.complain(place, "order", f"{show(plain(place))} is before the world begins, at clock.start")
