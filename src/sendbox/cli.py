@@ -1,4 +1,4 @@
-"""The command line: `sendbox serve`, `check`, `play`, `numbers`, `assumptions`, `ready`, `forward`, `init`.
+"""The command line: `sendbox serve`, `check`, `play`, `diff`, `numbers`, `assumptions`, `ready`, `forward`, `init`.
 
 Arguments, help, and how it ends are here; what the commands do is in `sendbox.commands`, imported when one is called.
 Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`.
@@ -123,6 +123,8 @@ def sendbox(context: click.Context) -> None:
 @setting("--host", default="127.0.0.1", show_default=True, help="Address or name to listen on; 0.0.0.0 for all.")
 @setting("--port", type=Port(), default=PORT, show_default=True, help="Port to listen on; 0 for any that is free.")
 @setting("--scenario", default="default", show_default=True, help="What worlds open with: a library name, or a file.")
+@setting("--watch", is_flag=True, help="Take a changed scenario file, and what it builds on, for new worlds.")
+@setting("--watch", is_flag=True, help="Take a changed scenario file, and what it builds on, for new worlds.")
 @setting("--seed", help="Number or text that everything random comes from.  [default: the scenario's]")
 @setting(
     "--clock",
@@ -213,6 +215,7 @@ def options(given: Mapping[str, Any]) -> Any:
         tls=tls if all(tls) else None,
         tls_self=given["tls"] is not None,
         ca_port=given["ca_port"],
+        watch=given["watch"],
     )
 
 
@@ -284,6 +287,34 @@ def play(context: click.Context, files: tuple[str, ...], how: str, seed: str | N
 def seed_of(given: str | None) -> int | str | None:
     """A seed as scenarios have it: a whole number where it is one, else text."""
     return int(given) if given and given.removeprefix("-").isdecimal() and len(given) < 19 else given
+
+
+@sendbox.command()
+@click.argument("a")
+@click.argument("b")
+@click.option("--format", "how", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def diff(context: click.Context, a: str, b: str, how: str) -> None:
+    """Compare two journals, and show the first entry that differs.
+
+    A and B are files that hold what /_sandbox/worlds/ID/journal?form=canonical answered, or what play --format json
+    printed, or addresses of worlds. Names and receivers do not count, nor does the order within one instant. Exit code
+    1 when they differ.
+
+    \b
+    Examples:
+      sendbox diff monday.json tuesday.json
+      sendbox diff http://127.0.0.1:7357/_sandbox/worlds/test-a http://127.0.0.1:7357/_sandbox/worlds/test-b
+    """
+    from sendbox.commands import diff as differing
+
+    left, right, found = differing.diff(a, b)
+    if how == "json":
+        click.echo(json.dumps(differing.as_object(left, right, found), indent=2, ensure_ascii=False))
+    else:
+        for line in differing.as_text(left, right, found):
+            click.echo(one_line(line))
+    context.exit(OK if found is None else NO)
 
 
 @sendbox.command()

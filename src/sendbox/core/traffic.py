@@ -119,8 +119,9 @@ CALLS: Final[dict[str, Call]] = {
 class Traffic:
     """One call of the sample client.
 
-    `at` in milliseconds, from the start of the epoch when `relative`, else an instant. `value` is what the call carries (`CALLS[operation].part` says how); `key` None = the account's own, a suffix, or a
-    reference to a whole key. `status` is the answer's that is expected, 0 = no answer at all, None = any.
+    `at` in milliseconds, from the start of the epoch when `relative`, else an instant. `value` is what the call carries
+    (`CALLS[operation].part` says how). `key` None = the account's own, else a suffix, or a reference to a whole key.
+    `status` is the answer's that is expected, 0 = no answer at all, None = any.
     """
 
     at: int

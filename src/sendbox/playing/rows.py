@@ -32,9 +32,9 @@ _GOOD: Final = frozenset({"delivered", "seen"})
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the timeline. `tone` is good, bad, plain or dim. `to` is whom it reaches, for diagrams; None = nobody.
+    """One line of the timeline: `who` did `what`, and `answer` came back, where something does.
 
-    `answer` is what comes back, where something does.
+    `tone` is good, bad, plain or dim; `to` is whom it reaches, for diagrams, None = nobody.
     """
 
     at: int
