@@ -1,7 +1,8 @@
 """The command line: `sendbox serve`, `check`, `play`, `diff`, `numbers`, `assumptions`, `ready`, `forward`, `init`.
 
 Arguments, help, and how it ends are here; what the commands do is in `sendbox.commands`, imported when one is called.
-Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`.
+Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`. It is long
+because all commands are here, each with the help that it prints.
 """
 
 from __future__ import annotations
@@ -123,7 +124,6 @@ def sendbox(context: click.Context) -> None:
 @setting("--host", default="127.0.0.1", show_default=True, help="Address or name to listen on; 0.0.0.0 for all.")
 @setting("--port", type=Port(), default=PORT, show_default=True, help="Port to listen on; 0 for any that is free.")
 @setting("--scenario", default="default", show_default=True, help="What worlds open with: a library name, or a file.")
-@setting("--watch", is_flag=True, help="Take a changed scenario file, and what it builds on, for new worlds.")
 @setting("--watch", is_flag=True, help="Take a changed scenario file, and what it builds on, for new worlds.")
 @setting("--seed", help="Number or text that everything random comes from.  [default: the scenario's]")
 @setting(
