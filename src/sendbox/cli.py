@@ -1,9 +1,8 @@
-"""The command line: `sendbox serve`, `check`, `explain`, `numbers`, `assumptions`, `ready`, `forward`, `init`.
-
-Long because each command has its options and its help here.
+"""The command line: `sendbox serve`, `check`, `explain`, `play`, `diff`, `numbers`, `assumptions`, and so on.
 
 Arguments, help, and how it ends are here; what the commands do is in `sendbox.commands`, imported when one is called.
-Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`.
+Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`. It is long
+because all commands are here, each with the help that it prints.
 """
 
 from __future__ import annotations
@@ -125,6 +124,7 @@ def sendbox(context: click.Context) -> None:
 @setting("--host", default="127.0.0.1", show_default=True, help="Address or name to listen on; 0.0.0.0 for all.")
 @setting("--port", type=Port(), default=PORT, show_default=True, help="Port to listen on; 0 for any that is free.")
 @setting("--scenario", default="default", show_default=True, help="What worlds open with: a library name, or a file.")
+@setting("--watch", is_flag=True, help="Take a changed scenario file, and what it builds on, for new worlds.")
 @setting("--seed", help="Number or text that everything random comes from.  [default: the scenario's]")
 @setting(
     "--clock",
@@ -198,12 +198,11 @@ def options(given: Mapping[str, Any]) -> Any:
     if given["ca_port"] is not None and not given["tls"]:
         raise Failure(USAGE, "--ca-port gives out the authority of --tls self: give that too, or leave it out")
     public = given["public_url"]
-    seed = given["seed"]
     settings = Settings(
         host=given["host"],
         port=given["port"],
         scenario=given["scenario"],
-        seed=int(seed) if seed and seed.removeprefix("-").isdecimal() and len(seed) < 19 else seed,
+        seed=seed_of(given["seed"]),
         public_url=address.origin(public) if public else None,
         keys=frozenset(given["key"]),
         any_key=given["any_key"],
@@ -222,6 +221,7 @@ def options(given: Mapping[str, Any]) -> Any:
         tls=tls if all(tls) else None,
         tls_self=given["tls"] is not None,
         ca_port=given["ca_port"],
+        watch=given["watch"],
     )
 
 
@@ -306,6 +306,75 @@ def explain(
     else:
         click.echo("\n".join(dry_run(found)))
     context.exit(explaining.refused(found))
+
+
+@sendbox.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--format", "how", type=click.Choice(["text", "json", "mermaid"]), default="text", show_default=True)
+@click.option("--seed", help="Number or text that everything random comes from.  [default: the scenario's]")
+@click.option(
+    "--until",
+    metavar="DURATION",
+    callback=lambda context, option, value: None if value is None else duration(context, option, value),
+    help="Stop so long after the start.  [default: when nothing is due any more, after 30d at most]",
+)
+@click.pass_context
+def play(context: click.Context, files: tuple[str, ...], how: str, seed: str | None, until: int | None) -> None:
+    """Play scenarios, and print what happens.
+
+    Each FILE, a path or a name of the library, is opened in this process: nothing is served, and nothing is sent
+    anywhere. What is asked of it stands under traffic: in the file; without that a message is sent for each rule. Exit
+    code 1 when a request does not get the status that it expects, or the scenario's expectations are not met.
+
+    \b
+    Examples:
+      sendbox play otp-fallback
+      sendbox play --format mermaid --until 2h scenarios/first.yaml
+    """
+    from sendbox.commands import play as playing
+
+    played = []
+    width = min(shutil.get_terminal_size((playing.WIDTH, 24)).columns, 160)
+    colour = playing.coloured(sys.stdout.isatty(), os.environ)
+    for number, name in enumerate(files):
+        found = playing.play(name, seed=seed_of(seed), until=until)
+        played.append(found)
+        text = playing.shown(found, how, width=width, colour=colour)
+        click.echo(playing.fit(f"\n{text}" if number else text, sys.stdout.encoding or "utf-8"))
+    context.exit(playing.code(played))
+
+
+def seed_of(given: str | None) -> int | str | None:
+    """A seed as scenarios have it: a whole number where it is one, else text."""
+    return int(given) if given and given.removeprefix("-").isdecimal() and len(given) < 19 else given
+
+
+@sendbox.command()
+@click.argument("a")
+@click.argument("b")
+@click.option("--format", "how", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def diff(context: click.Context, a: str, b: str, how: str) -> None:
+    """Compare two journals, and show the first entry that differs.
+
+    A and B are files that hold what /_sandbox/worlds/ID/journal?form=canonical answered, or what play --format json
+    printed, or addresses of worlds. Names and receivers do not count, nor does the order within one instant. Exit code
+    1 when they differ.
+
+    \b
+    Examples:
+      sendbox diff monday.json tuesday.json
+      sendbox diff http://127.0.0.1:7357/_sandbox/worlds/test-a http://127.0.0.1:7357/_sandbox/worlds/test-b
+    """
+    from sendbox.commands import diff as differing
+
+    left, right, found = differing.diff(a, b)
+    if how == "json":
+        click.echo(json.dumps(differing.as_object(left, right, found), indent=2, ensure_ascii=False))
+    else:
+        for line in differing.as_text(left, right, found):
+            click.echo(one_line(line))
+    context.exit(OK if found is None else NO)
 
 
 @sendbox.command()

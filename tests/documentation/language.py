@@ -15,7 +15,7 @@ from tests.documentation.markdown import code, table
 UNLISTED: Final = frozenset(
     (
         *"bulk click credit digest entry limits mix moment price prices proof queue rate timing".split(),
-        *("verify then", "verify when"),
+        *("verify then", "verify when", "traffic expect"),
     )
 )
 #: How a default of `assume:` is written in a scenario, where its value in the core is another.

@@ -20,10 +20,12 @@ def check(names: tuple[str, ...]) -> list[tuple[str, list[Problem]]]:
     """Each file or scenario of the library, with every problem of it."""
     from sendbox.scenario.compile import check as problems
 
-    def meant(name: str) -> str | Path:
-        return name if _NAME.fullmatch(name) and not Path(name).exists() else Path(name)
-
     return [(name, problems(meant(name))) for name in names]
+
+
+def meant(name: str) -> str | Path:
+    """What a name on the command line means: a scenario of the library, or else a path."""
+    return name if _NAME.fullmatch(name) and not Path(name).exists() else Path(name)
 
 
 def init(file: Path) -> None:

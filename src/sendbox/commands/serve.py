@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from sendbox import __version__, collector
-from sendbox.commands.outcome import CANNOT, Failure, one_line
+from sendbox.commands.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.core.blueprint import Mode
 from sendbox.page import lines
 from sendbox.settings import Settings
@@ -46,6 +46,8 @@ class Options:
     tls_self: bool = False
     #: None: the port after the server's
     ca_port: int | None = None
+    #: whether new worlds open with the scenario as its files are then
+    watch: bool = False
 
 
 @dataclass(slots=True)
@@ -64,10 +66,15 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
     from sendbox.app import make_app
     from sendbox.contract.validators import Contract
     from sendbox.runtime import Runtime
+    from sendbox.scenario.read import noting
     from sendbox.server import CannotListen, HttpServer
 
     settings = options.settings
-    blueprint = scenario(options)
+    with noting() as files:
+        blueprint = scenario(options)
+    if options.watch and not Path(settings.scenario).is_file():
+        message = f"--watch: {settings.scenario} is a scenario of the library, which does not change; give a file"
+        raise Failure(USAGE, message)
     async with contextlib.AsyncExitStack() as closing:
         tls, authority = options.tls, None
         if options.tls_self:
@@ -95,6 +102,12 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
                 served.ca_url = f"http://{host}:{await second.start()}{CA_PATH}"
         except CannotListen as error:
             raise Failure(CANNOT, error.strerror or str(error)) from None
+        if options.watch:
+            from sendbox.commands.watch import Watcher
+
+            watcher = Watcher(lambda: scenario(options), files, blueprint, runtime, log)
+            closing.callback(watcher.stop)
+            watcher.start()
         yield served
 
 
@@ -230,6 +243,8 @@ def banner(options: Options, served: Served) -> str:
         "clock": blueprint.mode or settings.mode,
         "seed": one_line(str(seed)),
     }
+    if options.watch:
+        rows["watch"] = "new worlds open with the scenario as it is then"
     if served.ca_url is not None:
         rows["ca"] = served.ca_url
     width = max(map(len, rows)) + 2

@@ -10,7 +10,7 @@ import orjson
 from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for, whole
 from sendbox.core.assumptions import ASSUMPTIONS
 from sendbox.core.bulk import Line
-from sendbox.core.digest import ENGINE, digest_in_slices
+from sendbox.core.digest import ENGINE, canonical_in_slices, digest_in_slices
 from sendbox.core.entries import entry_view
 from sendbox.core.events import batch_bytes, listed
 from sendbox.core.expect import verdict_in_slices
@@ -33,9 +33,20 @@ FAILURES = get_args(Failure)
 
 @operation("GET", "/worlds/{id}/journal")
 async def journal(
-    call: Call, kind: str | None = None, after: Any = -1, limit: Any = LIMIT, wait: Any = None, last: Any = None
+    call: Call,
+    kind: str | None = None,
+    after: Any = -1,
+    limit: Any = LIMIT,
+    wait: Any = None,
+    last: Any = None,
+    form: str | None = None,
 ) -> Any:
-    """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest."""
+    """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
+
+    With `form=canonical` they are as the digest reads them, so that equal runs of two worlds have equal entries.
+    """
+    if form not in (None, "plain", "canonical"):
+        raise ControlError(400, "bad_argument", f'form: "{form}" is no form of entries; legal: plain, canonical')
     kinds: frozenset[str] | None = None
     if kind is not None:
         wanted: set[str] = set()
@@ -72,11 +83,12 @@ async def journal(
     world = hosted.world
     kept = range(world.journal.first, len(world.journal))
     numbers = [number for number in numbers if number in kept]  # a reset may have come in between
-    return {
-        "entries": await each(numbers, lambda n: entry_view(world, n)),
-        "length": len(world.journal),
-        "first": world.journal.first,
-    }
+    bounds = {"length": len(world.journal), "first": world.journal.first}
+    if form == "canonical":
+        wanted_numbers = frozenset(numbers)
+        lines = await Slice().through(canonical_in_slices(world))
+        return {"form": form, "entries": [line for line in lines if line["n"] in wanted_numbers], **bounds}
+    return {"entries": await each(numbers, lambda n: entry_view(world, n)), **bounds}
 
 
 @operation("GET", "/worlds/{id}/journal/{n}")

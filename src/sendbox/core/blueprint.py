@@ -11,6 +11,7 @@ from sendbox.core.expect import Expectation
 from sendbox.core.partner_rules import PartnerSpec
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
+from sendbox.core.traffic import Traffic
 
 Mode = Literal["manual", "real", "auto"]
 
@@ -100,3 +101,5 @@ class Blueprint:
     verify: tuple[VerifyRule, ...] = ()
     partner: PartnerSpec = field(default_factory=PartnerSpec)
     expect: tuple[Expectation, ...] = ()
+    #: what a sample client sends; only `play` and tests look at it
+    traffic: tuple[Traffic, ...] = ()

@@ -130,6 +130,10 @@ class Bulks:
         bulk.state = "uploading"
         return bulk
 
+    def find(self, address: str) -> Bulk | None:
+        """The upload that an address stands for, whatever became of it."""
+        return self._by_address.get(address)
+
     def give_up(self, bulk: Bulk) -> None:
         """The upload came to nothing; the address may be tried again while it works."""
         bulk.state = "issued"

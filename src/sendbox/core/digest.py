@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,28 +61,55 @@ def digest_in_slices(world: World) -> Generator[None, None, str]:
     """The same, pausing every few hundred lines so that a loop can breathe; the generator returns the digest."""
     canon = _Canon(world)
     total = work = 0
-    journal = world.journal
-    for number in range(journal.first, len(journal)):
-        at, code, what = journal.entry(number)
-        kind = KINDS[code]
-        if kind not in CONTROL_KINDS:
-            head = {"at": at - world.start, "kind": "transition" if kind in STATES else kind}
-            for line in _LINES[kind](canon, code, what):
-                raw = orjson.dumps({**line, **head}, option=orjson.OPT_SORT_KEYS)
-                total += int.from_bytes(blake2b(raw, digest_size=32).digest(), "big")
-                work += 1
-                if work >= _SLICE:  # a batch of events has a line each, and so has a list of numbers
-                    work = 0
-                    yield
+    for number in range(world.journal.first, len(world.journal)):
+        for line in _lines_of(world, canon, number):
+            raw = orjson.dumps(line, option=orjson.OPT_SORT_KEYS)
+            total += int.from_bytes(blake2b(raw, digest_size=32).digest(), "big")
+            work += 1
+            if work >= _SLICE:  # a batch of events has a line each, and so has a list of numbers
+                work = 0
+                yield
         work += 1
     return f"{total % _MODULUS:064x}"
+
+
+def canonical_in_slices(world: World) -> Generator[None, None, list[Line]]:
+    """All lines that the digest is taken over, in the journal's order, to be compared and read.
+
+    Each with `n`, the number of its entry; `at` in milliseconds from the start; a request with its canonical content as
+    `body`. Two worlds with equal lines, in any order, have equal digests.
+    """
+    canon = _Canon(world, readable=True)
+    found: list[Line] = []
+    work = 0
+    for number in range(world.journal.first, len(world.journal)):
+        for line in _lines_of(world, canon, number):
+            found.append({"n": number, **line})
+            work += 1
+            if work >= _SLICE:
+                work = 0
+                yield
+        work += 1
+    return found
+
+
+def _lines_of(world: World, canon: _Canon, number: int) -> Iterator[Line]:
+    """The lines of one entry, none of what a tester did."""
+    at, code, what = world.journal.entry(number)
+    kind = KINDS[code]
+    if kind not in CONTROL_KINDS:
+        head = {"at": at - world.start, "kind": "transition" if kind in STATES else kind}
+        for line in _LINES[kind](canon, code, what):
+            yield {**line, **head}
 
 
 class _Canon:
     """Turns entries into canonical lines; numbers equal requests in the order in which their messages are met."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, readable: bool = False) -> None:
         self._start = world.start
+        #: whether a request shows its content, instead of a hash of it
+        self._readable = readable
         self._sessions = world.verify.sessions
         #: ids that the world gave out, and what they were derived from
         self._plain = world.partner.plain
@@ -187,7 +214,7 @@ class _Canon:
             "method": record.method,
             "path": _SALTED.sub(r"\1", _TOKEN.sub(self.token, record.path.partition("?")[0])),
             "status": record.status,
-            "body": blake2b(content, digest_size=16).hexdigest(),
+            "body": _read(content) if self._readable else blake2b(content, digest_size=16).hexdigest(),
         }
 
     def about_attempt(self, _code: int, what: tuple[Attempt, str]) -> Iterable[Line]:
@@ -309,6 +336,14 @@ class _Canon:
 #: What a refused request may hold of receivers and of the world's own names.
 _REFUSED: Final = tuple((name,) for name in ("callback", "apikey", "subid", "default_callback_url"))
 _SALTED: Final = re.compile(r"^(/upload/).+")
+
+
+def _read(content: bytes) -> Any:
+    """A request's canonical content as a value, as text where it is none."""
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return content.decode("utf-8", "replace")
 
 
 def _without(value: Any, paths: list[tuple[str, ...]]) -> bytes:

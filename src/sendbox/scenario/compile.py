@@ -23,6 +23,7 @@ from sendbox.scenario.partner import compile_partner
 from sendbox.scenario.read import Given, read
 from sendbox.scenario.texts import LOCALE
 from sendbox.scenario.timeline import compile_timeline
+from sendbox.scenario.traffic import compile_traffic
 from sendbox.scenario.values import Reader
 from sendbox.scenario.verify import compile_limits, compile_verify_rules
 from sendbox.scenario.verify import compile_verify_rule as _verify_rule
@@ -126,11 +127,12 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
     limits = verify.get("limits")
     if limits is not None:
         assume = replace(assume, verify_limits=compile_limits(limits, reader, assume.verify_limits))
+    begins = None if start is None or start.value is None else reader.instant(start)
     return Blueprint(
         name=str(title.value) if title is not None else name or Path(origin.file).stem,
         seed=0 if seed is None else seed.value,  # type: ignore[arg-type] # an integer or text, by its shape
         mode=None if mode is None else mode.value,  # type: ignore[arg-type] # one of the three, by its shape
-        start=None if start is None or start.value is None else reader.instant(start),
+        start=begins,
         rate=1.0 if rate is None else float(rate.value),  # type: ignore[arg-type] # a number, by its shape
         account=compile_account(account, reader, origin.file),
         phones=_phones(node.get("phones"), reader),
@@ -141,6 +143,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
         verify=compile_verify_rules(_items(verify.get("rules")), reader),
         expect=compile_expectations(_items(node.get("expect")), reader),
+        traffic=compile_traffic(_items(node.get("traffic")), reader, begins),
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +19,9 @@ CHAIN: Final = 20
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _KEY_AT_START: Final = re.compile(r"\s*(?:[{#]|%YAML|---|[\"']?\w+[\"']?\s*:(?:\s|\Z))")
+
+#: Where `noting` notes what is read.
+_NOTED: Final[ContextVar[list[Path] | None]] = ContextVar("noted", default=None)
 
 Given = str | Path | Mapping[str, Any]
 
@@ -48,7 +53,8 @@ def read(source: Given, *, name: str | None = None, paths: bool = True) -> tuple
 def merge(mine: Node, parents: Node, *, lists: bool = True) -> Node:
     """What one scenario makes of another it builds on: mappings are joined, lists begin with its own items.
 
-    Everything else is its own word. Under `assume` a list is a value, and is not joined.
+    Everything else is its own word. Under `assume` a list is a value, and is not joined; nor is `traffic`, which is in
+    order of time.
     """
     if isinstance(mine.value, dict) and isinstance(parents.value, dict):
         value = dict(mine.value)
@@ -56,7 +62,7 @@ def merge(mine: Node, parents: Node, *, lists: bool = True) -> Node:
             if mine.path == "$" and key in ("name", "extends"):
                 continue
             own = value.get(key)
-            value[key] = theirs if own is None else merge(own, theirs, lists=lists and key != "assume")
+            value[key] = theirs if own is None else merge(own, theirs, lists=lists and key not in ("assume", "traffic"))
         return Node(value, mine.source, mine.path, mine.line, mine.column, mine.keys, mine.cut or parents.cut)
     if lists and isinstance(mine.value, list) and isinstance(parents.value, list):
         return Node([*mine.value, *parents.value], mine.source, mine.path, mine.line, mine.column)
@@ -139,8 +145,22 @@ def _unknown(node: Node, text: str, *, paths: bool) -> Problem:
     return problem(node, "extends", message, nearest=nearest(text, known), value=text)
 
 
+@contextlib.contextmanager
+def noting() -> Iterator[list[Path]]:
+    """Within it every file that is read is noted, problems or not, and read anew, also one of the library."""
+    files: list[Path] = []
+    token = _NOTED.set(files)
+    try:
+        yield files
+    finally:
+        _NOTED.reset(token)
+
+
 def _file(file: Path) -> tuple[Node | None, list[Problem]]:
-    if file.resolve().parent == library.folder():
+    noted = _NOTED.get()
+    if noted is not None:
+        noted.append(file.resolve())
+    elif file.resolve().parent == library.folder():
         return _library(file.resolve())
     return _read_file(file)
 

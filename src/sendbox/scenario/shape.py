@@ -35,6 +35,7 @@ _TRUTHS: Final = {"on": "true", "yes": "true", "y": "true", "off": "false", "no"
 #: By title of a mapping, something legal for each key that it must have.
 _INBOUND: Final = {"channel": "sms", "from": "420777000000", "body": ""}
 _BODY: Final = {"type": "BODY"}
+_REQUEST: Final = {"operation": "showKey"}
 _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "scenario": {"sendbox": 1},
     "phone": {"number": "*"},
@@ -63,6 +64,8 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "number change": {"phone_number": "*"},
     "expectation": {"that": "messages"},
     "following": {"that": "messages"},
+    "traffic": {"at": 0, "request": _REQUEST},
+    "traffic request": _REQUEST,
 }
 #: What a mapping is given that must have one of several keys and has none.
 _FIRST: Final = {

@@ -1,0 +1,48 @@
+"""What was played as plain objects, for `--format json`, and for `sendbox diff`, which reads them again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sendbox.core.digest import ENGINE
+from sendbox.core.spans import iso
+from sendbox.core.views import message_view
+from sendbox.playing.player import Asked, Played
+
+
+def objects(played: Played) -> dict[str, Any]:
+    """Everything; `canonical` are the entries as the digest reads them, `entries` the same for people."""
+    world = played.world
+    return {
+        "scenario": played.blueprint.name,
+        "traffic": "sample" if played.sampled else "scenario",
+        "world": world.id,
+        "seed": world.seed_given,
+        "from": iso(world.start),
+        "to": iso(world.now),
+        "stopped": played.stopped,
+        "passed": played.passed,
+        "verdict": played.verdict,
+        "digest": played.digest,
+        "engine": ENGINE,
+        "order_sensitive": played.order_sensitive,
+        "requests": [_asked(each) for each in played.asked],
+        "messages": [message_view(world, message) for message in world.messages],
+        "entries": played.entries,
+        "canonical": played.canonical,
+    }
+
+
+def _asked(asked: Asked) -> dict[str, Any]:
+    traffic = asked.traffic
+    return {
+        "at": iso(asked.at),
+        "name": traffic.name,
+        "operation": traffic.operation,
+        "status": asked.status,
+        "expected": traffic.status,
+        "ok": asked.ok,
+        "error": asked.error,
+        "answer": asked.answer,
+        "entry": asked.number,
+    }

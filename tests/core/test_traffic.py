@@ -1,0 +1,95 @@
+"""Traffic: the table of operations is that of the interfaces, and references lead to fields of answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sendbox.app import ROUTES
+from sendbox.core.traffic import CALLS, field, reference, resolved
+
+#: Calls that no interface has a row for.
+OURS = {"uploadBulk": ("PUT", "{url}"), "openLink": ("GET", "{message_id}")}
+
+
+def test_every_operation_of_the_interfaces_can_be_called() -> None:
+    """The table has each row that is served, with its method and path, and what it carries."""
+    served = {row.operation: (row.method, row.path) for row in ROUTES}
+    assert {name: (call.method, call.path) for name, call in CALLS.items()} == served | OURS
+    for row in ROUTES:
+        part = CALLS[row.operation].part
+        kinds = {"application/json": "body", "application/x-www-form-urlencoded": "form"}
+        assert part == (kinds[row.request_type] if row.request else "query" if row.query else None)
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [("sendMessage", ()), ("verifyCode", ("token",)), ("uploadBulk", ("url",))],
+    ids=["none", "in the path", "the whole path"],
+)
+def test_parameters_stand_in_the_path(operation: str, expected: tuple[str, ...]) -> None:
+    """What is in braces is a parameter."""
+    assert CALLS[operation].params == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("$login.token", ("login", ("token",))),
+        ("$a-1.accepted.0.message_id", ("a-1", ("accepted", "0", "message_id"))),
+        ("$login", None),
+        ("$5.00", None),
+        (" $login.token", None),
+        ("see $login.token", None),
+        ("$login.token.", None),
+        (5, None),
+    ],
+    ids=str,
+)
+def test_references(value: object, expected: object) -> None:
+    """A reference is a whole text: a dollar sign, a name, and a path of at least one step."""
+    assert reference(value) == expected
+
+
+ANSWER: dict[str, Any] = {"token": "t", "accepted": [{"message_id": "m"}], "none": None}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("$a.token", "t"),
+        ("$a.accepted.0.message_id", "m"),
+        ("$a.accepted", [{"message_id": "m"}]),
+        ({"x": ["$a.token", 1]}, {"x": ["t", 1]}),
+        (("$a.token",), ["t"]),
+        (None, None),
+    ],
+    ids=str,
+)
+def test_references_are_replaced(value: Any, expected: Any) -> None:
+    """Wherever they stand, by what they lead to, whatever it is."""
+    assert resolved(value, {"a": ANSWER}) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("$b.token", '"$b.token" refers to "b", which got no answer'),
+        ("$a.tokn", '"tokn" is not in the answer, which has token, accepted, none'),
+        ("$a.accepted.1.message_id", '"1" is not in accepted, which has 1 items'),
+        ("$a.accepted.first", '"first" is not in accepted, which has 1 items'),
+        ("$a.none.x", '"x" is not in none, which has nothing'),
+    ],
+    ids=["no answer", "no field", "no item", "no number", "no value"],
+)
+def test_references_that_lead_nowhere(value: str, said: str) -> None:
+    """The error says where the path ends, and what is there."""
+    with pytest.raises(LookupError) as error:
+        resolved(value, {"a": ANSWER})
+    assert error.value.args == (said,)
+
+
+def test_field_takes_the_whole_path() -> None:
+    """Keys and indexes, in order."""
+    assert field(ANSWER, ("accepted", "0")) == {"message_id": "m"}
