@@ -248,3 +248,73 @@ async def test_conflicts_carry_their_words() -> None:
             await box.runtime.advance(box.runtime.worlds[KEY], by=10_000)
         assert (raised.value.error, raised.value.detail) == ("too_far", {})
         assert str(raised.value) == raised.value.message
+
+
+# --- changed by the scenario ------------------------------------------------------------------------------------------
+
+
+def changing(at: str, **clock: Any) -> dict[str, Any]:
+    """A scenario whose clock changes."""
+    return {"sendbox": 1, "timeline": [{"at": at, "clock": clock}]}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        pytest.param([5], 5, id="before"),
+        pytest.param([15], 310, id="late"),
+        pytest.param([9, 2, 4], 310, id="by and by"),
+    ],
+)
+async def test_a_scenario_changes_the_rate_at_its_instant(seconds: list[float], expected: float) -> None:
+    """However late the machine looks, time passes at the old rate up to the instant and at the new one after it."""
+    reading = Reading()
+    async with boxed(mode="real", reading=reading) as box:
+        await box.open(scenario=changing("10s", rate=60))
+        for each in seconds:
+            reading.passes(each)
+            shown = await box.clock()
+        assert shown["now"] == at(expected)
+
+
+async def test_a_scenario_slows_time_down() -> None:
+    """A world that was fast does not run on past the instant."""
+    reading = Reading()
+    async with boxed(mode="real", reading=reading) as box:
+        await box.open(scenario=changing("10m", rate=1), clock={"rate": 60})
+        reading.passes(100)
+        assert (await box.clock())["now"] == at(690)
+
+
+async def test_a_scenario_stops_the_clock() -> None:
+    """It stands at the very instant, whatever has passed since; a reset lets it run again."""
+    reading = Reading()
+    async with boxed(mode="real", reading=reading) as box:
+        await box.open(scenario=changing("10s", mode="manual"))
+        reading.passes(100)
+        shown = await box.clock()
+        assert (shown["now"], shown["mode"]) == (at(10), "manual")
+        assert (await box.advance("5s"))["to"] == at(15)
+        assert (await box.post(f"{WORLD}/reset")).json["clock"]["mode"] == "real"
+
+
+async def test_a_scenario_sets_the_clock_going() -> None:
+    """The advance that comes upon it goes on to its end; from there on time passes."""
+    reading = Reading()
+    async with boxed(mode="manual", reading=reading) as box:
+        await box.open(scenario=changing("10s", mode="real", rate=2))
+        assert (await box.advance("1m"))["to"] == at(60)
+        reading.passes(5)
+        shown = await box.clock()
+        assert (shown["now"], shown["mode"], shown["rate"]) == (at(70), "real", 2)
+
+
+async def test_a_scenario_sets_an_auto_clock_going() -> None:
+    """From then on the world goes to each next step by itself."""
+    reading = Reading()
+    async with boxed(mode="real", reading=reading) as box:
+        await box.open(scenario=changing("10s", mode="auto"))
+        reading.passes(10)
+        (message_id,) = await box.send()
+        found = (await box.get(f"{WORLD}/messages?result=delivered&wait=30s")).json["messages"]
+        assert [message["message_id"] for message in found] == [message_id]

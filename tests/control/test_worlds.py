@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import Any, Final
 
 import pytest
 
 from sendbox import __version__
 from sendbox.core.digest import ENGINE
+from sendbox.scenario import texts
 from sendbox.scenario.compile import load
 from tests.box import KEY, ORIGIN, START, WORLD, boxed
 
@@ -152,6 +154,40 @@ async def test_what_cannot_be_opened(body: Any, status: int, error: str, message
         assert (answer.status, answer.json["error"]) == (status, error)
         assert message in answer.json["message"]
         assert box.runtime.worlds == {}
+
+
+INVENTING: Final[dict[str, Any]] = {"when": {"phone": "*"}, "replies": [{"body": "I am {{fake.first_name}}"}]}
+
+
+async def test_what_invents_is_compiled_off_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scenario or rule for which texts are invented waits for them in another thread, however it comes in."""
+    threads: list[threading.Thread] = []
+    pool = texts._pool
+
+    def noted(locale: str, name: str) -> tuple[str, ...]:
+        threads.append(threading.current_thread())
+        return pool(locale, name)
+
+    monkeypatch.setattr(texts, "_pool", noted)
+    async with boxed() as box:
+        scenario = {"sendbox": 1, "attempts": [INVENTING]}
+        await box.open(scenario=scenario)
+        assert (await box.put(f"{WORLD}/scenario", scenario)).status == 200
+        assert (await box.post(f"{WORLD}/rules", INVENTING)).status == 201
+        assert len(threads) == 3
+        assert threading.current_thread() not in threads
+        await box.send()
+        await box.advance("1h")
+        (inbound,) = (await box.get(f"{WORLD}/journal?kind=inbound")).json["entries"]
+        assert inbound["body"].startswith("I am ")
+
+
+async def test_a_wrong_rule_that_invents_is_refused() -> None:
+    """422 with every problem, as any other."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.post(f"{WORLD}/rules", {"replies": [{"body": "{{fake.name}} {{fake.nam}}"}]})
+        assert (answer.status, answer.json["problems"][0]["nearest"]) == (422, "fake.name")
 
 
 async def test_an_id_in_use_is_409_with_what_is_there() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.countries import country, operator
+from sendbox.core.countries import country, every, operator
 from sendbox.core.numbering import CODES, PARTS
 
 WHERE = [
@@ -91,3 +91,10 @@ def test_the_table_holds_together() -> None:
     assert len({prefix for prefix, *_ in rows}) == len(rows)
     assert all(200 <= mcc <= 999 and 0 not in mncs and len(set(mncs)) == len(mncs) for _, mcc, mncs in rows)
     assert {code for code, *_ in PARTS} <= {code for code, *_ in CODES}
+
+
+def test_every_country_of_the_table() -> None:
+    """Each that has a mobile country code, once; services without a country have none."""
+    places = every()
+    assert {"CZ", "SK", "DE", "US"} <= {place.iso for place in places}
+    assert all(place.mcc for place in places)

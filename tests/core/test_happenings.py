@@ -267,6 +267,15 @@ def test_the_account_changes() -> None:
     assert "test-w~shop" in world.keys
 
 
+def test_what_is_not_named_stays() -> None:
+    """A change of credit leaves callbacks and lists alone."""
+    spec = AccountSpec(default_callback_url="http://hook.example", optout=frozenset({OTHER}))
+    world = make_world(account=spec, timeline=(entry("account", {"credit": {"eur": 1}}, means={"credit": 1_000_000}),))
+    advance(world, HOUR)
+    assert (world.account.balance, world.account.opted_out(OTHER, world.now)) == (1_000_000, True)
+    assert world.keys[world.id].default_callback_url == "http://hook.example"
+
+
 def test_the_clock_changes() -> None:
     """Mode and rate are others from that instant on; the world stops there once, so that whoever moves it can look."""
     world = make_world(timeline=(entry("clock", {"mode": "real", "rate": 60}),))

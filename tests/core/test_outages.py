@@ -230,6 +230,12 @@ def test_outages_overlap(second: TimelineEntry, expected: list[tuple[int, int, s
     assert story(first, second, at=BEGINS)[:2] == expected
 
 
+def test_what_waited_for_one_outage_may_fail_in_another() -> None:
+    """A new message that one outage holds, and another that lasts longer does not take, ends badly after the wait."""
+    found = story(out(), out(lasts=30 * MINUTE, new="rejected"), at=2 * MINUTE)
+    assert found == [(2 * MINUTE, 1, "sending"), (ENDS, 1, "failed")]
+
+
 def test_rules_are_asked_as_if_nothing_were_out() -> None:
     """What counts messages counts those of an outage: nobody else's fate depends on it."""
     third = (rule("failed", when=When(phone=Pattern(PHONE), nth=2)),)

@@ -24,11 +24,13 @@ from sendbox.core.lifecycle import ATTEMPT, diagram
 from sendbox.core.orders import ORDER
 from sendbox.core.partner_states import TABLES
 from sendbox.core.things import THINGS
+from sendbox.core.said import FAKES, GAPS
 from sendbox.core.validation import VALIDATION
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.scenario import library
 from sendbox.scenario.numbers import magic
 from sendbox.scenario.read import read
+from sendbox.scenario.shape import schema
 from sendbox.settings import Settings
 from tests.documentation import language
 from tests.documentation.markdown import code, table
@@ -283,6 +285,22 @@ def pytest_options() -> str:
 # --- the table of parts
 
 
+def gaps() -> str:
+    """Gaps of texts that a message fills."""
+    rows = [(code("payload.…" if name == "payload" else name), meaning) for name, meaning in GAPS.items()]
+    return table(("gap", "is filled with"), rows)
+
+
+def fakes() -> str:
+    """Gaps of texts for which something is invented."""
+    return table(("gap", "is filled with"), [(code(f"fake.{name}"), meaning) for name, meaning in FAKES.items()])
+
+
+def locales() -> str:
+    """The locales that may be named."""
+    return ", ".join(map(code, schema()["$defs"]["locale"]["enum"])) + "."
+
+
 def later() -> str:
     """Keys of the scenario language that are refused by name."""
     rows = [(code(title), ", ".join(map(code, keys))) for title, keys in language.not_built().items()]
@@ -320,6 +338,9 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "assume": language.settings,
     "not built": later,
     "expectable": expectable,
+    "gaps": gaps,
+    "fakes": fakes,
+    "locales": locales,
 }
 
 

@@ -6,13 +6,18 @@ from typing import Any, Final
 
 import pytest
 
+from sendbox.core.model import Shortening
 from sendbox.core.outages import Outage
+from sendbox.core.records import Message
 from sendbox.core.rules import Span
-from sendbox.core.said import GAPS, Text
+from sendbox.core.said import GAPS, Fake, Text
+from sendbox.core.world import World
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.texts import LOCALE
+from tests.core.worlds import HOUR, PHONE, START, advance, hook_events, journaled, moves, send_one, step
 
-HALF_HOUR: Final = 1_800_000
+MINUTE: Final = 60_000
+HALF_HOUR: Final = 30 * MINUTE
 
 
 def compiled(entry: dict[str, Any], **scenario: Any) -> Any:
@@ -85,7 +90,7 @@ def test_texts_may_have_gaps() -> None:
         ["city"],
         ["phone", " ", "word"],
     ]
-    assert [part.locale for text in texts for part in text.parts if hasattr(part, "locale")] == [
+    assert [part.locale for text in texts for part in text.parts if isinstance(part, Fake)] == [
         "cs_CZ",
         "de_DE",
         "cs_CZ",
@@ -140,3 +145,107 @@ def test_every_gap_is_legal_in_a_reply(gap: str) -> None:
     """Each name of the table, a payload with a path."""
     written = f"{{{{{gap}.a.b}}}}" if gap == "payload" else f"{{{{{gap}}}}}"
     assert check({"sendbox": 1, "attempts": [{"replies": [{"body": written}]}]}) == []
+
+
+# --- stories
+
+
+def told(text: str) -> World:
+    """A world of a scenario that was written out."""
+    return World("test-w", load("sendbox: 1\n" + text, name="a.yaml"), start=START)
+
+
+def otp(world: World) -> Message:
+    """A code as a rich message that falls back to SMS after a minute."""
+    return send_one(world, steps=[step("richmsg", ttl=60_000), step()])
+
+
+def test_a_code_falls_back_while_the_rich_message_channel_is_out() -> None:
+    """The SMS is there two minutes later; the rich message arrives when the outage is over (A05)."""
+    world = told("timeline: [{at: 5m, outage: {channel: richmsg, for: 15m}}]\n")
+    advance(world, 10 * MINUTE)
+    message = otp(world)
+    advance(world, HOUR)
+    assert moves(message, START + 10 * MINUTE) == [
+        (0, 1, "sending"),
+        (MINUTE, 2, "sending"),
+        (MINUTE + 1_000, 2, "sent"),
+        (MINUTE + 3_000, 2, "delivered"),
+        (10 * MINUTE, 1, "sent"),
+        (10 * MINUTE + 2_000, 1, "delivered"),
+    ]
+
+
+def test_a_late_receipt_after_the_flow_moved_on() -> None:
+    """A05: the receipt of a step that the flow has left is still told, and stops nothing."""
+    world = told(
+        """attempts:
+  - when: {channel: richmsg}
+    then: [sending, sent, {delivered: {after: 10m}}]
+"""
+    )
+    message = otp(world)
+    advance(world, HOUR)
+    told_of = [(event["gateway"], event["result"]) for event in hook_events(world)]
+    assert told_of[-2:] == [("sms", "delivered"), ("richmsg", "delivered")]
+    assert moves(message)[-1] == (10 * MINUTE + 1_000, 1, "delivered")
+
+
+def test_a_missing_receipt() -> None:
+    """What is only ever sent stays so; a condition of delivered is not met, and the flow moves on by its TTL."""
+    world = told("attempts: [{when: {channel: richmsg}, then: sent}]\n")
+    message = otp(world)
+    advance(world, HOUR)
+    assert [each[1:] for each in moves(message)] == [
+        (1, "sending"),
+        (1, "sent"),
+        (2, "sending"),
+        (2, "sent"),
+        (2, "delivered"),
+    ]
+
+
+def test_a_reply_quotes_and_opts_out() -> None:
+    """Several replies come in their times; the one with a stop word opts out."""
+    world = told(
+        """locale: cs_CZ
+attempts:
+  - replies:
+      - {after: 5s, body: "{{fake.first_name}}: {{body}} ({{payload.order.id}}{{payload.nothing}})"}
+      - {after: 10s, body: stop}
+"""
+    )
+    send_one(world, body="Your order is on its way", payload={"order": {"id": "A-17"}})
+    advance(world, HOUR)
+    first, second = world.phones.inbound
+    assert first.body.endswith(": Your order is on its way (A-17)")
+    assert (second.at - first.at, list(world.account.optout)) == (5_000, [PHONE])
+
+
+def test_links_are_opened_one_after_the_other() -> None:
+    """Each click at its time, of the link that it names; one that is not there is left out."""
+    world = told("attempts: [{click: [{after: 1m}, {after: 2m, link: 2}, {after: 3m, link: 3}]}]\n")
+    send_one(world, body="https://a.example or https://b.example", shortening=Shortening())
+    advance(world, HOUR)
+    assert [(at, link.target) for at, link in journaled(world, "click")] == [
+        (63_000, "https://a.example"),
+        (123_000, "https://b.example"),
+    ]
+
+
+def test_the_second_attempt_depends_on_the_first() -> None:
+    """An sms after an undelivered rich message is delivered late, any other at once."""
+    world = told(
+        """attempts:
+  - when: {channel: sms, after: {channel: richmsg, result: undelivered}}
+    then: [sending, sent, {delivered: 5m}]
+  - when: {channel: richmsg, phone: "420777000100"}
+    then: undelivered
+  - when: {channel: richmsg}
+    then: failed
+"""
+    )
+    slow = otp(world)
+    fast = send_one(world, "420777000200", steps=[step("richmsg"), step()])
+    advance(world, HOUR)
+    assert (moves(slow)[-1], moves(fast)[-1]) == ((304_000, 2, "delivered"), (4_000, 2, "delivered"))

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: Results that need an operator who takes the message.
 _TAKEN: Final = frozenset({SENT, DELIVERED, SEEN})
 
+#: Noted on an attempt whose plan is an outage's.
+_CUT_OFF: Final = "cut_off"
+
 
 @dataclass(frozen=True, slots=True)
 class Outage:
@@ -104,6 +107,7 @@ class Outages:
         current = self.over(attempt)
         if current is None or current.word(attempt) == "wait" or not plan or plan[0][0] == REJECTED:
             return plan
+        attempt.note(_CUT_OFF, current.outage.new)
         *way, (code, after, _) = self._world.simulator.goal_plan(attempt.step.channel, current.outage.new)
         return (*way, (code, after, current.outage.info))
 
@@ -125,8 +129,8 @@ class Outages:
         if word == "wait":
             world.timeline.at(current.until, attempt.message.ordinal, simulator.transition_due, attempt)
             return True
-        if attempt.transitions()[0][1] >= current.began:
-            return False  # its plan is the outage's
+        if attempt.extra is not None and _CUT_OFF in attempt.extra:
+            return False  # it is on the way to its bad end
         attempt.plan = None
         end = FAILED if word == "failed" or attempt.state == SENDING else UNDELIVERED
         if LEGAL[attempt.step.channel][attempt.state][end]:  # else it has arrived, and only a receipt is lost
