@@ -57,7 +57,7 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "template change": {"name": "-", "status": "APPROVED"},
     "number change": {"phone_number": "*"},
     "expectation": {"that": "messages"},
-    "following": {"that": "messages"},
+    "following thing": {"that": "messages"},
 }
 #: What a mapping is given that must have one of several keys and has none.
 _FIRST: Final = {"rule": "then", "happening": "inbound"}
