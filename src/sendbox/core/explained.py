@@ -36,7 +36,7 @@ def dry_run(view: dict[str, Any]) -> list[str]:
     for message in view["messages"]:
         text.append("")
         text += explained(message)
-        text += ["  checks", *(f"    {line}" for line in _checks(message["checks"]))]
+        text += ["  checks, when it is accepted", *(f"    {line}" for line in _checks(message["checks"]))]
         text.append("  what happens")
         happens = message["happens"]
         width = max((len(each["after"]) for each in happens), default=0)

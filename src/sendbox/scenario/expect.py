@@ -36,7 +36,7 @@ def _expectation(node: Node, reader: Reader) -> Expectation:
         reader.complain(node, "then", message, key="then")
     return Expectation(
         that=that,
-        where=_where(node.get("where"), that, reader),
+        where=() if given["that"].cut else _where(node.get("where"), that, reader),
         low=low,
         high=high,
         within=None if within is None else reader.duration(within),
@@ -87,12 +87,10 @@ def _where(node: Node | None, that: str, reader: Reader) -> tuple[Condition, ...
 
 
 def _payload(key: str, node: Node, reader: Reader) -> list[Condition]:
-    if not isinstance(node.value, dict):
-        reader.complain(
-            node, "payload", f"{show(plain(node))} is no mapping of dotted paths such as order.id to values"
-        )
     conditions = []
     for path, item in node.entries().items():
+        if not all(path.split(".")):
+            reader.complain(node, "payload", f"{show(path)} is no dotted path such as order.id", key=path)
         wanted = [Pattern(each.value) if isinstance(each.value, str) else each.value for each in item.items() or [item]]
         conditions.append(Condition(key, tuple(wanted), tuple(path.split("."))))  # type: ignore[arg-type] # scalars
     return conditions
@@ -135,7 +133,7 @@ def _numbers(node: Node, key: str, _field: Field, reader: Reader) -> list[Any]:
         limit = int(found[2])
         low = {">": limit + 1, ">=": limit}.get(found[1])
         return [Range(text, low, {"<": limit - 1, "<=": limit}.get(found[1]))]
-    reader.complain(node, "range", f'{show(plain(node))} is no {key}: 2, ">=2", "<2" or 2..5 are legal')
+    reader.complain(node, "range", f'{show(plain(node))} is no number for {key}: 2, ">=2", "<2" or 2..5 are legal')
     return []
 
 

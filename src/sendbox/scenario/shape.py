@@ -63,7 +63,7 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "template change": {"name": "-", "status": "APPROVED"},
     "number change": {"phone_number": "*"},
     "expectation": {"that": "messages"},
-    "following": {"that": "messages"},
+    "following thing": {"that": "messages"},
     "traffic": {"at": 0, "request": _REQUEST},
     "traffic request": _REQUEST,
 }

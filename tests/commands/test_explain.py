@@ -1,0 +1,110 @@
+"""`sendbox explain`: every message of it, as in `explain.txt`, and what it takes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sendbox import cli
+from sendbox.commands import explain as explaining
+from sendbox.commands.outcome import CANNOT, NO, OK, USAGE
+from sendbox.scenario.compile import load
+
+_CASE: Final = re.compile(
+    r"^### (?P<id>\S+)\n\$ sendbox explain (?P<args>.*?)\n(?P<expected>.*?)(?=\n### |\Z)", re.DOTALL | re.MULTILINE
+)
+HERE: Final = Path(__file__).parent
+GOLDEN: Final = (HERE / "explain.txt").read_text("utf-8")
+SCENARIO: Final = GOLDEN.partition("=== story.yaml\n")[2].partition("=== end\n")[0]
+CASES: Final = {match["id"]: (match["args"], match["expected"].rstrip("\n")) for match in _CASE.finditer(GOLDEN)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the scenario of the cases, and a request in a file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "story.yaml").write_text(SCENARIO, "utf-8")
+    request = {"to": [{"phone_number": "420777000101"}, {"phone_number": "nonsense"}], "body": "Hello", "colour": 1}
+    (tmp_path / "request.json").write_text(json.dumps(request))
+    (tmp_path / "list.json").write_text(json.dumps([{**request, "body": "First"}, {**request, "body": "Second"}]))
+    flow = [{"richmsg": {"sender": "Acme", "ttl": 1}}, {"sms": {}}]
+    later = {
+        "to": [{"phone_number": "420777000102"}],
+        "body": "Code 2",
+        "flow": flow,
+        "datetime": "2026-03-01T10:00:00Z",
+    }
+    (tmp_path / "flow.json").write_text(json.dumps({**later, "payload": {"order": {"id": 17}}}))
+    (tmp_path / "bad.json").write_text("{")
+    return tmp_path
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(cli.sendbox, ["explain", *args])
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("args", "expected"), CASES.values(), ids=CASES)
+def test_what_is_printed(args: str, expected: str) -> None:
+    """Rules, checks, and what happens when, in words."""
+    result = run(*shlex.split(args))
+    assert result.output.rstrip("\n") == expected
+    assert result.exit_code == (NO if "is answered with 4" in expected else OK)
+
+
+def test_the_cases_are_read() -> None:
+    """No case of the file is lost by the way it is written."""
+    assert len(CASES) == GOLDEN.count("\n### ")
+    assert all(expected for _, expected in CASES.values())
+
+
+@pytest.mark.usefixtures("folder")
+def test_as_json() -> None:
+    """The same for programs."""
+    result = run("story.yaml", "--to", "420777000102", "--format", "json")
+    found: dict[str, Any] = json.loads(result.output)
+    assert (found["start"], found["request"]["status"]) == ("2026-03-01T09:00:00.000Z", 200)
+    (message,) = found["messages"]
+    assert message["attempts"][0]["decided_by"] == ["this phone is out of order"]
+    assert message["happens"][-1]["what"] == "webhook to hook: undelivered"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["nowhere"], CANNOT, "is neither a scenario of the library nor a path"),
+        (["story.yaml", "bad.json"], CANNOT, "bad.json is no message in JSON"),
+        (["story.yaml", "missing.json"], CANNOT, "missing.json is no message in JSON"),
+        (["story.yaml", "request.json", "--to", "1"], USAGE, "request.json is the whole message: give it, or flags"),
+        (["story.yaml", "--verify", "nobody"], USAGE, "nobody is no phone number"),
+        (["story.yaml", "--channel", "fax"], USAGE, "'fax' is not one of"),
+    ],
+    ids=["scenario", "json", "file", "both", "number", "channel"],
+)
+def test_wrong_use(args: list[str], code: int, said: str) -> None:
+    """One line, and an exit code."""
+    result = run(*args)
+    assert result.exit_code == code
+    assert said in result.output
+
+
+def test_a_world_that_never_rests_is_stopped() -> None:
+    """It says how far it came."""
+    text = 'sendbox: 1\ntimeline: [{at: 900d, inbound: {channel: sms, from: "420777000101", body: Hi}}]\n'
+    view = explaining.run(load(text), {"to": [{"phone_number": "420777000101"}], "body": "Hello"})
+    assert view["stopped"] is None or "400" in view["stopped"]
+
+
+def test_explaining_leaves_no_trace_in_the_fates() -> None:
+    """The draw is that of a server with this scenario: equal seeds, equal fates, however often it is asked."""
+    text = "sendbox: 1\nseed: 7\nattempts: [{mix: {delivered: 1, failed: 1, undelivered: 1}}]\n"
+    request = {"to": [{"phone_number": "420777000101"}], "body": "Hello"}
+    views = [explaining.run(load(text), request) for _ in range(2)]
+    assert views[0]["messages"][0]["result"] == views[1]["messages"][0]["result"]

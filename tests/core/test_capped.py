@@ -1,0 +1,88 @@
+"""A journal with a cap: the oldest entries are forgotten, numbers stay, and everybody who reads it knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from sendbox.core.blueprint import Blueprint
+from sendbox.core.checkpoint import restore, take
+from sendbox.core.digest import digest
+from sendbox.core.entries import entry_view
+from sendbox.core.expect import lines, verdict
+from sendbox.core.journal import CODE, Capped, Forgotten
+from sendbox.core.world import World
+from tests.core.worlds import START, advance, send_one
+
+
+def capped(cap: int, entries: int) -> Capped:
+    """A journal of so many entries, of which every third is of kind `sent`."""
+    journal = Capped(cap)
+    for number in range(entries):
+        assert journal.add(number * 10, CODE["sent" if number % 3 == 0 else "sending"], f"entry {number}") == number
+    return journal
+
+
+def test_a_capped_journal_forgets_the_oldest() -> None:
+    """Down to its cap less a tenth, at most so many at once; numbers stay what they were, and `len` counts all."""
+    journal = capped(20, 50)
+    assert (journal.first, len(journal)) == (0, 50)
+    assert journal.forget(10)
+    assert journal.first == 10
+    assert journal.forget(1000)
+    assert (journal.first, len(journal)) == (32, 50)
+    assert not journal.forget(1000)
+    assert journal.entry(32) == (320, CODE["sending"], "entry 32")
+    assert journal.add(500, CODE["sent"], "entry 50") == 50
+    assert journal.entry(50) == (500, CODE["sent"], "entry 50")
+
+
+def test_what_is_left_is_found() -> None:
+    """By number, by kind, from a number on; what is forgotten says so, what never was is another thing."""
+    journal = capped(20, 50)
+    journal.forget(1000)
+    assert list(journal.numbers()) == list(range(32, 50))
+    assert list(journal.numbers(frozenset({"sent"}), after=35)) == [36, 39, 42, 45, 48]
+    assert list(journal.find(CODE["sent"], 0)) == [33, 36, 39, 42, 45, 48]
+    assert list(journal.find(CODE["sent"], 40)) == [42, 45, 48]
+    with pytest.raises(Forgotten, match="entry 31 is forgotten; the journal begins with entry 32"):
+        journal.entry(31)
+    with pytest.raises(IndexError):
+        journal.entry(50)
+
+
+def test_order_is_remembered_after_it_is_forgotten() -> None:
+    """Whether anything depended on the order of arrival stays known; the marks of what is gone do not."""
+    journal = capped(20, 50)
+    journal.forget(1)
+    assert not journal.ordered
+    journal.mark(3)
+    journal.mark(40)
+    assert journal.ordered
+    journal.forget(1000)
+    assert journal.order_sensitive == {40}
+    journal.order_sensitive.clear()
+    assert journal.ordered
+
+
+def test_a_capped_world_can_be_read_and_restored() -> None:
+    """Entries, digest and verdict are made of what is left; a checkpoint keeps what is forgotten forgotten."""
+    world = World("test-w", Blueprint(), start=START, max_journal=5)
+    for _ in range(3):
+        send_one(world)
+    advance(world, 10_000)
+    assert isinstance(world.journal, Capped)
+    assert world.journal.forget(1000)
+    first = world.journal.first
+    assert first == len(world.journal) - 5
+    assert entry_view(world, first)["n"] == first
+    assert len(digest(world)) == 64
+    assert (verdict(world)["trusted"], verdict(world)["lost"]) == (False, first)
+    assert f"  NOT TO BE TRUSTED: {first} entries of the journal were forgotten (--max-journal)" in lines(
+        verdict(world)
+    )
+    again = restore(take(world), world.blueprint, 1)
+    assert again.journal.first == first
+    assert digest(again) == digest(world)
+    assert [entry_view(again, n) for n in again.journal.numbers()] == [
+        entry_view(world, n) for n in world.journal.numbers()
+    ]
