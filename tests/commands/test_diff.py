@@ -165,10 +165,23 @@ def test_names_of_plain_journals_do_not_count(tmp_path: Path) -> None:
         return {
             "entries": [
                 {"n": 0, "at": "2026-03-02T09:00:00.000Z", "kind": "opened"},
-                {"n": 1, "at": "2026-03-02T09:00:01.000Z", "kind": "request", "key": f"{key}~a", "body": "x", "answer": answer},
-                {"n": 2, "at": "2026-03-02T09:00:02.000Z", "kind": "click", "url": f"{origin}/s/{name}", "more": [None]},
+                {
+                    "n": 1,
+                    "at": "2026-03-02T09:00:01.000Z",
+                    "kind": "request",
+                    "key": f"{key}~a",
+                    "body": "x",
+                    "answer": answer,
+                },
+                {
+                    "n": 2,
+                    "at": "2026-03-02T09:00:02.000Z",
+                    "kind": "click",
+                    "url": f"{origin}/s/{name}",
+                    "more": [None],
+                },
             ]
-        }  # fmt: skip
+        }
 
     (tmp_path / "a").write_text(json.dumps(journal("test-a", "00aabbccddeeff001234", "http://one:1")))
     (tmp_path / "b").write_text(json.dumps(journal("test-bb", "0011223344556677abcd", "https://two")))

@@ -72,15 +72,22 @@ def test_answers_are_referred_to() -> None:
             {"at": "6s", "name": "sub", "request": {"operation": "addSubKey", "body": {"note": "x", "shared": True}}},
             {"at": "6s", "request": {**SEND, "key": "$sub.apikey"}},
             {"at": "6s", "request": {**SEND, "key": "shop"}},
-            {"at": "6s", "name": "up", "request": {"operation": "requestUpload", "body": {"bulk_id": "a", "filetype": "gz"}}},
+            {
+                "at": "6s",
+                "name": "up",
+                "request": {"operation": "requestUpload", "body": {"bulk_id": "a", "filetype": "gz"}},
+            },
             {"at": "6s", "request": {"operation": "uploadBulk", "params": {"url": "$up.url"}, "content": line}},
             {"at": "6s", "request": {"operation": "uploadBulk", "params": {"url": "/upload/x"}, "content": line}},
             {"at": "7s", "name": "offer", "request": {"operation": "sendMessage", "body": link}},
-            {"at": "9s", "request": {"operation": "openLink", "params": {"message_id": "$offer.accepted.0.message_id"}}},
+            {
+                "at": "9s",
+                "request": {"operation": "openLink", "params": {"message_id": "$offer.accepted.0.message_id"}},
+            },
             account={"verificationSecret": "s", "subkeys": [{"name": "shop", "shared": True}]},
             verify={"rules": [{"then": {"code": "246813"}}]},
         )
-    ) == [200, 200, 200, 200, 200, 200, 200, 200, 403, 200, 302]  # fmt: skip
+    ) == [200, 200, 200, 200, 200, 200, 200, 200, 403, 200, 302]
 
 
 def test_what_cannot_be_sent_is_told() -> None:

@@ -74,21 +74,37 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("outage", {"channel": "sms", "state": "began"}, "sendbox: outage of sms began"),
         ("outage", {"operator": "23001", "state": "ended"}, "sendbox: outage of 23001 ended"),
         ("outage", {"state": "ended"}, "sendbox: outage of everything ended"),
-        ("signup", {"client_id": "c", "mode": "manual", "status": "failed", "reason": "no"}, "sendbox: signup of c failed: no"),
+        (
+            "signup",
+            {"partner_client_id": "c", "mode": "manual", "status": "failed", "reason": "no"},
+            "sendbox: signup of c failed: no",
+        ),
         ("signup", {"mode": "manual", "status": "completed", "reason": None}, "sendbox: signup of manual completed"),
-        ("template", {"name": "otp", "status": "PAUSED", "template_id": "1"}, "sendbox: template name otp, status PAUSED"),
+        (
+            "template",
+            {"name": "otp", "status": "PAUSED", "template_id": "1"},
+            "sendbox: template name otp, status PAUSED",
+        ),
         ("number", {"phone_number": PHONE, "quality": "RED"}, f"sendbox: number phone_number {PHONE}, quality RED"),
         ("notice", {"phone": PHONE, "from": "x", "body": "Code 1"}, f'{PHONE}: gets "Code 1"'),
         ("key", {"key": "test-a~1", "what": "added"}, "sendbox: key test-a~1 added"),
         ("listed", {"list": "optout", "phones": [PHONE]}, f"sendbox: optout: {PHONE}"),
-        ("order", {"id": "1", "service": "sender_x", "state": "ordered"}, "sendbox: order service sender_x, state ordered"),
+        (
+            "order",
+            {"id": "1", "service": "sender_x", "state": "ordered"},
+            "sendbox: order service sender_x, state ordered",
+        ),
         ("bulk", {"bulk_id": "a", "what": "stored", "lines": 2}, "sendbox: bulk file a stored: 2 lines"),
         (
             "bulk",
             {"bulk_id": "a", "what": "done", "lines": 2, "accepted": 1, "skipped": 1},
             "sendbox: bulk file a done: 2 lines, 1 taken, 1 skipped",
         ),
-        ("bulk_line", {"bulk_id": "a", "line": 1, "request_id": "r", "findings": []}, "sendbox: bulk file a, line 1: taken"),
+        (
+            "bulk_line",
+            {"bulk_id": "a", "line": 1, "request_id": "r", "findings": []},
+            "sendbox: bulk file a, line 1: taken",
+        ),
         (
             "bulk_line",
             {"bulk_id": "a", "line": 2, "request_id": None, "findings": [{"message": "no"}]},
@@ -99,7 +115,7 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("try", {"delivery": "d", "number": 1, "status": 200, "error": None}, "receiver: webhook:  → 200"),
     ],
     ids=lambda value: value if isinstance(value, str) and value.isidentifier() else "",
-)  # fmt: skip
+)
 def test_every_entry_is_told(played: Played, kind: str, entry: dict[str, Any], expected: str) -> None:
     """In a few words; a kind that is not known, with what is in it."""
     assert told(played, kind, **entry) == expected
@@ -117,10 +133,15 @@ def test_every_kind_of_the_journal_has_words_of_its_own() -> None:
     [
         (KEPT["events"], None, 2, "webhook (try 2): m1 sent, m1 sent, m1 sent, m1 sent, and 2 more → timeout"),
         ([{"event": "incomingMessage", "body": "Hi"}], 500, 1, 'webhook: incomingMessage "Hi" → 500'),
-        ([{"event": "onboarding", "signup": "s", "status": "failed", "x": None}], 200, 1, "webhook: event onboarding, status failed → 200"),
+        (
+            [{"event": "onboarding", "signup": "s", "status": "failed", "x": None}],
+            200,
+            1,
+            "webhook: event onboarding, status failed → 200",
+        ),
     ],
     ids=["many", "inbound", "signup"],
-)  # fmt: skip
+)
 def test_webhooks_tell_their_events(
     played: Played, events: Any, status: int | None, number: int, expected: str
 ) -> None:
@@ -139,7 +160,10 @@ def to(count: int) -> list[dict[str, str]]:
     ("value", "expected"),
     [
         ({"to": to(1)}, " to 420777000100"),
-        ({"to": to(4), "flow": [{"sms": {}}, {"richmsg": {}}]}, " to 420777000100, 420777000101 and 2 more by sms, richmsg"),
+        (
+            {"to": to(4), "flow": [{"sms": {}}, {"richmsg": {}}]},
+            " to 420777000100, 420777000101 and 2 more by sms, richmsg",
+        ),
         ([{"to": to(1)}, {"to": to(1)}], " to 420777000100 and 1 more"),
         ({"phoneNumber": PHONE}, f" to {PHONE}"),
         ({"number": PHONE}, f" to {PHONE}"),
@@ -149,7 +173,7 @@ def to(count: int) -> list[dict[str, str]]:
         (None, ""),
     ],
     ids=["one", "many", "several objects", "verify", "simple", "list", "illegal", "file", "nothing"],
-)  # fmt: skip
+)
 def test_requests_say_whom_they_are_for(played: Played, value: Any, expected: str) -> None:
     """The first recipients, and the channels."""
     played.entries, played.asked = [], [Asked(Traffic(0, True, "op", value), 0, 200)]
@@ -326,6 +350,13 @@ def test_a_verdict_stands_under_the_diagram(played: Played) -> None:
     assert mermaid(played).endswith("Note over client,receiver: verdict, passed")
     played.verdict = {"passed": False}
     assert mermaid(played).endswith("Note over client,receiver: verdict, failed")
+
+
+def test_a_request_that_was_not_sent_is_a_note(played: Played) -> None:
+    """It went nowhere."""
+    played.entries = []
+    played.asked = [Asked(Traffic(0, True, "op"), played.world.start, error="not sent: why", sent=False)]
+    assert "    Note over client: op → not sent: why" in mermaid(played).splitlines()
 
 
 def test_what_depended_on_order_is_marked_in_diagrams() -> None:
