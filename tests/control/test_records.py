@@ -87,6 +87,24 @@ async def test_what_the_journal_does_not_have(path: str, status: int, message: s
         assert answer.json["message"].startswith(message)
 
 
+async def test_the_journal_has_a_canonical_form() -> None:
+    """As the digest reads it: no names of the world, no control; kinds and numbers are asked for as before."""
+    async with boxed() as box:
+        await box.send("420777000105")
+        await box.advance()
+        shown = (await box.get(f"{WORLD}/journal?form=canonical")).json
+        assert (shown["form"], shown["length"]) == ("canonical", 8)
+        assert [entry["n"] for entry in shown["entries"]] == [1, 2, 4, 5, 7]
+        assert shown["entries"][0]["body"]["to"] == [{"phone_number": "420777000105"}]
+        assert KEY not in str(shown["entries"])
+        some = (await box.get(f"{WORLD}/journal?form=canonical&kind=transition&after=2")).json
+        assert [entry["result"] for entry in some["entries"]] == ["sent"]
+        assert (await box.get(f"{WORLD}/journal?form=plain")).json == (await box.get(f"{WORLD}/journal")).json
+        answer = await box.get(f"{WORLD}/journal?form=short")
+        assert answer.status == 400
+        assert answer.json["message"] == 'form: "short" is no form of entries; legal: plain, canonical'
+
+
 async def test_requests_are_calls_with_findings_and_advice() -> None:
     """What was asked, what was answered and why, in the order of the calls."""
     async with boxed() as box:

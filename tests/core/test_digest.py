@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sendbox.core.advice import UNKNOWN_FIELD, advise
 from sendbox.core.assume import Assume
 from sendbox.core.blueprint import AccountSpec, TimelineEntry
-from sendbox.core.digest import digest, digest_in_slices
+from sendbox.core.digest import canonical_in_slices, digest, digest_in_slices
 from sendbox.core.journal import CODE
 from sendbox.core.lifecycle import FAILED
 from sendbox.core.model import Shortening
@@ -325,3 +325,38 @@ def test_the_form_of_a_digest() -> None:
     assert len(run()) == 64
     assert int(run(), 16) > 0
     assert orjson.loads(content_of(command()))["to"] == [PHONE]
+
+
+def lines_of(world: World) -> list[dict[str, Any]]:
+    """The canonical lines, in one go."""
+    steps = canonical_in_slices(world)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            found: list[dict[str, Any]] = done.value
+            return found
+
+
+def test_canonical_lines_are_what_the_digest_reads() -> None:
+    """Worlds of other ids have equal lines; each has its entry's number, its instant, and a request its content."""
+    first, second = (make_world(world_id) for world_id in ("test-a", "test-b"))
+    for world in (first, second):
+        send(world, PHONE)
+        advance(world, HOUR)
+        called(world, b"apikey=test-a&x=1", path="/Send")
+        called(world, b'{"b": 1}', canonical=b'{"b":1}')
+    lines = lines_of(first)
+    assert lines == lines_of(second)
+    assert [line["n"] for line in lines] == sorted(line["n"] for line in lines)
+    assert [line["body"] for line in lines if line["kind"] == "request"] == ["&x=1", {"b": 1}]
+    assert all(line["at"] >= 0 for line in lines)
+
+
+def test_canonical_lines_come_in_slices() -> None:
+    """A long journal is not rendered at a stretch."""
+    world = make_world()
+    for _ in range(150):
+        send(world, PHONE)
+    advance(world, HOUR)
+    assert sum(1 for _ in canonical_in_slices(world)) >= 3

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from sendbox.commands.files import meant
-from sendbox.commands.outcome import CANNOT, NO, Failure, one_line
+from sendbox.commands.outcome import CANNOT, NO, OK, Failure, one_line
 
 if TYPE_CHECKING:
     from sendbox.playing.player import Played
@@ -69,11 +69,4 @@ def fit(text: str, encoding: str) -> str:
 
 def code(played: list[Played]) -> int:
     """0 when all went as expected, else 1."""
-    from sendbox.commands.outcome import OK
-
     return OK if all(each.passed for each in played) else NO
-
-
-def saved(value: Any) -> bool:
-    """Whether a JSON value is what `play --format json` writes."""
-    return isinstance(value, dict) and "canonical" in value

@@ -38,7 +38,7 @@ class Caller:
         try:
             method, target, headers, body = self._request(entry)
         except LookupError as error:
-            asked.error = f"not sent: {error.args[0]}"
+            asked.error, asked.sent = f"not sent: {error.args[0]}", False
             return
         try:
             status, given, answer = await _asgi(self._app, self._origin, method, target, headers, body)

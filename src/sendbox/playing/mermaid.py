@@ -79,7 +79,7 @@ def _row(row: Row, ids: dict[str, str]) -> Iterator[str]:
     ):  # a result comes to a phone, a webhook to its receiver: from the sandbox
         who = WORLD
     if who == to:
-        yield f"Note over {to}: {what}"
+        yield f"Note over {to}: {escaped(row.text)}"
         return
     yield f"{who}->>{to}: {what}"
     if row.answer is not None:

@@ -48,12 +48,14 @@ class Asked:
     answer: Any = None
     error: str | None = None
     number: int | None = None
+    #: False where a reference led nowhere
+    sent: bool = True
 
     @property
     def ok(self) -> bool:
         """Whether its own expectation holds, if it has one, and whether it could be sent at all."""
         wanted = self.traffic.status
-        if self.error is not None and self.status is None and wanted is None:
+        if not self.sent or (self.error is not None and self.status is None and wanted is None):
             return False
         return wanted is None or wanted == (self.status or 0)
 

@@ -128,7 +128,8 @@ class _Teller:
         bad = not asked.ok or asked.status is None or asked.status >= 400
         tone = "bad" if bad else "plain"
         marked = bool(entry.get("order_sensitive"))
-        return Row(asked.at, CLIENT, what, tone, WORLD, " ".join(filter(None, said)), marked)
+        to = WORLD if asked.sent else None
+        return Row(asked.at, CLIENT, what, tone, to, " ".join(filter(None, said)), marked)
 
     # -- a function a kind: who, what, and what else is to be said of the row
 
@@ -218,7 +219,7 @@ class _Teller:
     def signup(self, entry: Mapping[str, Any]) -> Told:
         """A signup entered a state."""
         reason = f": {entry['reason']}" if entry.get("reason") else ""
-        return WORLD, f"signup of {entry.get('client_id') or entry['mode']} {entry.get('status')}{reason}", {}
+        return WORLD, f"signup of {entry.get('partner_client_id') or entry['mode']} {entry.get('status')}{reason}", {}
 
     def template(self, entry: Mapping[str, Any]) -> Told:
         """Something became of a template."""
@@ -331,7 +332,7 @@ def _about(value: Any) -> str:
     numbers = [each.get("phone_number") for each in to if isinstance(each, Mapping)] if isinstance(to, list) else []
     if not numbers:
         one = (value.get(name) for name in ("phoneNumber", "phone_number", "number", "to"))
-        numbers = [next((each for each in one if isinstance(each, str)), None)]
+        numbers = [next((each for each in one if isinstance(each, str) and any(map(str.isdigit, each))), None)]
     shown = [str(number) for number in numbers if number is not None]
     if not shown:
         return ""

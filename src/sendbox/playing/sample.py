@@ -98,7 +98,7 @@ class _Samples:
         before = when.attempt - 1 if when.attempt is not None else 0
         if channel != "sms" or before:
             last = [self._step("sms", body)] if channel != "sms" else []
-            send["flow"] = [*[self._step("sms", body)] * before, self._step(channel, body), *last]
+            send["flow"] = [*[_given_up(body)] * before, self._step(channel, body), *last]
         return send
 
     def message(self, title: str | None, body: str, key: str | None = None) -> None:
@@ -165,6 +165,11 @@ class _Samples:
         senders = self._account.senders
         known = sorted(senders.get(family, ())) if isinstance(senders, dict) else []
         return known[0] if known else otherwise
+
+
+def _given_up(body: str) -> dict[str, Any]:
+    """A step that goes on to the next one wherever it is not delivered."""
+    return {"sms": {"body": body, "ttl": 5, "ttl_condition": "delivered"}}
 
 
 def filled(pattern: Pattern, word: str) -> str:
