@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sendbox.core.api_faults import ApiRule
 from sendbox.core.assume import Assume
 from sendbox.core.codes import VerifyRule
 from sendbox.core.partner_rules import PartnerSpec
@@ -92,3 +93,4 @@ class Blueprint:
     digest_ignore: tuple[str, ...] = ()
     verify: tuple[VerifyRule, ...] = ()
     partner: PartnerSpec = field(default_factory=PartnerSpec)
+    api: tuple[ApiRule, ...] = ()

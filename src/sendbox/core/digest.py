@@ -26,6 +26,7 @@ from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, Requ
 from sendbox.core.validation import Session
 
 if TYPE_CHECKING:
+    from sendbox.core.api_faults import Applied
     from sendbox.core.bulk import Line as BulkLine
     from sendbox.core.keys import Key
     from sendbox.core.orders import Order
@@ -299,6 +300,17 @@ class _Canon:
         """A line of a bulk file was taken or skipped."""
         yield {"bulk_id": line.bulk.bulk_id, "line": line.number, "taken": line.request_id is not None}
 
+    def fault(self, _code: int, applied: Applied) -> Iterable[Line]:
+        """A fault of the HTTP interfaces was applied to a call."""
+        yield {
+            "operation": applied.operation,
+            "key": self._alias(applied.key),
+            "phone": applied.phone,
+            "fault": applied.shown,
+            "rule": applied.rule.name or applied.rule.key,
+            "processed": applied.rule.effective,
+        }
+
 
 #: What a refused request may hold of receivers and of the world's own names.
 _REFUSED: Final = tuple((name,) for name in ("callback", "apikey", "subid", "default_callback_url"))
@@ -348,4 +360,5 @@ _LINES: Final[dict[str, Callable[[_Canon, int, Any], Iterable[Line]]]] = {
     "order": _Canon.order,
     "bulk": _Canon.bulk,
     "bulk_line": _Canon.bulk_line,
+    "fault": _Canon.fault,
 }

@@ -56,6 +56,9 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "library template": {"name": "-", "components": [_BODY]},
     "template change": {"name": "-", "status": "APPROVED"},
     "number change": {"phone_number": "*"},
+    "api rule": {"fault": "timeout"},
+    "api status": {"code": 500},
+    "rate limit": {"max": 1, "within": 1},
 }
 #: What a mapping is given that must have one of several keys and has none.
 _FIRST: Final = {"rule": "then", "happening": "inbound"}
