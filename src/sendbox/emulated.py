@@ -172,7 +172,7 @@ class Emulated(BaseRoute):
             query, params = scope["query_string"], scope["path_params"]
             decision = decide(world, route.operation, key, body, query, params)
             if decision[0] is not None and not decision[0].rule.effective:
-                answer = spoilt(decision[0], route, None)
+                answer = spoilt(decision[0], route.error, None)
                 record = RequestRecord(
                     route.operation, route.method, scope["path"], key, answer.status, body, answer.body
                 )
@@ -239,7 +239,7 @@ class Emulated(BaseRoute):
         if runtime.settings.check_answers:
             self._check(route, answer)
         if decision[0] is not None:
-            answer = spoilt(decision[0], route, answer)
+            answer = spoilt(decision[0], route.error, answer)
         record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
         record.findings = findings
         record.advice = exchange.advice
@@ -262,9 +262,12 @@ class Emulated(BaseRoute):
             address = f"{origin}{hosted.path}/journal/{number}"
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
 
-    def journal(self, request: Request, hosted: Hosted, record: RequestRecord, answer: Answer) -> None:
+    def journal(
+        self, request: Request, hosted: Hosted, record: RequestRecord, answer: Answer, decision: Decision = NO_FAULT
+    ) -> None:
         """The same for a call that comes by a route of its own."""
-        self._journal(origin_of(self._runtime, request.scope, request.scope["headers"]), hosted, record, answer)
+        origin = origin_of(self._runtime, request.scope, request.scope["headers"])
+        self._journal(origin, hosted, record, answer, decision)
 
     def _refuse(
         self,

@@ -8,7 +8,7 @@ time is real, since a client's timeout is; it ends with the client, with the wor
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +16,7 @@ from sendbox.core.api_faults import ApiCall, Applied
 from sendbox.core.journal import CODE
 from sendbox.core.records import RequestRecord
 from sendbox.interfaces.addressee import addressee
-from sendbox.interfaces.exchange import Answer, Route
+from sendbox.interfaces.exchange import Answer
 from sendbox.wires import Receive, Scope, Send, Wire, wire_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ PIECES: Final = 20
 
 #: A decision about one call: the fault, None = none; and whether it depended on the order of arrival.
 Decision = tuple[Applied | None, bool]
+#: How an interface refuses: (status, text) to an answer in its shape.
+Refusal = Callable[[int, str], Answer]
 NO_FAULT: Final[Decision] = (None, False)
 
 
@@ -48,14 +50,14 @@ def decide(world: World, operation: str, key: str, body: bytes, query: bytes, pa
     return world.api.decide(ApiCall(operation, key, body or query, phone, world.now, world.start))
 
 
-def spoilt(applied: Applied, route: Route, answer: Answer | None) -> Answer:
-    """What goes back in place of an answer, None where the call had no effect.
+def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
+    """What goes back in place of an answer, None where the call had no effect; `error` is that of its interface.
 
     What has to be done to the connection besides stands in its `fault`.
     """
     fault = applied.rule.fault
     if fault.kind in ("status", "rate_limit"):
-        return _error(applied, route)
+        return _error(applied, error)
     if answer is None:
         answer = Answer(200, _NEVER)
     if fault.kind == "bad_json":
@@ -64,11 +66,11 @@ def spoilt(applied: Applied, route: Route, answer: Answer | None) -> Answer:
     return answer
 
 
-def _error(applied: Applied, route: Route) -> Answer:
+def _error(applied: Applied, error: Refusal) -> Answer:
     """An error in the shape of the interface that was called."""
     fault = applied.rule.fault
     status = fault.status or HTTPStatus.TOO_MANY_REQUESTS.value
-    answer = route.error(status, _phrase(status) if fault.message is None else fault.message)
+    answer = error(status, _phrase(status) if fault.message is None else fault.message)
     headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers]
     if applied.wait:
         headers.append((b"retry-after", b"%d" % -(-applied.wait // 1000)))

@@ -93,12 +93,14 @@ class Inside:
     the client reads, or without end, is its ReadTimeout.
     """
 
-    __slots__ = ("_read", "_request", "_written")
+    __slots__ = ("_read", "_request", "_written", "broken")
 
     def __init__(self, read: float | None = None, request: httpx.Request | None = None) -> None:
         self._read = read
         self._request = request
         self._written = b""
+        #: what was raised; nothing is sent after it
+        self.broken: httpx.TransportError | None = None
 
     def write(self, data: bytes) -> None:
         """Bytes that a client cannot read as an answer."""
@@ -108,14 +110,17 @@ class Inside:
         """Raises RemoteProtocolError: the connection ended before the answer did, or what came is none."""
         import httpx
 
+        text = "Server disconnected before its answer was complete"
         if self._written:
-            raise httpx.RemoteProtocolError(f"illegal status line: {self._written!r}", request=self._request)
-        raise httpx.RemoteProtocolError("Server disconnected without sending a complete answer", request=self._request)
+            text = f"illegal status line: {self._written!r}"
+        self.broken = httpx.RemoteProtocolError(text, request=self._request)
+        raise self.broken
 
     async def wait(self, milliseconds: int | None, ended: asyncio.Future[None], receive: Receive) -> bool:
         """Raises ReadTimeout where a client would; else the time is over."""
         if milliseconds is None or (self._read is not None and milliseconds > self._read * _MS):
             import httpx
 
-            raise httpx.ReadTimeout("The read operation timed out", request=self._request)
+            self.broken = httpx.ReadTimeout("The read operation timed out", request=self._request)
+            raise self.broken
         return True
