@@ -32,7 +32,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 
 def run(rule: dict[str, Any], threads: int) -> dict[str, Any]:
-    """Sends all requests from so many threads, forwards by one and else backwards, and answers what the phones got and the digest."""
+    """Sends all requests from so many threads, backwards by several, and answers which were hit, and the digest."""
     server = SandboxServer(Settings(port=0, mode="manual", start=START, public_url=None)).start()
     try:
         with httpx.Client(base_url=server.origin, trust_env=False) as http:

@@ -170,7 +170,7 @@ class Emulated(BaseRoute):
         if world.api.rules and body is not None and not hosted.gone and hosted.world is world:
             self._runtime.present(hosted)
             query, params = scope["query_string"], scope["path_params"]
-            decision = decide(world, route.operation, key, body, query, params)
+            decision = decide(world, route.operation, key, scope["path"], body, query, params)
             if decision[0] is not None and not decision[0].rule.effective:
                 answer = spoilt(decision[0], route.error, None)
                 record = RequestRecord(

@@ -38,7 +38,9 @@ Refusal = Callable[[int, str], Answer]
 NO_FAULT: Final[Decision] = (None, False)
 
 
-def decide(world: World, operation: str, key: str, body: bytes, query: bytes, params: Mapping[str, str]) -> Decision:
+def decide(
+    world: World, operation: str, key: str, path: str, body: bytes, query: bytes, params: Mapping[str, str]
+) -> Decision:
     """Asks the rules of a world about a call that came in, before it is handled."""
     number: list[str] = []
 
@@ -47,7 +49,10 @@ def decide(world: World, operation: str, key: str, body: bytes, query: bytes, pa
             number.append(addressee(world, body, query, params))
         return number[0]
 
-    return world.api.decide(ApiCall(operation, key, body or query, phone, world.now, world.start))
+    def content() -> bytes:
+        return b"\0".join((key.encode(), path.encode("utf-8", "replace"), query, body))
+
+    return world.api.decide(ApiCall(operation, key, content, phone, world.now, world.start))
 
 
 def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:

@@ -65,7 +65,7 @@ def upload_route(runtime: Runtime, contract: Contract, journal: Journal) -> Http
                 key = bulk.key.id
                 world.bulks.decode = decoder
                 if world.api.rules:
-                    decision = decide(world, _OPERATION, key, b"", b"", {})
+                    decision = decide(world, _OPERATION, key, "", b"", b"", {})
                 applied = decision[0]
                 if applied is not None and not applied.rule.effective:
                     world.bulks.give_up(bulk)

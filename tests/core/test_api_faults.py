@@ -27,8 +27,9 @@ def rule(key: str = "r", when: ApiWhen | None = None, fault: Fault = ERROR, **fi
 
 
 def call(phone: str = PHONES[0], **fields: Any) -> ApiCall:
-    usual = {"operation": "sendMessage", "key": "test-w", "content": b"{}", "now": START, "start": START}
-    return ApiCall(**{"phone": lambda: phone, **usual, **fields})
+    usual = {"operation": "sendMessage", "key": "test-w", "now": START, "start": START}
+    content: bytes = fields.pop("content", b"{}")
+    return ApiCall(**{"phone": lambda: phone, "content": lambda: content, **usual, **fields})
 
 
 def faults(*rules: ApiRule, seed: int = 0) -> ApiFaults:

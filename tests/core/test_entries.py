@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.core.api_faults import ApiRule, ApiWhen, Applied, Fault
 from sendbox.core.advice import UNKNOWN_FIELD, advise
+from sendbox.core.api_faults import ApiRule, ApiWhen, Applied, Fault
 from sendbox.core.assume import Assume, Rate, VerifyLimits
 from sendbox.core.blueprint import AccountSpec, TimelineEntry
 from sendbox.core.entries import entry_view

@@ -114,12 +114,12 @@ class ApiRule:
 class ApiCall(NamedTuple):
     """What a rule may look at: one call that reached a world and an operation. `phone` is asked only where it counts.
 
-    `content` tells whether two calls are equal.
+    `content` tells whether two calls are equal, and is asked only where something is drawn.
     """
 
     operation: str
     key: str
-    content: bytes
+    content: Callable[[], bytes]
     phone: Callable[[], str]
     now: int
     start: int
@@ -263,7 +263,7 @@ class ApiFaults:
     def _drew(self, rule: ApiRule, call: ApiCall) -> _Drawn:
         """Counts a call for which something is drawn, and tells whether it could have come before the one before."""
         key = (rule.key, call.operation, call.phone())
-        content = blake2b(call.content, digest_size=8).digest()
+        content = blake2b(call.content(), digest_size=8).digest()
         before = self._asked.get(key)
         number = 0 if before is None else before.number + 1
         raced = before is not None and before.at == call.now and (before.raced or before.content != content)
