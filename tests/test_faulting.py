@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from sendbox.wires import Inside
+from sendbox.fixture.transport import LocalTransport
+from sendbox.wires import gone
 from tests.box import at, boxed
 from tests.house import WAYS, House, housed
 
@@ -225,8 +226,8 @@ def test_an_answer_ends_with_the_epoch(house: House, key: str, fault: Any, ends:
 
 
 @pytest.mark.parametrize("kind", ["asyncio", "uvloop"])
-def test_an_answer_ends_with_the_server(kind: Any) -> None:
-    """A server that stops waits for no answer that hangs."""
+def test_an_answer_ends_with_the_server(kind: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A server that stops waits for no answer that hangs, and has nothing to complain of."""
     with ThreadPoolExecutor(2) as pool:
         with housed(kind) as house:
             house.control("POST", "/worlds", json={"id": "test-stop"})
@@ -236,6 +237,7 @@ def test_an_answer_ends_with_the_server(kind: Any) -> None:
                 params = {"kind": "fault", "wait": "10", "after": after}
                 assert house.control("GET", "/worlds/test-stop/journal", params=params)["entries"]
         assert all(isinstance(each.exception(10), httpx.TransportError) for each in hanging)
+    assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []
 
 
 def test_a_connection_is_good_after_a_fault_that_leaves_it(house: House, key: str) -> None:
@@ -257,8 +259,6 @@ def test_the_head_comes_before_the_body_breaks(house: House, key: str, way: str)
     put(house, key, {"disconnect": "middle"})
     given: dict[str, Any] = {}
     if way == "inside":
-        from sendbox.fixture.transport import LocalTransport
-
         given["transport"] = LocalTransport(house.app, house.thread)
     message = {"body": "Hello", "to": [{"phone_number": "420777000101"}]}
     with (
@@ -333,8 +333,13 @@ async def test_a_window_is_on_the_clock_of_the_world() -> None:
     assert found == [200, 200, 500, 200]
 
 
-def test_the_wire_of_a_bare_caller_is_its_own() -> None:
-    """Bytes that are no answer are quoted in the error."""
-    wire = Inside()
-    wire.write(b"no HTTP")
-    assert wire.broken is None
+@pytest.mark.asyncio
+async def test_what_a_client_still_sends_is_no_end() -> None:
+    """The rest of a body that nobody reads any more is passed over; only the client's leaving is its end."""
+    messages = [{"type": "http.request", "body": b"x"}, {"type": "http.disconnect"}, {"type": "never"}]
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    await gone(receive)
+    assert messages == [{"type": "never"}]

@@ -32,6 +32,7 @@ from sendbox.interfaces.sending.routes import ROUTES as SENDING
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
+    from sendbox.core.api_faults import Applied
     from sendbox.core.world import World
     from sendbox.runtime import Hosted, Runtime
 
@@ -80,7 +81,7 @@ def upload_route(runtime: Runtime, contract: Contract, journal: Journal) -> Http
                 record = RequestRecord(_OPERATION, "PUT", request.url.path, key, answer.status, b"", answer.body)
                 record.findings = findings
                 journal(request, hosted, record, answer, decision)
-            return _response(answer) if answer.fault is None else _Spoilt(answer, hosted)
+            return _response(answer) if answer.fault is None else _Spoilt(answer.fault, answer, hosted)
         except ClientDisconnect:  # nobody waits for an answer, and half a file is no file
             return _response(error(400, "Upload was broken off"))
         finally:
@@ -133,15 +134,13 @@ def line_decoder(contract: Contract) -> Decoder:
 class _Spoilt(Response):
     """An answer of which a rule of `api:` leaves something else."""
 
-    def __init__(self, answer: Answer, hosted: Hosted) -> None:
+    def __init__(self, fault: Applied, answer: Answer, hosted: Hosted) -> None:
         super().__init__()
-        self._answer = answer
-        self._hosted = hosted
+        self._spoilt = fault, answer, hosted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Does it to the connection, once the call has ended."""
-        if self._answer.fault is not None:
-            await carry_out(self._answer.fault, self._answer, self._hosted, scope, receive, send)
+        await carry_out(*self._spoilt, scope, receive, send)
 
 
 def _response(answer: Answer) -> Response:

@@ -64,7 +64,7 @@ class Line:
         """Waits on the loop's clock, which no frozen test stops."""
         loop = asyncio.get_running_loop()
         over: asyncio.Future[None] = loop.create_future()
-        timer = None if milliseconds is None else loop.call_later(milliseconds / _MS, _done, over)
+        timer = None if milliseconds is None else loop.call_later(milliseconds / _MS, over.set_result, None)
         leaving = loop.create_task(gone(receive))
         try:
             await asyncio.wait({over, ended, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -73,11 +73,6 @@ class Line:
             leaving.cancel()
             if timer is not None:
                 timer.cancel()
-
-
-def _done(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 async def gone(receive: Receive) -> None:
