@@ -86,7 +86,12 @@ OWNERS: Final = (
     owner("click", "cli", "one module owns arguments and exit codes"),
     owner("faker", "scenario.texts", "a quarter of a second for texts that few scenarios ask for", lazy=True),
     owner("freezegun", "fixture pytest_plugin", "only `freeze()` needs it, and it patches modules", lazy=True),
-    owner("httpx", "commands.forward control fixture pytest_plugin", "a client; what is served has none", lazy=True),
+    owner(
+        "httpx",
+        "commands.forward control fixture pytest_plugin wires",
+        "a client; what is served has none, but may raise its errors",
+        lazy=True,
+    ),
     owner("jinja2", "page", "only who looks at the page needs it; 40 ms", lazy=True),
     owner("jsonschema", "contract scenario.shape", "it explains a refusal; a start has seen none", lazy=True),
     owner("jsonschema_rs", "contract scenario.shape", "requests, and scenario files: nothing else is held to a schema"),

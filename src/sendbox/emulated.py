@@ -22,6 +22,7 @@ from sendbox.core.blueprint import Blueprint
 from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
 from sendbox.core.world import World
+from sendbox.faulting import NO_FAULT, Decision, carry_out, decide, note, reply, spoilt, told
 from sendbox.interfaces.exchange import Answer, Exchange, Route
 from sendbox.interfaces.handling import handled, worked
 from sendbox.interfaces.partner import tokens
@@ -96,7 +97,7 @@ class Emulated(BaseRoute):
         row, scope["path_params"] = self._paths.find(path)
         route = None if row is None else row.get(scope["method"])
         if route is None:
-            await _reply(send, self._lost(scope, row))
+            await reply(send, self._lost(scope, row))
             return
         try:
             body: bytes | None = None
@@ -108,7 +109,7 @@ class Emulated(BaseRoute):
                 body = await _read(receive)
                 known = None if body is None else self._runtime.by_tag(route.whose(body))
                 if known is None:
-                    await _reply(send, await self._homeless(scope, route, body))
+                    await reply(send, await self._homeless(scope, route, body))
                     return
                 key = known.world.id
             else:
@@ -127,14 +128,18 @@ class Emulated(BaseRoute):
                     answer = self._refused(scope, route.error(413, _TOO_LONG[0]))
                 elif key is None:
                     self._runtime.refuse(None, path, *(_NO_TOKEN if route.auth == "header-or-token" else _NO_KEY))
-                await _reply(send, answer)
+                await reply(send, answer)
                 return
             token = hosted.request_began()
             try:
-                await _reply(send, await self._serve(scope, receive, route, hosted, key, body, jwt))
+                answer = await self._serve(scope, receive, route, hosted, key, body, jwt)
+                if answer.fault is None:
+                    await reply(send, answer)
             finally:
                 hosted.request_ended(token)
                 self._runtime.changed(hosted)
+            if answer.fault is not None:  # takes its time, and the world goes on meanwhile
+                await carry_out(answer.fault, answer, hosted, scope, receive, send)
         except ClientDisconnect:  # whoever called does not wait for an answer, and half a body is no request
             pass
 
@@ -161,13 +166,25 @@ class Emulated(BaseRoute):
         world = hosted.world
         if body is None:
             body = await _read(receive)
+        decision = NO_FAULT
+        if world.api.rules and body is not None and not hosted.gone and hosted.world is world:
+            self._runtime.present(hosted)
+            query, params = scope["query_string"], scope["path_params"]
+            decision = decide(world, route.operation, key, scope["path"], body, query, params)
+            if decision[0] is not None and not decision[0].rule.effective:
+                answer = spoilt(decision[0], route.error, None)
+                record = RequestRecord(
+                    route.operation, route.method, scope["path"], key, answer.status, body, answer.body
+                )
+                self._journal(origin_of(self._runtime, scope, scope["headers"]), hosted, record, answer, decision)
+                return answer
         while not hosted.gone and hosted.world is world:
             if body is None:
                 return self._refuse(scope, hosted, key, route.operation, route.error(413, _TOO_LONG[0]), _TOO_LONG[0])
             try:
-                answer = await self._answer(scope, route, hosted, key, body, jwt)
-                if answer is not None:
-                    return answer
+                done = await self._answer(scope, route, hosted, key, body, jwt, decision)
+                if done is not None:
+                    return done
             except NotLoaded as missing:  # nothing was done yet, and the loop must not wait for an import
                 await asyncio.get_running_loop().run_in_executor(None, missing.load)
         if route.whose is not None:
@@ -189,7 +206,14 @@ class Emulated(BaseRoute):
                 await asyncio.get_running_loop().run_in_executor(None, missing.load)
 
     async def _answer(
-        self, scope: Scope, route: Route, hosted: Hosted, key: str, body: bytes, jwt: str | None = None
+        self,
+        scope: Scope,
+        route: Route,
+        hosted: Hosted,
+        key: str,
+        body: bytes,
+        jwt: str | None = None,
+        decision: Decision = NO_FAULT,
     ) -> Answer | None:
         """Runs the handler, one with much to do in slices, and journals the call; None when the world went away."""
         runtime = self._runtime
@@ -212,27 +236,38 @@ class Emulated(BaseRoute):
             answer, findings = await worked(exchange, Slice().through(answer.work))
         if hosted.world is not world:
             return None
+        if runtime.settings.check_answers:
+            self._check(route, answer)
+        if decision[0] is not None:
+            answer = spoilt(decision[0], route.error, answer)
         record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
         record.findings = findings
         record.advice = exchange.advice
         record.canonical = exchange.content
-        self._journal(origin, hosted, record, answer)
-        if runtime.settings.check_answers:
-            self._check(route, answer)
+        self._journal(origin, hosted, record, answer, decision)
         return answer
 
-    def _journal(self, origin: str, hosted: Hosted, record: RequestRecord, answer: Answer) -> None:
-        """Journals a call and puts the address of its entry into the answer."""
+    def _journal(
+        self, origin: str, hosted: Hosted, record: RequestRecord, answer: Answer, decision: Decision = NO_FAULT
+    ) -> None:
+        """Journals a call, with the fault that applied to it, and puts the address of its entry into the answer."""
+        if decision[0] is not None:
+            told(record, decision[0])
         number = hosted.world.request(record)
+        if decision is not NO_FAULT:
+            note(self._runtime, hosted, number, decision)
         if record.findings or record.advice:
             _log_remarks(self._runtime, hosted, record)
         if self._runtime.settings.hints:
             address = f"{origin}{hosted.path}/journal/{number}"
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
 
-    def journal(self, request: Request, hosted: Hosted, record: RequestRecord, answer: Answer) -> None:
+    def journal(
+        self, request: Request, hosted: Hosted, record: RequestRecord, answer: Answer, decision: Decision = NO_FAULT
+    ) -> None:
         """The same for a call that comes by a route of its own."""
-        self._journal(origin_of(self._runtime, request.scope, request.scope["headers"]), hosted, record, answer)
+        origin = origin_of(self._runtime, request.scope, request.scope["headers"])
+        self._journal(origin, hosted, record, answer, decision)
 
     def _refuse(
         self,
@@ -331,16 +366,6 @@ async def _read(receive: Receive) -> bytes | None:
         if not message.get("more_body", False):
             return b"".join((*chunks, chunk)) if chunks else chunk
         chunks.append(chunk)
-
-
-async def _reply(send: Send, answer: Answer) -> None:
-    headers = [
-        (b"content-type", answer.content_type),
-        (b"content-length", b"%d" % len(answer.body)),
-        *answer.headers,
-    ]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
 
 
 def _header_key(scope: Scope) -> str | None:

@@ -83,8 +83,8 @@ class Hosted:
 
     __slots__ = (
         "advancing", "auto", "blueprint", "busy", "changed", "changes", "checked", "checkpoints", "controls",
-        "deliverer", "failed", "gone", "logged", "next_blueprint", "open", "outbox", "path", "pulling", "readers",
-        "stirred", "tasks", "timer", "told", "world",
+        "deliverer", "failed", "gone", "lingering", "logged", "next_blueprint", "open", "outbox", "path", "pulling",
+        "readers", "stirred", "tasks", "timer", "told", "world",
     )  # fmt: skip
 
     def __init__(self, world: World, blueprint: Blueprint) -> None:
@@ -104,6 +104,8 @@ class Hosted:
         self.auto: asyncio.Task[None] | None = None
         #: requests of emulated interfaces that are being answered, a token each
         self.open: set[object] = set()
+        #: ends the answers that a fault delays, with this epoch
+        self.lingering: set[asyncio.Future[None]] = set()
         #: calls of control that are at work, and those that may still look at this world
         self.controls = 0
         self.readers = 0

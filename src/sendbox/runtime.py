@@ -261,6 +261,9 @@ class Runtime:
             hosted.timer = None
         for task in hosted.tasks:
             task.cancel()
+        for ended in hosted.lingering:
+            if not ended.done():
+                ended.set_result(None)
         hosted.outbox.clear()
         hosted.stir()
 

@@ -20,6 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from sendbox.joined import Joined
 from sendbox.thread import ServerThread
+from sendbox.wires import WIRE, Line
 
 __all__ = ["App", "CannotListen", "HttpServer", "ServerThread"]
 
@@ -58,10 +59,18 @@ class Protocol(HttpToolsProtocol):
         self._offered = False
         self._packet = b""
         self._again: bytes | None = None
+        self._extensions: dict[str, Any] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begins a connection whose answers leave in one piece."""
-        super().connection_made(Joined(transport, self.loop))
+        joined = Joined(transport, self.loop)
+        super().connection_made(joined)
+        self._extensions = {WIRE: Line(joined)}
+
+    def on_message_begin(self) -> None:
+        """Begins a request; faults of a scenario reach the connection through it."""
+        super().on_message_begin()
+        self.scope["extensions"] = self._extensions
 
     def data_received(self, data: bytes) -> None:
         """Reads a packet, and again from an offer on that stopped the parser."""

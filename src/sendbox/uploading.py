@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Final
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as HttpRoute
+from starlette.types import Receive, Scope, Send
 
 from sendbox.contract.validators import preload
 from sendbox.core.bulk import FILETYPES, PART, Bulk, Decoded, Decoder, Intake, Unfit
 from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
+from sendbox.faulting import NO_FAULT, Decision, carry_out, decide, spoilt
 from sendbox.hosted import Slice
 from sendbox.interfaces.exchange import Answer, Exchange, Refused
 from sendbox.interfaces.requests import canonical
@@ -30,11 +32,12 @@ from sendbox.interfaces.sending.routes import ROUTES as SENDING
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
+    from sendbox.core.api_faults import Applied
     from sendbox.core.world import World
     from sendbox.runtime import Hosted, Runtime
 
-#: What a refused call is journaled as: (journal entry, answer) of the application.
-Journal = Callable[[Request, "Hosted", RequestRecord, Answer], None]
+#: How a call is journaled, by the application.
+Journal = Callable[[Request, "Hosted", RequestRecord, Answer, Decision], None]
 
 PATH: Final = "/upload/{address}"
 _OPERATION: Final = "uploadBulk"
@@ -57,21 +60,28 @@ def upload_route(runtime: Runtime, contract: Contract, journal: Journal) -> Http
         try:
             world = hosted.world
             runtime.present(hosted)
-            key, findings = world.id, []
+            key, findings, decision = world.id, [], NO_FAULT
             try:
                 bulk = world.bulks.begin(address)
                 key = bulk.key.id
                 world.bulks.decode = decoder
-                await _receive(request, hosted, world, bulk)
-                answer = success()
+                if world.api.rules:
+                    decision = decide(world, _OPERATION, key, "", b"", b"", {})
+                applied = decision[0]
+                if applied is not None and not applied.rule.effective:
+                    world.bulks.give_up(bulk)
+                    answer = spoilt(applied, error, None)
+                else:
+                    await _receive(request, hosted, world, bulk)
+                    answer = success() if applied is None else spoilt(applied, error, success())
             except Unfit as unfit:
                 findings = [Finding("$", "upload", f"{unfit.text} (§4.2)", "§4.2", "A35")]
                 answer = error(unfit.status, unfit.text)
             if hosted.world is world and not hosted.gone:
                 record = RequestRecord(_OPERATION, "PUT", request.url.path, key, answer.status, b"", answer.body)
                 record.findings = findings
-                journal(request, hosted, record, answer)
-            return _response(answer)
+                journal(request, hosted, record, answer, decision)
+            return _response(answer) if answer.fault is None else _Spoilt(answer.fault, answer, hosted)
         except ClientDisconnect:  # nobody waits for an answer, and half a file is no file
             return _response(error(400, "Upload was broken off"))
         finally:
@@ -119,6 +129,18 @@ def line_decoder(contract: Contract) -> Decoder:
         return Decoded(send, content, (), [*exchange.advice, *unregistered(world, [send])])
 
     return decode
+
+
+class _Spoilt(Response):
+    """An answer of which a rule of `api:` leaves something else."""
+
+    def __init__(self, fault: Applied, answer: Answer, hosted: Hosted) -> None:
+        super().__init__()
+        self._spoilt = fault, answer, hosted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Does it to the connection, once the call has ended."""
+        await carry_out(*self._spoilt, scope, receive, send)
 
 
 def _response(answer: Answer) -> Response:

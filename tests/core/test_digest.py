@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.core.advice import UNKNOWN_FIELD, advise
+from sendbox.core.api_faults import ApiRule, ApiWhen, Applied, Fault
 from sendbox.core.assume import Assume
 from sendbox.core.blueprint import AccountSpec, TimelineEntry
 from sendbox.core.digest import canonical_in_slices, digest, digest_in_slices
@@ -170,6 +171,35 @@ DIFFERENT: list[tuple[str, dict[str, Any]]] = [
 def test_what_counts(fields: dict[str, Any]) -> None:
     """Another input or outcome is another digest."""
     assert run(**fields) != run()
+
+
+def fault(key: str = "test-w", **fields: Any) -> Applied:
+    found = ApiRule("r", ApiWhen(), Fault("delay"), **fields.pop("rule", {}))
+    return Applied(found, "sendMessage", key, PHONE, 5, 0, order_sensitive=False)._replace(**fields)
+
+
+FAULTS: list[tuple[str, dict[str, Any]]] = [
+    ("operation", {"operation": "getMessage"}),
+    ("phone", {"phone": OTHER}),
+    ("time", {"time": 6}),
+    ("rule", {"rule": {"name": "slow"}}),
+    ("effect", {"rule": {"processed": False}}),
+]
+
+
+@pytest.mark.parametrize("fields", [each[1] for each in FAULTS], ids=[each[0] for each in FAULTS])
+def test_faults_of_calls_count(fields: dict[str, Any]) -> None:
+    """Which call was hit, by which rule, and how; the world's own id, and where the rule stands, do not count."""
+    digests = []
+    for world_id, found in (
+        ("test-w", {}),
+        ("test-v", {"rule": {"place": "a.yaml:3", "id": "a1"}}),
+        ("test-w", fields),
+    ):
+        world = make_world(world_id)
+        world.journal.add(START, CODE["fault"], fault(world_id, **dict(found)))
+        digests.append(digest(world))
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_the_digest_never_changes_by_itself() -> None:

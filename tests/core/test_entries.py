@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from sendbox.core.advice import UNKNOWN_FIELD, advise
+from sendbox.core.api_faults import ApiRule, ApiWhen, Applied, Fault
 from sendbox.core.assume import Assume, Rate, VerifyLimits
 from sendbox.core.blueprint import AccountSpec, TimelineEntry
 from sendbox.core.entries import entry_view
@@ -58,6 +59,27 @@ def test_an_entry_begins_with_number_instant_and_kind() -> None:
     assert all(orjson.dumps(entry) for entry in shown)
 
 
+def fault() -> Applied:
+    """A fault of the HTTP interfaces that applied to a call."""
+    found = ApiRule("r", ApiWhen(), Fault("disconnect"), name="flaky")
+    return Applied(found, "getMessage", "test-w", "", 0, 0, order_sensitive=False)
+
+
+def test_a_fault_says_what_and_by_which_rule() -> None:
+    """The call, the fault as a scenario writes it, the rule, and whether the call had its effect."""
+    world = make_world()
+    world.journal.add(START, CODE["fault"], fault())
+    assert last(world, "fault") == {
+        "operation": "getMessage",
+        "key": "test-w",
+        "phone": None,
+        "fault": {"disconnect": "before"},
+        "rule": "flaky",
+        "processed": False,
+        "message": 'fault disconnect before on getMessage by the api rule "flaky"; the call had no effect',
+    }
+
+
 def eventful() -> World:
     """A world in which everything happened that the journal has a kind for."""
     world = make_world(
@@ -104,6 +126,7 @@ def eventful() -> World:
     world.keys[world.id].default_callback_url = ""
     world.phones.write("sms", "420777000556", None, "Hello")
     world.control("clock", {"mode": "manual"})
+    world.journal.add(world.now, CODE["fault"], fault())
     world.journal.add(world.now, CODE["reset"], {"epoch": 1})
     world.journal.add(world.now, CODE["restored"], {"name": "a", "epoch": 2})
     signup = world.partner.sign_up("manual", None, {}, CALLBACK, world.keys[world.id], b"{}")

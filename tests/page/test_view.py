@@ -78,9 +78,11 @@ def test_remarks_are_the_newest_first() -> None:
             entry(2, findings=[remark(rule="minimum")], advice=[], status=400),
             entry(3, findings=[remark(rule="number")], advice=[]),
             {"n": 4, "at": AT, "kind": "advice", "advice": remark(code="answer-not-200"), "about": "id"},
+            {"n": 5, "at": AT, "kind": "fault", "operation": "getMessage", "rule": "flaky", "message": "m"},
         ]
     )
     assert [(each["entry"], each["word"], each["rule"], each["about"]) for each in found] == [
+        (5, "fault", "api", "getMessage"),
         (4, "advice", "answer-not-200", "delivery"),
         (3, "rejected", "number", "sendMessage 200"),
         (2, "refused", "minimum", "sendMessage 400"),

@@ -14,7 +14,7 @@ from sendbox.core.digest import ENGINE
 from sendbox.core.spans import instant, iso
 from sendbox.core.views import account_view
 from sendbox.runtime import Hosted
-from sendbox.scenario.compile import compile_account_patch, compile_rule, compile_verify_rule, load
+from sendbox.scenario.compile import compile_account_patch, compile_api_rule, compile_rule, compile_verify_rule, load
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.texts import invents
 
@@ -208,12 +208,15 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     rules = ["attempts"] if blueprint.verify == hosted.blueprint.verify else ["attempts", "verify"]
     if blueprint.expect != hosted.blueprint.expect:
         rules.append("expect")
+    if hosted.world.api.given != blueprint.api:
+        rules.append("api")
     if at_once:
         call.runtime.reset(hosted)
         return {"applied": [*rules, *differs], "at_reset": [], "skipped": []}
     hosted.world.set_attempts(blueprint.attempts)
     hosted.world.verify.set_rules(blueprint.verify)
     hosted.world.expect = blueprint.expect
+    hosted.world.api.set_rules(blueprint.api)
     return {"applied": rules, "at_reset": differs, "skipped": []}
 
 
@@ -237,13 +240,15 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
     """Puts a rule in front of a list; answers its id."""
     given = dict(_object(raw, "a rule"))
     where = given.pop("in", "attempts")
-    if where not in ("attempts", "verify"):
-        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: attempts, verify')
+    if where not in ("attempts", "verify", "api"):
+        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: attempts, verify, api')
     world = call.here.world
     country = world.account.country
     try:
         if where == "verify":
             rule_id = world.verify.put_rule(compile_verify_rule(given, country=country))
+        elif where == "api":
+            rule_id = world.api.put_rule(compile_api_rule(given, country=country))
         else:
             timing = world.assume.timing
             rule = await _off_the_loop(given, lambda: compile_rule(given, country=country, timing=timing))
@@ -267,7 +272,7 @@ def _object(raw: Any, what: str) -> dict[str, Any]:
 async def drop_rule(call: Call, rule: str) -> Any:
     """Takes a rule away that was put there."""
     world = call.here.world
-    if not world.drop_rule(rule) and not world.verify.drop_rule(rule):
+    if not (world.drop_rule(rule) or world.verify.drop_rule(rule) or world.api.drop_rule(rule)):
         raise ControlError(404, "no_such_rule", f'"{rule}" is no rule that control put into this world')
     return {"dropped": rule}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sendbox.core.api_faults import ApiRule
 from sendbox.core.assume import Assume
 from sendbox.core.codes import VerifyRule
 from sendbox.core.expect import Expectation
@@ -103,3 +104,4 @@ class Blueprint:
     expect: tuple[Expectation, ...] = ()
     #: what a sample client sends; only `play` and tests look at it
     traffic: tuple[Traffic, ...] = ()
+    api: tuple[ApiRule, ...] = ()

@@ -27,6 +27,7 @@ from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, Requ
 from sendbox.core.validation import Session
 
 if TYPE_CHECKING:
+    from sendbox.core.api_faults import Applied
     from sendbox.core.bulk import Line as BulkLine
     from sendbox.core.keys import Key
     from sendbox.core.orders import Order
@@ -332,6 +333,17 @@ class _Canon:
         current, state = what
         yield {"outage": current.what, "state": state}
 
+    def fault(self, _code: int, applied: Applied) -> Iterable[Line]:
+        """A fault of the HTTP interfaces was applied to a call."""
+        yield {
+            "operation": applied.operation,
+            "key": self._alias(applied.key),
+            "phone": applied.phone,
+            "fault": applied.shown,
+            "rule": applied.rule.name or applied.rule.key,
+            "processed": applied.rule.effective,
+        }
+
 
 #: What a refused request may hold of receivers and of the world's own names.
 _REFUSED: Final = tuple((name,) for name in ("callback", "apikey", "subid", "default_callback_url"))
@@ -390,4 +402,5 @@ _LINES: Final[dict[str, Callable[[_Canon, int, Any], Iterable[Line]]]] = {
     "bulk": _Canon.bulk,
     "bulk_line": _Canon.bulk_line,
     "outage": _Canon.outage,
+    "fault": _Canon.fault,
 }

@@ -18,6 +18,7 @@ from sendbox.core.views import event_view, inbound_view, order_view, request_vie
 from sendbox.core.why import refusal_line
 
 if TYPE_CHECKING:
+    from sendbox.core.api_faults import Applied
     from sendbox.core.keys import Key
     from sendbox.core.remarks import Advice
     from sendbox.core.world import World
@@ -157,6 +158,18 @@ def _outage(_world: World, _code: int, what: tuple[Current, str]) -> dict[str, A
     return {**current.what, "state": state, "until": iso(current.until)}
 
 
+def _fault(_world: World, _code: int, applied: Applied) -> dict[str, Any]:
+    return {
+        "operation": applied.operation,
+        "key": applied.key,
+        "phone": applied.phone or None,
+        "fault": applied.shown,
+        "rule": applied.rule.name or applied.rule.key,
+        "processed": applied.rule.effective,
+        "message": applied.line,
+    }
+
+
 def _plain(_world: World, _code: int, what: dict[str, Any]) -> dict[str, Any]:
     return what
 
@@ -194,4 +207,5 @@ _RENDER: Final[dict[str, Callable[[World, int, Any], dict[str, Any]]]] = {
     "bulk": _bulk,
     "bulk_line": _bulk_line,
     "outage": _outage,
+    "fault": _fault,
 }

@@ -20,6 +20,7 @@ KINDS: Final = (
     "signup", "template", "number", "notice",
     "key", "listed", "order", "bulk", "bulk_line",
     "outage",
+    "fault",
 )  # fmt: skip
 CODE: Final = {kind: code for code, kind in enumerate(KINDS)}
 #: Entries that tell what a tester did, not what the world did: left out of the digest.

@@ -1,10 +1,11 @@
-"""The operations that send, by their ids: what a rule of a scenario may ask for in `when.operation`."""
+"""Operations by their ids, in the order of their routes: what rules of a scenario may ask for in `when.operation`."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: In the order of the routes. The lines of a bulk file are sent as `sendMessage` (§4.2), so an upload has no name here.
+#: Those that send, for rules of `attempts`. The lines of a bulk file are sent as `sendMessage` (§4.2), so an upload has
+#: no name here.
 SENDING: Final = (
     "sendMessage",
     "sendPriorityMessage",
@@ -17,4 +18,50 @@ SENDING: Final = (
     "legacyApiSendByQuery",
     "createValidation",
     "testTemplate",
+)
+#: Every one that is emulated, for rules of `api`; the last is the upload of a bulk file.
+EMULATED: Final = (
+    "sendMessage",
+    "sendPriorityMessage",
+    "sendMessages",
+    "sendSimpleMessageByQuery",
+    "sendSimpleMessage",
+    "legacySend",
+    "legacySendByQuery",
+    "legacyApiSend",
+    "legacyApiSendByQuery",
+    "requestUpload",
+    "blacklist",
+    "optout",
+    "listMessages",
+    "getMessage",
+    "listServices",
+    "orderService",
+    "registerDevice",
+    "updateKey",
+    "addSubKey",
+    "listSubKeys",
+    "changeSubKey",
+    "showKey",
+    "createValidation",
+    "verifyCode",
+    "checkProof",
+    "verifyProof",
+    "partnerSignup",
+    "partnerRegistration",
+    "listPartnerAccounts",
+    "verifyPartnerNumber",
+    "checkPartnerNumber",
+    "listPartnerNumbers",
+    "listTemplates",
+    "createTemplate",
+    "createLibraryTemplate",
+    "editTemplate",
+    "deleteTemplate",
+    "testTemplate",
+    "messageAnalytics",
+    "conversationAnalytics",
+    "templateAnalytics",
+    "enableTemplateAnalytics",
+    "uploadBulk",
 )

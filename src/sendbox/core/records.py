@@ -15,6 +15,7 @@ from sendbox.core.countries import operator
 from sendbox.core.lifecycle import ACCEPTED, DELIVERED, REACH, SEEN, STATES
 
 if TYPE_CHECKING:
+    from sendbox.core.api_faults import Applied
     from sendbox.core.keys import Key
     from sendbox.core.model import Send, Step, Target
     from sendbox.core.remarks import Advice, Finding
@@ -30,7 +31,7 @@ class RequestRecord:
     """One call of an emulated interface: what came, what was answered, and the remarks. `body` as it came."""
 
     __slots__ = (
-        "advice", "answer", "body", "canonical", "findings", "key", "method", "operation", "path", "status",
+        "advice", "answer", "body", "canonical", "fault", "findings", "key", "method", "operation", "path", "status",
     )  # fmt: skip
 
     def __init__(
@@ -47,6 +48,8 @@ class RequestRecord:
         self.advice: Sequence[Advice] = ()
         #: the request as its names were derived from it, None when it was refused
         self.canonical: bytes | None = None
+        #: the fault by which a scenario spoiled the answer; `status` and `answer` are what was sent, 0 = nothing was
+        self.fault: Applied | None = None
 
 
 class Submission:

@@ -239,6 +239,7 @@ def request_view(record: RequestRecord) -> dict[str, Any]:
         "answer": record.answer.decode("utf-8", "replace"),
         "findings": [finding.as_json() for finding in record.findings],
         "advice": [advice.as_json() for advice in record.advice],
+        **({} if record.fault is None else {"fault": record.fault.shown, "processed": record.fault.rule.effective}),
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from sendbox.core.accept import accept
 from sendbox.core.account import Account
+from sendbox.core.api_faults import ApiFaults
 from sendbox.core.blueprint import Blueprint, Mode, TimelineEntry
 from sendbox.core.bulk import Bulks
 from sendbox.core.clock import Clock
@@ -80,6 +81,7 @@ class World:
         self.memory = Memory()
         #: what the scenario expects; judged when asked
         self.expect = blueprint.expect
+        self.api = ApiFaults(blueprint.api, self.seed)
         self.messages: list[Message] = []
         self.by_id: dict[str, Message] = {}
         self.links: dict[str, Link] = {}

@@ -10,6 +10,7 @@ from sendbox.interfaces.senders import unregistered
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
+    from sendbox.core.api_faults import Applied
     from sendbox.core.keys import Key
     from sendbox.core.model import Send
     from sendbox.core.partner_records import Signup
@@ -93,6 +94,8 @@ class Answer:
     content_type: bytes = b"application/json"
     headers: tuple[tuple[bytes, bytes], ...] = ()
     work: Generator[None, None, Answer] | None = None
+    #: what a rule of `api:` does to the connection on which this goes back
+    fault: Applied | None = None
 
 
 def in_slices(work: Generator[None, None, Answer]) -> Answer:

@@ -47,7 +47,9 @@ def page_routes(runtime: Runtime) -> list[Route]:
             messages = (await ask(origin, "messages", world_id, last=view.MESSAGES))["messages"]
             codes = (await ask(origin, "codes", world_id, last=view.CODES))["codes"]
             deliveries = (await ask(origin, "deliveries", world_id, last=view.DELIVERIES))["deliveries"]
-            entries = (await ask(origin, "journal", world_id, kind="request,advice", last=view.SEARCHED))["entries"]
+            entries = (await ask(origin, "journal", world_id, kind="request,advice,fault", last=view.SEARCHED))[
+                "entries"
+            ]
         except ControlError as error:  # closed meanwhile, or never opened
             data = {"message": error.message, "version": version, "origin": origin, "refresh": 0}
             return await _page(lambda: view.html("missing.html", data), error.status)

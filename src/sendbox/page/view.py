@@ -35,7 +35,7 @@ _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)
 _TONES: Final = {
     **dict.fromkeys(("delivered", "seen", "verified", "2xx"), "good"),
     **dict.fromkeys(("undelivered", "held", "advice", "expired"), "fair"),
-    **dict.fromkeys(("rejected", "failed", "refused", "error"), "bad"),
+    **dict.fromkeys(("rejected", "failed", "refused", "error", "fault"), "bad"),
 }
 
 
@@ -144,7 +144,7 @@ def tries(delivery: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def remarks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Findings and advice of journal entries, newest first."""
+    """Findings, advice and faults of journal entries, newest first."""
     found = []
     for entry in reversed(entries):
         if entry["kind"] == "request":
@@ -152,6 +152,10 @@ def remarks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
             word = "refused" if entry["status"] >= 400 else "rejected"
             given = [(word, each["rule"], each) for each in entry["findings"]]
             given += [("advice", each["code"], each) for each in entry["advice"]]
+        elif entry["kind"] == "fault":
+            about = entry["operation"]
+            place = {"path": f"rule {entry['rule']}", "section": "api: of the scenario", "assumed": None}
+            given = [("fault", "api", {"message": entry["message"], **place})]
         else:
             about = "delivery"
             given = [("advice", entry["advice"]["code"], entry["advice"])]

@@ -8,12 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sendbox.core.api_faults import ApiRule
 from sendbox.core.assume import Timing
 from sendbox.core.blueprint import Blueprint, PhoneSpec
 from sendbox.core.codes import VerifyRule
 from sendbox.core.rules import Rule
 from sendbox.scenario import library, lint, shape
 from sendbox.scenario.account import changes, compile_account
+from sendbox.scenario.api import compile_api_rule as _api_rule
+from sendbox.scenario.api import compile_api_rules
 from sendbox.scenario.assume import compile_assume
 from sendbox.scenario.attempts import compile_rule as _rule
 from sendbox.scenario.attempts import compile_rules
@@ -70,6 +73,18 @@ def compile_verify_rule(rule: Mapping[str, Any], *, country: str = "420") -> Ver
     problems += shape.check(node, "verifyRule")
     reader = Reader(country)
     compiled = _verify_rule(node, reader)
+    problems += reader.problems
+    if problems:
+        raise ScenarioError(in_order(problems))
+    return replace(compiled, place=None)
+
+
+def compile_api_rule(rule: Mapping[str, Any], *, country: str = "420") -> ApiRule:
+    """One rule of `api:` as control takes it. Raises `ScenarioError`; places are paths."""
+    node, problems = _from_object(rule)
+    problems += shape.check(node, "apiRule")
+    reader = Reader(country)
+    compiled = _api_rule(node, reader)
     problems += reader.problems
     if problems:
         raise ScenarioError(in_order(problems))
@@ -144,6 +159,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         verify=compile_verify_rules(_items(verify.get("rules")), reader),
         expect=compile_expectations(_items(node.get("expect")), reader),
         traffic=compile_traffic(_items(node.get("traffic")), reader, begins),
+        api=compile_api_rules(_items(node.get("api")), reader),
     )
 
 
@@ -174,7 +190,7 @@ def _from_object(value: Mapping[str, Any]) -> tuple[Node, list[Problem]]:
 
 
 def _not_a_list(node: Node) -> Problem:
-    if node.value in ("api", "webhooks"):
+    if node.value == "webhooks":
         message = f"{show(node.value)} belongs to the scenario language but is not built yet in this version"
         return problem(node, "not-built", message)
     return problem(node, "in", f"{show(plain(node))} is not a list of rules; legal: attempts")

@@ -66,6 +66,9 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "following thing": {"that": "messages"},
     "traffic": {"at": 0, "request": _REQUEST},
     "traffic request": _REQUEST,
+    "api rule": {"fault": "timeout"},
+    "api status": {"code": 500},
+    "rate limit": {"max": 1, "within": 1},
 }
 #: What a mapping is given that must have one of several keys and has none.
 _FIRST: Final = {

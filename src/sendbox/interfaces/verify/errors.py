@@ -38,7 +38,13 @@ ERRORS: Final = {
     TOO_MANY_ATTEMPTS: (429, "Too many attempts"),
 }
 #: Error codes of refusals that no handler makes, by status (A75).
-_BY_STATUS: Final = {404: NOT_FOUND, 405: "METHOD_NOT_ALLOWED", 413: "PAYLOAD_TOO_LARGE", 500: "INTERNAL_ERROR"}
+_BY_STATUS: Final = {
+    401: INVALID_API_KEY,
+    404: NOT_FOUND,
+    405: "METHOD_NOT_ALLOWED",
+    413: "PAYLOAD_TOO_LARGE",
+    429: TENANT_RATE_LIMIT,
+}
 
 #: What a refused creation has left (A49).
 UNTOUCHED: Final = ATTEMPTS
@@ -50,7 +56,8 @@ def _answer(status: int, code: str, text: str, remaining: int) -> Answer:
 
 def error(status: int, text: str, remaining: int = 0) -> Answer:
     """The answer to a call that no handler refused: lost, too long, or broken inside (A75)."""
-    return _answer(status, _BY_STATUS.get(status, MISSING_FIELD), text, remaining)
+    code = "INTERNAL_ERROR" if status >= 500 else _BY_STATUS.get(status, MISSING_FIELD)
+    return _answer(status, code, text, remaining)
 
 
 def creation_error(status: int, text: str) -> Answer:

@@ -1,0 +1,145 @@
+"""Compiles the rules of `api:`: which calls go wrong, and how."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, Final
+
+import orjson
+
+from sendbox.core.api_faults import ANSWERED, AT_ONCE, ApiRule, ApiWhen, Fault
+from sendbox.core.operations import EMULATED
+from sendbox.core.patterns import Pattern
+from sendbox.core.rules import Span
+from sendbox.scenario import lint
+from sendbox.scenario.model import Node, listed, nearest, plain, show
+from sendbox.scenario.values import Reader
+
+#: How long an answer trickles whose rule says no time.
+TRICKLE: Final = Span(2_000, 2_000)
+
+
+def compile_api_rules(nodes: list[Node], reader: Reader) -> tuple[ApiRule, ...]:
+    """The rules of a list, in order. A name may stand once in a file, since draws and counts are keyed by it."""
+    lint.names_differ(nodes, reader)
+    return tuple(compile_api_rule(node, reader) for node in nodes)
+
+
+def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
+    """One rule."""
+    when = _when(node.get("when"), reader)
+    fault = _fault(node.entries()["fault"], reader)
+    processed, times, name = node.get("processed"), node.get("times"), node.get("name")
+    effective = None if processed is None else processed.value is True
+    if processed is not None and effective is False and fault.kind in ANSWERED:
+        message = f"false leaves {fault.kind} no answer; a call whose answer comes in the end has its effect"
+        reader.complain(processed, "processed", message)
+    return ApiRule(
+        key=_canonical(when, fault, effective) if name is None else str(name.value),
+        when=when,
+        fault=fault,
+        processed=effective,
+        times=None if times is None else _whole(times),
+        name=None if name is None else str(name.value),
+        place=node.place,
+    )
+
+
+def _canonical(when: ApiWhen, fault: Fault, processed: bool | None) -> str:
+    """The text by which a rule without a name is known: what it asks and decides, however its times are written."""
+    asks, does = _given(when, ApiWhen()), _given(fault, Fault(fault.kind))
+    text = {"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed}
+    return orjson.dumps(text, default=_canonical_value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _given(record: Any, default: Any) -> dict[str, Any]:
+    """The fields in which a record is not as usual."""
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+
+def _canonical_value(value: object) -> object:
+    return value.text if isinstance(value, Pattern) else str(value)
+
+
+def _when(node: Node | None, reader: Reader) -> ApiWhen:
+    if node is None:
+        return ApiWhen()
+    asked = node.entries()
+    if "call" in asked and "every" in asked:
+        reader.complain(node, "every", '"every" stands beside "call"; a rule counts in one way', key="every")
+    since, until = (reader.moment(asked[key]) if key in asked else None for key in ("from", "until"))
+    if since is not None and until is not None and since[1] == until[1] and since[0] >= until[0]:
+        values = f"{show(plain(asked['from']))} to {show(plain(asked['until']))}"
+        reader.complain(asked["until"], "window", f"{values} is no window: it ends before it begins")
+    return ApiWhen(
+        operation=_operations(asked.get("operation"), reader),
+        key=reader.pattern(asked["key"]) if "key" in asked else None,
+        phone=reader.phones(asked["phone"]) if "phone" in asked else None,
+        since=since,
+        until=until,
+        share=_share(asked["share"], reader) if "share" in asked else None,
+        call=_whole(asked["call"]) if "call" in asked else None,
+        every=_whole(asked["every"]) if "every" in asked else None,
+    )
+
+
+def _operations(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
+    if node is None:
+        return None
+    words = node.items() or [node]
+    for item in words:
+        if isinstance(item.value, str) and item.value not in EMULATED:
+            message = f"{show(item.value)} is no operation of an emulated interface; legal: {listed(EMULATED)}"
+            reader.complain(item, "operation", message, near=nearest(item.value, EMULATED))
+    return tuple(dict.fromkeys(str(item.value) for item in words))
+
+
+def _share(node: Node, reader: Reader) -> float:
+    """A part of 1, from a number or a percentage."""
+    text = str(node.value)
+    share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    if not 0 < share <= 1:
+        reader.complain(node, "share", f"{show(node.value)} is no share; legal: above 0% up to 100%")
+    return share
+
+
+def _fault(node: Node, reader: Reader) -> Fault:
+    if not isinstance(node.value, dict):
+        return Fault(str(node.value), time=TRICKLE if node.value == "trickle" else AT_ONCE)
+    ((kind, given),) = node.value.items()
+    match kind:
+        case "status":
+            return _status(given)
+        case "delay" | "trickle":
+            return Fault(kind, time=reader.span(given))
+        case "disconnect":
+            return Fault(kind, middle=given.value == "middle")
+        case _:
+            return _rate_limit(given, reader)
+
+
+def _status(node: Node) -> Fault:
+    code, message, headers = node.get("code"), node.get("message"), node.get("headers")
+    return Fault(
+        "status",
+        status=_whole(node if code is None else code),
+        message=None if message is None else str(message.value),
+        headers=() if headers is None else tuple((name, str(item.value)) for name, item in headers.entries().items()),
+    )
+
+
+def _rate_limit(node: Node, reader: Reader) -> Fault:
+    per = node.get("per")
+    rate = reader.rate(node if per is None else _without_per(node))
+    return Fault("rate_limit", rate=rate, per="key" if per is None else str(per.value))
+
+
+def _without_per(node: Node) -> Node:
+    entries = {name: item for name, item in node.entries().items() if name != "per"}
+    return Node(entries, node.source, node.path, node.line, node.column, node.keys, node.cut)
+
+
+def _whole(node: Node) -> int:
+    assert isinstance(node.value, int)
+    return node.value

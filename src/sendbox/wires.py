@@ -1,0 +1,121 @@
+"""Wires: what brought a call, for faults that no HTTP answer can show.
+
+A server puts its wire into `scope["extensions"]` under `WIRE`. Whoever calls the application without a socket has none,
+or puts an `Inside` there: on it a fault raises what a client of httpx would have seen, and no real time passes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+if TYPE_CHECKING:
+    import httpx
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+#: Where a wire stands among the extensions of a scope.
+WIRE: Final = "sendbox.wire"
+#: Milliseconds of real time in a second.
+_MS: Final = 1_000
+
+
+class Wire(Protocol):
+    """The connection that a call came by."""
+
+    def write(self, data: bytes) -> None:
+        """Sends bytes that are no answer."""
+
+    async def end(self, receive: Receive) -> None:
+        """Ends the connection, after what was sent; returns once it has ended."""
+
+    async def wait(self, milliseconds: int | None, ended: asyncio.Future[None], receive: Receive) -> bool:
+        """Waits in real time (None = without end). True when it is over; False when the client left, or `ended`."""
+
+
+def wire_of(scope: Scope) -> Wire:
+    """The wire of a call."""
+    wire: Wire | None = (scope.get("extensions") or {}).get(WIRE)
+    return Inside() if wire is None else wire
+
+
+class Line:
+    """A connection over a socket, TLS or not."""
+
+    __slots__ = ("_transport",)
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+
+    def write(self, data: bytes) -> None:
+        """Sends bytes that are no answer."""
+        self._transport.write(data)
+
+    async def end(self, receive: Receive) -> None:
+        """Ends the connection; a server that was told nothing would answer 500 by itself, so its end is waited for."""
+        self._transport.close()
+        await gone(receive)
+
+    async def wait(self, milliseconds: int | None, ended: asyncio.Future[None], receive: Receive) -> bool:
+        """Waits on the loop's clock, which no frozen test stops."""
+        loop = asyncio.get_running_loop()
+        over: asyncio.Future[None] = loop.create_future()
+        timer = None if milliseconds is None else loop.call_later(milliseconds / _MS, over.set_result, None)
+        leaving = loop.create_task(gone(receive))
+        try:
+            await asyncio.wait({over, ended, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            return over.done()
+        finally:
+            leaving.cancel()
+            if timer is not None:
+                timer.cancel()
+
+
+async def gone(receive: Receive) -> None:
+    """Waits until the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class Inside:
+    """A call without a socket: raises what a client of httpx would have seen over one.
+
+    `read` is the client's read timeout in seconds, None = it has none. A wait takes no time; one that is longer than
+    the client reads, or without end, is its ReadTimeout.
+    """
+
+    __slots__ = ("_read", "_request", "_written", "broken")
+
+    def __init__(self, read: float | None = None, request: httpx.Request | None = None) -> None:
+        self._read = read
+        self._request = request
+        self._written = b""
+        #: what was raised; nothing is sent after it
+        self.broken: httpx.TransportError | None = None
+
+    def write(self, data: bytes) -> None:
+        """Bytes that a client cannot read as an answer."""
+        self._written += data
+
+    async def end(self, receive: Receive) -> None:
+        """Raises RemoteProtocolError: the connection ended before the answer did, or what came is none."""
+        import httpx
+
+        text = "Server disconnected before its answer was complete"
+        if self._written:
+            text = f"illegal status line: {self._written!r}"
+        self.broken = httpx.RemoteProtocolError(text, request=self._request)
+        raise self.broken
+
+    async def wait(self, milliseconds: int | None, ended: asyncio.Future[None], receive: Receive) -> bool:
+        """Raises ReadTimeout where a client would; else the time is over."""
+        if milliseconds is None or (self._read is not None and milliseconds > self._read * _MS):
+            import httpx
+
+            self.broken = httpx.ReadTimeout("The read operation timed out", request=self._request)
+            raise self.broken
+        return True

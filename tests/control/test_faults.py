@@ -1,0 +1,97 @@
+"""Faults of calls through control: put, taken away, and brought by another scenario."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.box import KEY, WORLD, Box, boxed
+
+pytestmark = pytest.mark.asyncio
+ERROR = {"in": "api", "when": {"operation": "sendMessage"}, "fault": {"status": 500}}
+MESSAGE = {"body": "Hello", "to": [{"phone_number": "420777000101"}]}
+
+
+async def status(box: Box) -> int:
+    return (await box.post("/v2/message", MESSAGE, x_api_key=KEY)).status
+
+
+async def test_a_rule_is_put_and_taken_away() -> None:
+    """It holds for the next call; the entry of the request and the fault's own say which rule it was."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.post(f"{WORLD}/rules", ERROR)
+        assert (answer.status, answer.json) == (201, {"id": "a1", "in": "api"})
+        assert await status(box) == 500
+        assert (await box.delete(f"{WORLD}/rules/a1")).json == {"dropped": "a1"}
+        assert (await box.delete(f"{WORLD}/rules/a1")).status == 404
+        assert await status(box) == 200
+        entries = (await box.get(f"{WORLD}/journal?kind=request,fault")).json["entries"]
+        assert [entry["kind"] for entry in entries] == ["request", "fault", "request"]
+        assert entries[0]["fault"] == {"status": 500}
+        assert "fault" not in entries[2]
+        rule = '{"fault":{"kind":"status","status":500},"processed":null,"when":{"operation":["sendMessage"]}}'
+        assert {name: entries[1][name] for name in ("rule", "processed", "phone", "message")} == {
+            "rule": rule,
+            "processed": False,
+            "phone": "420777000101",
+            "message": "fault status 500 on sendMessage by the api rule a1; the call had no effect",
+        }
+
+
+async def test_a_wrong_rule_is_refused() -> None:
+    """422 with every problem, and nothing is put."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.post(f"{WORLD}/rules", {"in": "api", "when": {"nth": 1}, "fault": {"status": 200}})
+        assert (answer.status, answer.json["error"]) == (422, "bad_rule")
+        assert [each["path"] for each in answer.json["problems"]] == ["$.when.nth", "$.fault.status"]
+        assert await status(box) == 200
+
+
+def scenario(**api: Any) -> dict[str, Any]:
+    return {"sendbox": 1, "extends": "default", "api": [{"fault": {"status": 503}, **api}]}
+
+
+async def test_rules_of_another_scenario_hold_at_once() -> None:
+    """A change of scenario brings its faults, says so where they differ, and leaves those that control put."""
+    async with boxed() as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", ERROR | {"times": 1})
+        assert (await box.put(f"{WORLD}/scenario", scenario())).json["applied"] == ["attempts", "api"]
+        assert [await status(box), await status(box)] == [500, 503]
+        assert (await box.put(f"{WORLD}/scenario", scenario())).json["applied"] == ["attempts"]
+        plain = {"sendbox": 1, "extends": "default"}
+        assert (await box.put(f"{WORLD}/scenario", plain)).json["applied"] == ["attempts", "api"]
+        assert await status(box) == 200
+
+
+async def test_a_reset_forgets_what_was_counted() -> None:
+    """The second call of each epoch, and control's own rules are gone."""
+    async with boxed(scenario(when={"call": 2})) as box:
+        assert [await status(box) for _ in range(3)] == [200, 503, 200]
+        await box.post(f"{WORLD}/rules", ERROR)
+        await box.post(f"{WORLD}/reset")
+        assert [await status(box) for _ in range(3)] == [200, 503, 200]
+
+
+async def test_a_checkpoint_knows_what_was_counted() -> None:
+    """The call after a restore is the call it was."""
+    async with boxed(scenario(when={"call": 2})) as box:
+        assert await status(box) == 200
+        await box.put(f"{WORLD}/checkpoints/one")
+        assert [await status(box) for _ in range(2)] == [503, 200]
+        await box.post(f"{WORLD}/checkpoints/one")
+        assert [await status(box) for _ in range(2)] == [503, 200]
+
+
+async def test_processed_calls_keep_their_findings() -> None:
+    """A refused call whose answer is spoilt is journaled with what was wrong with it."""
+    async with boxed() as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"in": "api", "fault": {"status": 503}, "processed": True})
+        answer = await box.post("/v2/message", {"to": []}, x_api_key=KEY)
+        (entry,) = (await box.get(f"{WORLD}/requests")).json["requests"]
+        assert (answer.status, entry["status"], entry["processed"]) == (503, 503, True)
+        assert entry["findings"]

@@ -1,0 +1,303 @@
+"""Rules of `api:`: which calls they apply to, what is drawn, and what depends on the order of arrival."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sendbox.core import checkpoint
+from sendbox.core.api_faults import PROCESSED, ApiCall, ApiFaults, ApiRule, ApiWhen, Applied, Fault
+from sendbox.core.assume import Rate
+from sendbox.core.identity import seed_bytes
+from sendbox.core.patterns import Pattern
+from sendbox.core.rules import Span
+from tests.core.worlds import START, make_world
+
+ERROR = Fault("status", status=500)
+PHONES = [f"4207770{n:05}" for n in range(40)]
+
+
+def rule(key: str = "r", when: ApiWhen | None = None, fault: Fault = ERROR, **fields: Any) -> ApiRule:
+    return ApiRule(key, when or ApiWhen(), fault, **fields)
+
+
+def call(phone: str = PHONES[0], **fields: Any) -> ApiCall:
+    usual = {"operation": "sendMessage", "key": "test-w", "now": START, "start": START}
+    content: bytes = fields.pop("content", b"{}")
+    return ApiCall(**{"phone": lambda: phone, "content": lambda: content, **usual, **fields})
+
+
+def faults(*rules: ApiRule, seed: int = 0) -> ApiFaults:
+    return ApiFaults(rules, seed_bytes(seed))
+
+
+def names(asked: ApiFaults, *calls: ApiCall) -> list[str | None]:
+    """The rule that applies to each call."""
+    return [None if found is None else found.rule.key for found, _ in map(asked.decide, calls)]
+
+
+def applied(fault: Fault, **fields: Any) -> Applied:
+    found, _ = faults(rule(fault=fault, **fields)).decide(call())
+    assert found is not None
+    return found
+
+
+# --- conditions
+
+CONDITIONS: list[tuple[str, ApiWhen, dict[str, Any], bool]] = [
+    ("nothing is asked", ApiWhen(), {}, True),
+    ("operation", ApiWhen(operation=("getMessage", "sendMessage")), {}, True),
+    ("another operation", ApiWhen(operation=("getMessage",)), {}, False),
+    ("key", ApiWhen(key=Pattern("test-*")), {}, True),
+    ("another key", ApiWhen(key=Pattern("test-w~*")), {}, False),
+    ("phone", ApiWhen(phone=Pattern("4207770*", phone=True)), {}, True),
+    ("another phone", ApiWhen(phone=Pattern("421*", phone=True)), {}, False),
+    ("a call that names nobody", ApiWhen(phone=Pattern("4*", phone=True)), {"phone": ""}, False),
+    ("from its instant on", ApiWhen(since=(5, True)), {"now": START + 5}, True),
+    ("before it", ApiWhen(since=(5, True)), {"now": START + 4}, False),
+    ("until its instant", ApiWhen(until=(START + 5, False)), {"now": START + 4}, True),
+    ("at its end", ApiWhen(until=(START + 5, False)), {"now": START + 5}, False),
+    ("counted from an epoch that began elsewhere", ApiWhen(since=(5, True)), {"now": START, "start": START - 5}, True),
+    ("every call", ApiWhen(share=1.0), {}, True),
+]
+
+
+@pytest.mark.parametrize(
+    ("when", "given", "expected"), [each[1:] for each in CONDITIONS], ids=[each[0] for each in CONDITIONS]
+)
+def test_all_conditions_must_hold(when: ApiWhen, given: dict[str, Any], expected: bool) -> None:
+    """A rule applies to the calls for which everything holds that it asks."""
+    assert names(faults(rule(when=when)), call(**given)) == ["r" if expected else None]
+
+
+def test_the_first_that_applies_wins() -> None:
+    """Rules are asked in order; one whose conditions do not hold leaves the call to the next."""
+    rules = (rule("other", ApiWhen(operation=("getMessage",))), rule("first"), rule("second"))
+    assert names(faults(*rules), call()) == ["first"]
+    assert names(faults(), call()) == [None]
+
+
+def test_the_phone_is_asked_only_where_it_counts() -> None:
+    """A rule that neither names phones nor draws does not look for one, until it applies."""
+    asked = faults(rule(when=ApiWhen(operation=("getMessage",))))
+
+    def phone() -> str:
+        raise AssertionError
+
+    assert asked.decide(call()._replace(phone=phone)) == (None, False)
+
+
+# --- counts
+
+
+def test_call_counts_what_satisfies_the_rest() -> None:
+    """The third of the calls for which the other conditions hold, once."""
+    asked = faults(rule(when=ApiWhen(operation=("sendMessage",), call=3)))
+    calls = [
+        call(operation=name) for name in ("sendMessage", "getMessage", "sendMessage", "sendMessage", "sendMessage")
+    ]
+    assert names(asked, *calls) == [None, None, None, "r", None]
+
+
+def test_every_counts_on() -> None:
+    """Every third: the third, the sixth …"""
+    found = names(faults(rule(when=ApiWhen(every=3))), *[call()] * 7)
+    assert [at for at, name in enumerate(found, 1) if name] == [3, 6]
+
+
+def test_times_counts_what_it_did() -> None:
+    """Twice, however often it was asked; the rule after it has the rest."""
+    asked = faults(rule("front", ApiWhen(every=2), times=2), rule("rest"))
+    assert names(asked, *[call()] * 8) == ["rest", "front", "rest", "front", *["rest"] * 4]
+
+
+def test_equal_rules_count_a_call_once() -> None:
+    """Two rules of one text know a call as one: the second call is the second for both."""
+    when = ApiWhen(call=2)
+    assert names(faults(rule(when=when, times=0), rule(when=when)), call(), call(), call()) == [None, "r", None]
+
+
+def test_a_rate_limit_lets_in_and_then_waits() -> None:
+    """So many in any such time; a limited call does not count, and hears how long it must wait."""
+    asked = faults(rule(fault=Fault("rate_limit", rate=Rate(2, 1000))))
+    waits = []
+    for now in (0, 300, 400, 999, 1000, 1100, 1300):
+        found, order_sensitive = asked.decide(call(now=START + now))
+        assert order_sensitive == (found is not None)
+        waits.append(None if found is None else found.wait)
+    assert waits == [None, None, 600, 1, None, 200, None]
+
+
+@pytest.mark.parametrize(
+    ("per", "alone"), [("key", "key"), ("phone", "phone"), ("world", None)], ids=["key", "phone", "world"]
+)
+def test_whose_limit_it_is(per: str, alone: str | None) -> None:
+    """Each key has a limit of its own, or each phone, or all calls share one."""
+    asked = faults(rule(fault=Fault("rate_limit", rate=Rate(1, 1000), per=per)))
+    assert names(asked, call()) == [None]
+    assert names(asked, call(key="test-w~shop")) == [None if alone == "key" else "r"]
+    assert names(asked, call(phone=PHONES[1])) == [None if alone == "phone" else "r"]
+
+
+def test_a_limit_that_lets_in_leaves_the_call_to_the_next_rule() -> None:
+    """Later rules are asked about whoever is not limited; `times` counts the limited only."""
+    limit = rule("limit", fault=Fault("rate_limit", rate=Rate(1, 1000)), times=1)
+    assert names(faults(limit, rule("rest")), *[call()] * 3) == ["rest", "limit", "rest"]
+
+
+# --- draws
+
+SHARED = rule(when=ApiWhen(share=0.3))
+
+
+def test_a_share_is_about_that_share() -> None:
+    """Of two thousand phones three in ten, within what chance allows; another seed draws others."""
+    phones = [f"42077{n:07}" for n in range(2000)]
+    found = [names(faults(SHARED), call(phone)) for phone in phones]
+    assert 520 < found.count(["r"]) < 680
+    assert found != [names(faults(SHARED, seed=1), call(phone)) for phone in phones]
+
+
+@given(st.permutations([phone for phone in PHONES[:4] for _ in range(3)]), st.integers(0, 10**6))
+def test_a_draw_knows_rule_operation_phone_and_count_only(arrivals: list[str], later: int) -> None:
+    """However calls interleave, and whenever they come, each phone's first, second and third has its own lot."""
+    expected = {phone: names(faults(SHARED), *[call(phone)] * 3) for phone in PHONES[:4]}
+    asked, met = faults(rule("before", ApiWhen(call=99)), SHARED), Counter[str]()
+    for phone in arrivals:
+        found = names(asked, call(phone, now=START + later, key="test-other", content=phone.encode()))
+        assert found == [expected[phone][met[phone]]]
+        met[phone] += 1
+
+
+def test_operations_draw_apart() -> None:
+    """The lot of a phone's first call of one operation is not that of another's."""
+    by_operation = {
+        operation: [names(faults(SHARED), call(phone, operation=operation)) for phone in PHONES]
+        for operation in ("sendMessage", "getMessage")
+    }
+    assert by_operation["sendMessage"] != by_operation["getMessage"]
+
+
+def test_a_time_is_drawn_from_its_span() -> None:
+    """A span gives each call a time of its own inside it, a duration is itself."""
+    asked = faults(rule(fault=Fault("delay", time=Span(1000, 10**9))))
+    times = [found.time for found, _ in (asked.decide(call(phone)) for phone in PHONES) if found is not None]
+    assert len(set(times)) == len(PHONES)
+    assert all(1000 <= time <= 10**9 for time in times)
+    assert applied(Fault("delay", time=Span(7, 7))).time == 7
+
+
+MARKS: list[tuple[str, ApiRule, list[dict[str, Any]], list[bool]]] = [
+    ("nothing counts", rule(), [{}, {}], [False, False]),
+    ("call", rule(when=ApiWhen(call=2)), [{}, {}, {}], [True] * 3),
+    ("call of another operation", rule(when=ApiWhen(call=2, operation=("x",))), [{}], [False]),
+    ("every", rule(when=ApiWhen(every=2)), [{}, {}], [True, True]),
+    ("times", rule(times=1), [{}, {}], [True, True]),
+    ("a share, one phone, equal calls", SHARED, [{}, {}], [False, False]),
+    (
+        "a share, one phone, two calls of one instant",
+        SHARED,
+        [{"content": b"a"}, {"content": b"b"}, {"content": b"b"}],
+        [False, True, True],
+    ),
+    (
+        "a share, two phones",
+        SHARED,
+        [{"content": b"a"}, {"content": b"b", "phone": PHONES[1]}],
+        [False, False],
+    ),
+    (
+        "a share, two instants",
+        SHARED,
+        [{"content": b"a"}, {"content": b"b", "now": START + 1}],
+        [False, False],
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "calls", "expected"), [each[1:] for each in MARKS], ids=[each[0] for each in MARKS])
+def test_order_sensitive_is_what_depended_on_arrival(
+    asked: ApiRule, calls: list[dict[str, Any]], expected: list[bool]
+) -> None:
+    """A decision is marked when another order of arrival would have made another one, and not otherwise."""
+    rules = faults(asked)
+    assert [rules.decide(call(**given))[1] for given in calls] == expected
+
+
+# --- rules that come and go
+
+
+def test_rules_of_control_stand_in_front() -> None:
+    """They are asked first, count apart from their equals, and stay when the scenario's rules change."""
+    asked = faults(rule("scenario"))
+    first, second = asked.put_rule(rule("mine", times=1)), asked.put_rule(rule("mine", times=1))
+    assert (first, second) == ("a1", "a2")
+    asked.set_rules((rule("new"),))
+    assert [each.key for each in asked.given] == ["new"]
+    assert names(asked, *[call()] * 3) == ["mine", "mine", "new"]
+    assert asked.drop_rule(first)
+    assert not asked.drop_rule(first)
+    assert [each.id for each in asked.rules] == ["a2", None]
+
+
+def test_a_checkpoint_has_the_same_future() -> None:
+    """Counts, lots and limits go on where they stood."""
+    rules = (
+        rule("nth", ApiWhen(every=3)),
+        rule("limit", ApiWhen(key=Pattern("k")), Fault("rate_limit", rate=Rate(1, 50))),
+        SHARED,
+    )
+    world = make_world(api=rules)
+    calls = [call(PHONES[n % 3], key="k" if n % 2 else "w", now=START + n) for n in range(40)]
+    for each in calls[:20]:
+        world.api.decide(each)
+    restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
+    assert restored.api.rules[0] is rules[0]
+    assert names(restored.api, *calls[20:]) == names(world.api, *calls[20:])
+    assert pickle.loads(pickle.dumps(rules)) == rules
+
+
+# --- how it is told
+
+SHOWN: list[tuple[Fault, Any, bool, bool]] = [
+    (ERROR, {"status": 500}, False, False),
+    (Fault("rate_limit", rate=Rate(1, 60_000)), {"rate_limit": "1/1m"}, False, False),
+    (Fault("delay", time=Span(1500, 1500)), {"delay": "1s500ms"}, True, False),
+    (Fault("trickle", time=Span(2000, 2000)), {"trickle": "2s"}, True, False),
+    (Fault("disconnect"), {"disconnect": "before"}, False, True),
+    (Fault("disconnect", middle=True), {"disconnect": "middle"}, True, False),
+    (Fault("garbage"), "garbage", True, True),
+    (Fault("bad_json"), "bad_json", True, False),
+    (Fault("timeout"), "timeout", False, True),
+]
+
+
+@pytest.mark.parametrize(("fault", "shown", "effective", "silent"), SHOWN, ids=[str(each[1]) for each in SHOWN])
+def test_faults_and_what_they_leave_of_a_call(fault: Fault, shown: Any, effective: bool, silent: bool) -> None:
+    """Each is shown as a scenario writes it, says whether its call has its effect, and whether a status comes."""
+    asked = faults(rule(fault=fault))
+    found = next(found for found, _ in (asked.decide(call()) for _ in range(2)) if found is not None)
+    assert found.shown == shown
+    assert (found.rule.effective, found.silent) == (effective, silent)
+    assert rule(fault=fault, processed=not effective).effective is not effective
+    assert {each[0].kind for each in SHOWN} == set(PROCESSED)
+
+
+LINES = [
+    ({"name": "flaky"}, 'fault status 500 on sendMessage by the api rule "flaky"; the call had no effect'),
+    ({"id": "a1"}, "fault status 500 on sendMessage by the api rule a1; the call had no effect"),
+    ({"place": "a.yaml:3"}, "fault status 500 on sendMessage by the api rule a.yaml:3; the call had no effect"),
+    ({"processed": True}, "fault status 500 on sendMessage by the api rule r; the call had its effect"),
+]
+
+
+@pytest.mark.parametrize(("fields", "expected"), LINES, ids=["name", "id", "place", "key"])
+def test_the_line_of_a_fault(fields: dict[str, Any], expected: str) -> None:
+    """It says what happened, on what, by which rule, and whether the call had its effect."""
+    assert applied(ERROR, **fields).line == expected
+    assert applied(Fault("garbage")).line.startswith("fault garbage on sendMessage")

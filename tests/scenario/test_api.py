@@ -1,0 +1,111 @@
+"""`api:` of a scenario, compiled: conditions, faults, and the text by which a rule is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sendbox.app import ROUTES
+from sendbox.core.api_faults import ApiWhen, Fault
+from sendbox.core.assume import Rate
+from sendbox.core.operations import EMULATED
+from sendbox.core.patterns import Pattern
+from sendbox.core.rules import Span
+from sendbox.scenario.compile import compile_api_rule, load
+from sendbox.scenario.model import ScenarioError
+
+
+def compiled(**rule: Any) -> Any:
+    return load({"sendbox": 1, "api": [rule]}).api[0]
+
+
+FAULTS: list[tuple[Any, Fault]] = [
+    ({"status": 503}, Fault("status", status=503)),
+    (
+        {"status": {"code": 503, "message": "Later", "headers": {"Retry-After": 30, "X-A": "b"}}},
+        Fault("status", status=503, message="Later", headers=(("Retry-After", "30"), ("X-A", "b"))),
+    ),
+    ({"delay": "2s"}, Fault("delay", time=Span(2000, 2000))),
+    ({"delay": "1s..3s"}, Fault("delay", time=Span(1000, 3000))),
+    ("disconnect", Fault("disconnect")),
+    ({"disconnect": "before"}, Fault("disconnect")),
+    ({"disconnect": "middle"}, Fault("disconnect", middle=True)),
+    ("garbage", Fault("garbage")),
+    ("bad_json", Fault("bad_json")),
+    ("trickle", Fault("trickle", time=Span(2000, 2000))),
+    ({"trickle": 500}, Fault("trickle", time=Span(500, 500))),
+    ("timeout", Fault("timeout")),
+    ({"rate_limit": "10/s"}, Fault("rate_limit", rate=Rate(10, 1000))),
+    ({"rate_limit": {"max": 5, "within": "1h"}}, Fault("rate_limit", rate=Rate(5, 3_600_000))),
+    (
+        {"rate_limit": {"max": 5, "within": "1h", "per": "phone"}},
+        Fault("rate_limit", rate=Rate(5, 3_600_000), per="phone"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), FAULTS, ids=[str(each[0]) for each in FAULTS])
+def test_faults(given: Any, expected: Fault) -> None:
+    """Every form of every fault."""
+    assert compiled(fault=given).fault == expected
+
+
+WHENS: list[tuple[dict[str, Any], ApiWhen]] = [
+    ({"operation": "sendMessage"}, ApiWhen(operation=("sendMessage",))),
+    ({"operation": ["sendMessage", "verifyCode"]}, ApiWhen(operation=("sendMessage", "verifyCode"))),
+    ({"key": "*~shop"}, ApiWhen(key=Pattern("*~shop"))),
+    ({"phone": "777 000 101"}, ApiWhen(phone=Pattern("420777000101", phone=True))),
+    ({"from": "5m"}, ApiWhen(since=(300_000, True))),
+    ({"until": "1970-01-01T00:00:01Z"}, ApiWhen(until=(1000, False))),
+    ({"from": "10m", "until": "1970-01-01T00:00:01Z"}, ApiWhen(since=(600_000, True), until=(1000, False))),
+    ({"share": 0.1}, ApiWhen(share=0.1)),
+    ({"share": "10%"}, ApiWhen(share=0.1)),
+    ({"share": 1}, ApiWhen(share=1.0)),
+    ({"call": 3}, ApiWhen(call=3)),
+    ({"every": 10}, ApiWhen(every=10)),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), WHENS, ids=[str(each[0]) for each in WHENS])
+def test_conditions(given: dict[str, Any], expected: ApiWhen) -> None:
+    """Every condition, in each of its forms."""
+    assert compiled(when=given, fault="timeout").when == expected
+
+
+def test_the_rest_of_a_rule() -> None:
+    """`name`, `times` and `processed`; a rule that says nothing applies to every call, for good."""
+    rule = compiled(name="mine", fault="timeout", times=2, processed=True)
+    assert (rule.key, rule.name, rule.times, rule.processed) == ("mine", "mine", 2, True)
+    rule = compiled(fault="timeout")
+    assert (rule.when, rule.name, rule.times, rule.processed) == (ApiWhen(), None, None, None)
+    assert rule.place == "$.api[0]"
+
+
+def test_a_rule_without_a_name_is_known_by_its_text() -> None:
+    """Equal rules have equal texts, however their times are written; any difference makes another."""
+    text = '{"fault":{"kind":"delay","time":{"low":90000,"high":90000}},"processed":null,"when":{"phone":"4*"}}'
+    for time in ("1m30s", "PT1M30S", 90_000, "90s..90s"):
+        assert compiled(when={"phone": "4*"}, fault={"delay": time}).key == text
+    others = [
+        compiled(fault={"delay": 1}),
+        compiled(fault={"trickle": 1}),
+        compiled(fault={"delay": 1}, processed=True),
+        compiled(fault={"delay": 1}, when={"call": 1}),
+    ]
+    assert len({each.key for each in others}) == 4
+
+
+def test_rules_of_control() -> None:
+    """A rule alone, held to the same shape and meaning; national numbers are the account's."""
+    rule = compile_api_rule({"when": {"phone": "905000001"}, "fault": "timeout"}, country="421")
+    assert rule.when.phone == Pattern("421905000001", phone=True)
+    assert rule.place is None
+    with pytest.raises(ScenarioError) as caught:
+        compile_api_rule({"when": {"nth": 1, "call": 1, "every": 1}, "fault": {"status": 200}})
+    assert [each.path for each in caught.value.problems] == ["$.when.nth", "$.fault.status", "$.when.every"]
+
+
+def test_every_emulated_operation_is_a_word() -> None:
+    """`operation` knows every row that is served, and uploads."""
+    assert (*(row.operation for row in ROUTES), "uploadBulk") == EMULATED
