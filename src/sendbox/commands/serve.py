@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -155,20 +156,27 @@ def scenario(options: Options) -> Blueprint:
     from sendbox.scenario.model import ScenarioError
 
     given = options.settings.scenario
+    names = [given] if isinstance(given, str) else given
+    # What is no name of the library is a file, also where it has no suffix that says so.
+    sources = [Path(name) if Path(name).is_file() else name for name in names]
     try:
-        # What is no name of the library is a file, also where it has no suffix that says so.
-        blueprint = load(Path(given) if Path(given).is_file() else given)
+        blueprint = load(sources[0] if len(sources) == 1 else sources, env=os.environ)
     except ScenarioError as error:
         found = [one_line(str(problem)) for problem in error.problems]
         if len(found) == 1:
             raise Failure(CANNOT, found[0]) from None
-        raise Failure(CANNOT, f"{given} has {len(found)} problems, all above", tuple(found)) from None
+        raise Failure(CANNOT, f"{_shown(given)} has {len(found)} problems, all above", tuple(found)) from None
     changes: dict[str, Any] = {}
     if options.mode is not None:
         changes["mode"] = options.settings.mode = options.mode
     if options.start is not None:
         changes["start"] = options.settings.start = options.start
     return replace(blueprint, **changes)
+
+
+def _shown(given: str | tuple[str, ...]) -> str:
+    """What was asked for, in one."""
+    return given if isinstance(given, str) else " + ".join(given)
 
 
 def bind(host: str) -> str:
@@ -217,6 +225,7 @@ def banner(options: Options, served: Served) -> str:
     origin, settings = served.origin, options.settings
     blueprint = served.runtime.blueprint
     seed = blueprint.seed if settings.seed is None else settings.seed
+    given = _shown(settings.scenario)
     rows = {
         "base_url": f"{origin}/v2",
         "rest_url": f"{origin}/v1",
@@ -224,9 +233,7 @@ def banner(options: Options, served: Served) -> str:
         "http_api_url": origin,
         "page": f"{origin}/_sandbox/",
         "openapi": f"{origin}/openapi.json",
-        "scenario": one_line(f"{settings.scenario} ({blueprint.name})")
-        if blueprint.name != settings.scenario
-        else settings.scenario,
+        "scenario": one_line(given if blueprint.name == given else f"{given} ({blueprint.name})"),
         "clock": blueprint.mode or settings.mode,
         "seed": one_line(str(seed)),
     }
