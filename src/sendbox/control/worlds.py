@@ -53,7 +53,7 @@ def clock_view(hosted: Hosted) -> dict[str, Any]:
 
 
 def read_scenario(source: Any) -> Blueprint:
-    """A scenario by library name, YAML text or object, or a list of these. Raises `ControlError` 422 with what is wrong."""
+    """A scenario by library name, YAML text or object, or a list. Raises `ControlError` 422 with every problem."""
     if isinstance(source, Blueprint):  # in process, compiled where the test runs
         return source
     every = source if isinstance(source, list) and source else [source]

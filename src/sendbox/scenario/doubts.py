@@ -25,9 +25,18 @@ class Doubts:
             if each.severity == "error":
                 self._wrong.setdefault(each.file, []).append(each.path)
 
-    def warn(self, node: Node, rule: str, message: str, *, near: str | None = None, value: Any = ...) -> None:
-        """Adds a warning."""
-        self.found.append(problem(node, rule, message, nearest=near, value=value, severity="warning"))
+    def warn(
+        self,
+        node: Node,
+        rule: str,
+        message: str,
+        *,
+        key: str | None = None,
+        near: str | None = None,
+        value: Any = ...,
+    ) -> None:
+        """Adds a warning, at a node or at one of its keys."""
+        self.found.append(problem(node, rule, message, key=key, nearest=near, value=value, severity="warning"))
 
     def sound(self, node: Node) -> bool:
         """Whether nothing in a part is wrong, so that it means what it says."""
@@ -53,9 +62,9 @@ class Doubts:
 
 def doubts_of(root: Node, blueprint: Blueprint, problems: list[Problem]) -> list[Problem]:
     """Every doubt about a scenario; `problems` are those that it has already."""
-    from sendbox.scenario import lengths, reach, shadows
+    from sendbox.scenario import lengths, reach, shadows, spelling
 
     doubts = Doubts(root, blueprint, problems)
-    for find in (shadows.find, reach.find, lengths.find):
+    for find in (shadows.find, reach.find, lengths.find, spelling.find):
         find(doubts)
     return doubts.found

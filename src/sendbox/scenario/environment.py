@@ -97,34 +97,17 @@ def _texts(node: Node, parts: list[dict[str, Any]]) -> Iterator[tuple[Node, set[
     value = node.value
     if isinstance(value, str):
         if MARK in value:
-            yield node, {kind for part in _branches(parts) for kind in _kinds(part)}
+            yield node, {kind for part in shape.branches(parts) for kind in _kinds(part)}
     elif isinstance(value, dict):
-        branches = _branches(parts)
+        branches = shape.branches(parts)
         for key, item in value.items():
-            yield from _texts(item, [part for branch in branches if (part := _property(branch, key))])
+            yield from _texts(item, [part for branch in branches if (part := shape.property_of(branch, key))])
     elif isinstance(value, list):
-        inner = [branch["items"] for branch in _branches(parts) if "items" in branch]
+        inner = [branch["items"] for branch in shape.branches(parts) if "items" in branch]
         for item in value:
             yield from _texts(item, inner)
-
-
-def _branches(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Parts of the schema with what they refer to in their place, and the branches of unions."""
-    found = []
-    for part in parts:
-        target = part
-        while "$ref" in target:
-            target = shape.schema()["$defs"][target["$ref"].rpartition("/")[2]]
-        unions = [branch for branch in target.get("anyOf", ()) if branch.keys() != {"required"}]
-        found += _branches(unions) if unions else [target]
-    return found
 
 
 def _kinds(part: dict[str, Any]) -> list[str]:
     kinds = part.get("type", ())
     return [kinds] if isinstance(kinds, str) else list(kinds)
-
-
-def _property(part: dict[str, Any], key: str) -> dict[str, Any] | None:
-    found = part.get("properties", {}).get(key, part.get("additionalProperties"))
-    return found if isinstance(found, dict) else None

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from sendbox.core import spans
+from sendbox.core.rules import GOALS
 from sendbox.scenario.doubts import Doubts
 from sendbox.scenario.model import Node, plain, show
 
 #: As far as one advance reaches (`Settings.max_reach_ms`).
 REACH: Final = 400 * spans.DAY
-_SHOWN: Final = spans.show(REACH)
+_LEGAL: Final = f"an advance reaches {spans.show(REACH)}"
 #: Parts in which times are said, and the keys under which they stand.
 _PARTS: Final = ("attempts", "partner", "timeline", "api", "webhooks", "expect")
 _LENGTHS: Final = ("after", "delay", "for", "ttl", "within", "timeout")
@@ -34,9 +35,6 @@ def find(doubts: Doubts) -> None:
                 _order(each, doubts)
 
 
-_LEGAL: Final = f"an advance reaches {_SHOWN}"
-
-
 def _brief(node: Node) -> str:
     return show(plain(node))
 
@@ -49,9 +47,8 @@ def _mappings(node: Node) -> Iterator[Node]:
 
 
 def _lengths(node: Node, doubts: Doubts) -> None:
-    results = {entry.result for rule in doubts.blueprint.attempts if rule.path for entry in rule.path.entries}
     for key, item in node.entries().items():
-        if key in _LENGTHS or key in results:
+        if key in _LENGTHS or key in GOALS:
             length = _length(item)
             if length is not None and length > REACH:
                 doubts.warn(item, "too-long", f"{_brief(item)} is longer than anybody waits; {_LEGAL}")
