@@ -47,7 +47,7 @@ def read(
     for at, each in enumerate(sources):
         reading.add(each, name or ("scenario" if len(sources) == 1 else f"scenario {at + 1}"), given=name)
     origin = reading.origins[-1]
-    if len(reading.roots) < len(sources):
+    if not reading.roots:
         return None, reading.problems, origin
     return reading.merged(), reading.problems, origin
 
