@@ -68,11 +68,11 @@ def mutations(text: str) -> list[Mutation]:
     """Every way in which one word of a scenario can be wrong."""
     root, problems = parse(text, Source("a.yaml"))
     assert root is not None, problems
-    spans = {
-        (event.start_mark.line + 1, event.start_mark.column + 1): (event.start_mark.index, event.end_mark.index)
-        for event in yaml.parse(text, Loader=yaml.SafeLoader)
-        if isinstance(event, yaml.ScalarEvent)
-    }
+    spans = {}
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        begins, ends = event.start_mark, event.end_mark
+        if isinstance(event, yaml.ScalarEvent) and begins is not None and ends is not None:
+            spans[begins.line + 1, begins.column + 1] = (begins.index, ends.index)
     found = []
     for place, was, now, at in _wrong(root):
         start, end = spans[at]

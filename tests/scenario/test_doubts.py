@@ -53,6 +53,8 @@ SILENT = {
     "numbers that signups bring": "partner: {signup: [{after: 1s}]}\n"
     "timeline: [{at: 1s, number: {phone_number: '420777000101', quality: RED}}]",
     "every number": "timeline: [{at: 1s, number: {phone_number: '*', quality: RED}}]",
+    "patterns of what will be": "timeline: [{at: 1s, number: {phone_number: '4209*', quality: RED}}, "
+    "{at: 2s, template: {name: 'order_*', status: PAUSED}}]",
     "a number of an account that names none": "timeline: [{at: 1s, inbound: {channel: sms, from: '420777000101', to: "
     "'420900000001', body: x}}]",
     "an id that is drawn": "partner: {accounts: [{waba_id: 1, numbers: [{phone_number: '420777000101'}]}]}\n"

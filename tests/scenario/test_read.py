@@ -10,7 +10,7 @@ import pytest
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.model import ScenarioError
-from sendbox.scenario.read import CHAIN, FILES, LONGEST, files
+from sendbox.scenario.read import CHAIN, FILES, LONGEST, One, files
 
 LEGAL = ", ".join(library.names())
 
@@ -292,7 +292,11 @@ def test_includes_of_a_diamond_of_diamonds(tmp_path: Path) -> None:
 def test_several_scenarios_are_joined(tmp_path: Path) -> None:
     """The later over the earlier: its rules are asked first, its settings win; what both extend comes last."""
     write(tmp_path, a=one("a", "extends: default\nclock: {rate: 2}\n"), b=one("b", "extends: default\n"))
-    sources = [tmp_path / "a.yaml", str(tmp_path / "b.yaml"), {"sendbox": 1, "digest": {"ignore": ["payload.x"]}}]
+    sources: list[One] = [
+        tmp_path / "a.yaml",
+        str(tmp_path / "b.yaml"),
+        {"sendbox": 1, "digest": {"ignore": ["payload.x"]}},
+    ]
     found = load(sources)
     assert [rule.name for rule in found.attempts] == ["b", "a", *rules("default")]
     assert (found.name, found.seed, found.rate, found.digest_ignore) == ("b", "b", 2.0, ("payload.x",))
@@ -304,7 +308,7 @@ def test_several_scenarios_are_joined(tmp_path: Path) -> None:
 def test_problems_of_several_have_their_places(tmp_path: Path) -> None:
     """Each is in its own file, and none hides another: not even one that is not there."""
     write(tmp_path, a="seeed: 7\n", b="attempts: [{then: deliverd}]\n")
-    sources = [tmp_path / "a.yaml", tmp_path / "gone.yaml", tmp_path / "b.yaml", "sendbox: 1\nnam: x\n"]
+    sources: list[One] = [tmp_path / "a.yaml", tmp_path / "gone.yaml", tmp_path / "b.yaml", "sendbox: 1\nnam: x\n"]
     found = check(sources)
     assert [(Path(problem.file).name, problem.line) for problem in found] == [
         ("scenario 4", 2),
@@ -312,6 +316,7 @@ def test_problems_of_several_have_their_places(tmp_path: Path) -> None:
         ("gone.yaml", 1),
         ("b.yaml", 2),
     ]
+    assert [line.partition(";")[0] for line in lines(7)] == ['"7" is neither a scenario of the library nor a path']
     assert lines([]) == ["[] names no scenario; give one at least"]
     assert [str(problem) for problem in check(["defalt"], paths=False)] == [
         f'"defalt" is no scenario of the library; legal: {LEGAL}; did you mean "default"?'

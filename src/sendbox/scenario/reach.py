@@ -91,7 +91,7 @@ def _template(node: Node, doubts: Doubts) -> None:
     defined = doubts.part("account")
     if (defined is not None and defined.cut) or doubts.blueprint.partner.reviews:
         return
-    if not any(Pattern(str(node.value)).matches(name) for name in known):
+    if _nothing_like_it(Pattern(str(node.value)), known):
         message = f"{show(node.value)} is no template of account.templates"
         doubts.warn(node, "template-unknown", _or_created(message, known), near=nearest(node.value, known))
 
@@ -100,12 +100,17 @@ def _business_number(node: Node, pattern: str, doubts: Doubts) -> None:
     """Its number; a scenario with signups is about numbers that clients bring."""
     partner = doubts.blueprint.partner
     defined = doubts.part("partner")
-    if pattern == "*" or (defined is not None and defined.cut) or partner.signups:
+    if (defined is not None and defined.cut) or partner.signups:
         return
     known = [number.phone_number for account in partner.accounts for number in account.numbers]
-    if not any(Pattern(pattern, phone=True).matches(number) for number in known):
+    if _nothing_like_it(Pattern(pattern, phone=True), known):
         message = f"{show(node.value)} is no business number of partner.accounts"
         doubts.warn(node, "number-unknown", _or_created(message, known), near=nearest(pattern, known))
+
+
+def _nothing_like_it(pattern: Pattern, known: list[str]) -> bool:
+    """A pattern where nothing at all is defined is about what will be."""
+    return (pattern.literal or bool(known)) and pattern.text != "*" and not any(map(pattern.matches, known))
 
 
 def _or_created(message: str, known: list[str]) -> str:

@@ -28,6 +28,7 @@ _KEY_AT_START: Final = re.compile(r"\s*(?:[{#]|%YAML|---|[\"']?\w+[\"']?\s*:(?:\
 _OWN: Final = ("name", "extends", "include")
 
 One = str | Path | Mapping[str, Any]
+#: One, or a list or tuple of them.
 Given = One | Sequence[One]
 
 
@@ -40,7 +41,7 @@ def read(
     system and the environment: only the library's names are known. `env` is what `${NAME}` asks.
     """
     reading = _Reading(paths, {} if env is None else env)
-    sources = [source] if isinstance(source, str | Path | Mapping) else list(source)
+    sources = _each(source)
     if not sources:
         origin = Source(name or "scenario")
         return None, [problem(Node(None, origin, ""), "file", "[] names no scenario; give one at least")], origin
@@ -55,7 +56,7 @@ def read(
 def files(source: Given, *, env: Mapping[str, str] | None = None) -> tuple[Path, ...]:
     """Every file that a scenario is made of, as far as it can be read; those of the library are left out."""
     reading = _Reading(True, {} if env is None else env)
-    for each in [source] if isinstance(source, str | Path | Mapping) else source:
+    for each in _each(source):
         reading.add(each, "scenario")
     return tuple(file for file in reading.layers if isinstance(file, Path) and not _of_library(file))
 
@@ -221,6 +222,10 @@ class _Reading:
             self.problems.append(problem(node, rule, message))
             return None
         return file
+
+
+def _each(source: Given) -> list[One]:
+    return list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item] # no other sequence
 
 
 def _is_text(source: str) -> bool:
