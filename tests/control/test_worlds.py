@@ -140,8 +140,7 @@ async def test_a_world_may_start_at_the_openers_present(given: Any, now: str, st
             {"scenario": "sendbox: 1\nname: ${HOME:x}"},
             422,
             "bad_scenario",
-            'scenario:2:7: "${HOME:x}" asks for a value of the environment, and a scenario that came over the network '
-            "does not see the environment of the server",
+            'scenario:2:7: "${HOME:x}" asks for a value of the environment, and a scenario that came over the network',
         ),
         ({"scenario": "nothing"}, 422, "bad_scenario", '"nothing" is no scenario of the library; legal: default, '),
         (

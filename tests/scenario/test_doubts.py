@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.blueprint import Blueprint, TimelineEntry
+from sendbox.core.blueprint import AccountSpec, Blueprint
 from sendbox.core.patterns import Pattern
-from sendbox.scenario import globs, lengths, library, reach
+from sendbox.scenario import globs, lengths, library, reach, shadows
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.doubts import Doubts
 from sendbox.scenario.model import Node, Source
@@ -122,10 +122,38 @@ def doubts(value: Any, blueprint: Blueprint) -> Doubts:
 
 def test_what_comes_after_a_reset() -> None:
     """A reset begins the timeline anew, so that nothing after it comes."""
-    entries = tuple(TimelineEntry(at, True, "reset", {}) for at in (1000, 2000, 500))
-    asked = doubts({"timeline": [{"at": entry.at, "reset": True} for entry in entries]}, Blueprint(timeline=entries))
+    asked = doubts({"timeline": [{"at": at, "reset": True} for at in (1000, 2000, 500)]}, Blueprint())
     reach.find(asked)
     assert [(found.path, found.rule) for found in asked.found] == [("$.timeline[1].at", "after-reset")]
+
+
+def test_what_the_timeline_brings() -> None:
+    """What a later account has is not missed in the one before."""
+    spec = AccountSpec(templates=({"name": "otp"},), numbers=frozenset({"420900000001"}))
+    happenings: list[dict[str, Any]] = [
+        {"at": 1, "template": {"name": "sale"}},
+        {"at": 1, "inbound": {"channel": "sms", "from": "420777000101", "to": "420900000002"}},
+    ]
+    changes = [
+        {"at": 0, "account": {"numbers": ["420900000002"], "templates": []}},
+        {"at": 0, "account": {"credit": 1}},
+    ]
+    asked = doubts({"timeline": [*happenings, *changes]}, Blueprint(account=spec))
+    reach.find(asked)
+    assert asked.found == []
+    asked = doubts({"timeline": [*happenings, changes[1]]}, Blueprint(account=spec))
+    reach.find(asked)
+    assert [found.rule for found in asked.found] == ["template-unknown", "recipient-unknown"]
+
+
+def test_a_rule_that_decides_something_else_has_a_say() -> None:
+    """What nobody here knows how to compare is not said to be shadowed, and shadows nothing."""
+    rules = [{"then": "sent"}, {"then": "sent", "reads": "1m"}, {"then": "sent", "times": 3}]
+    asked = doubts(
+        {"attempts": rules, "api": [{"share": 0.5, "fault": "x"}, {"fault": "y"}, {"fault": "z"}]}, Blueprint()
+    )
+    shadows.find(asked)
+    assert [found.path for found in asked.found] == ["$.attempts[2]", "$.api[2]"]
 
 
 @pytest.mark.parametrize(

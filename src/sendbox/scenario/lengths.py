@@ -68,13 +68,13 @@ def _order(node: Node, doubts: Doubts) -> None:
     first, last = node.get("from"), node.get("until")
     if first is None or last is None:
         return
-    begins, ends = _moment(first), _moment(last)
+    begins, ends = moment(first), moment(last)
     if begins is not None and ends is not None and begins[1] == ends[1] and ends[0] <= begins[0]:
         doubts.warn(last, "until", f"{_brief(last)} is not after {_brief(first)}, where it begins; this is never")
 
 
-def _moment(node: Node) -> tuple[int, bool] | None:
-    """Milliseconds, and whether they count from the start."""
+def moment(node: Node) -> tuple[int, bool] | None:
+    """Milliseconds, and whether they count from the start; None for what is no time."""
     text = str(node.value)
     try:
         return (spans.instant(text), False) if text[4:5] == "-" else (spans.duration(node.value), True)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from sendbox.core import spans
-from sendbox.core.blueprint import PhoneSpec, TimelineEntry
+from sendbox.core.blueprint import PhoneSpec
 from sendbox.core.model import FAMILY
+from sendbox.core.numbers import normalize
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
 from sendbox.scenario import globs
 from sendbox.scenario.doubts import Doubts
-from sendbox.scenario.lengths import REACH
-from sendbox.scenario.model import Node, listed, nearest, show
+from sendbox.scenario.lengths import REACH, moment
+from sendbox.scenario.model import Node, listed, nearest, plain, show
 
 #: Longest body of a message (§2.1); what is longer was cut off before a rule is asked.
 BODY: Final = 1_000
@@ -42,62 +44,76 @@ def find(doubts: Doubts) -> None:
 
 
 def _timeline(doubts: Doubts) -> None:
-    start = doubts.blueprint.start
     resets: dict[str, int] = {}
-    for at, item in doubts.entries("timeline"):
-        entry = doubts.blueprint.timeline[at]
-        when = item.entries()["at"]
-        if not entry.relative and start is not None and entry.at < start:
-            message = f"{show(when.value)} is before the start of the world, {spans.iso(start)}"
-            doubts.warn(when, "before-start", f"{message}; what is due then happens at the start")
-        after = entry.at if entry.relative else None if start is None else entry.at - start
+    for _, item in doubts.entries("timeline"):
+        after = _when(item.entries()["at"], doubts)
         if after is not None:
-            if after > REACH:
-                message = f"{show(when.value)} is {spans.show(after)} after the start"
-                doubts.warn(when, "too-late", f"{message}; an advance reaches {spans.show(REACH)}")
             reset = resets.get(item.source.file)
             if reset is not None and after > reset:
-                message = (
-                    f"{show(when.value)} is after the reset at {spans.show(reset)}, which begins the timeline anew"
-                )
-                doubts.warn(when, "after-reset", f"{message}; it never comes")
+                at = item.entries()["at"]
+                message = f"{show(at.value)} is after the reset at {spans.show(reset)}, which begins the timeline anew"
+                doubts.warn(at, "after-reset", f"{message}; it never comes")
             if "reset" in item.entries():
                 resets[item.source.file] = min(after, resets.get(item.source.file, after))
-        _happening(item, entry, doubts)
+        for kind, ask in _HAPPENINGS.items():
+            what = item.get(kind)
+            if what is not None:
+                ask(what, doubts)
 
 
-def _happening(item: Node, entry: TimelineEntry, doubts: Doubts) -> None:
-    what = item.get(entry.kind)
-    if what is None or not isinstance(what.value, dict):
-        return
-    parts = what.entries()
-    if entry.kind == "template":
-        _template(parts["name"], doubts)
-    elif entry.kind == "number":
-        _business_number(parts["phone_number"], str(entry.what["phone_number"]), doubts)
-    elif entry.kind == "inbound":
-        channel, phone = str(entry.what["channel"]), str(entry.what["from"])
-        spec = _handset(phone, doubts.blueprint.phones)
-        if spec is not None and spec.channels is not None and channel not in spec.channels:
-            message = f"{show(parts['from'].value)} has no {channel}, by its entry in phones"
-            doubts.warn(parts["from"], "no-channel", f"{message}; it has {listed(sorted(spec.channels)) or 'nothing'}")
-        if "to" in parts:
-            _recipient(parts["to"], channel, doubts)
+def _when(node: Node, doubts: Doubts) -> int | None:
+    """Milliseconds after the start, None where that is not pinned; warns when they are out of range."""
+    start, at = doubts.blueprint.start, moment(node)
+    if at is None or (not at[1] and start is None):
+        return None
+    after = at[0] if at[1] or start is None else at[0] - start
+    if after < 0 and start is not None:
+        message = f"{show(node.value)} is before the start of the world, {spans.iso(start)}"
+        doubts.warn(node, "before-start", f"{message}; what is due then happens at the start")
+    elif after > REACH:
+        message = f"{show(node.value)} is {spans.show(after)} after the start"
+        doubts.warn(node, "too-late", f"{message}; an advance reaches {spans.show(REACH)}")
+    return after
 
 
-def _template(node: Node, doubts: Doubts) -> None:
+def _inbound(node: Node, doubts: Doubts) -> None:
+    parts = node.entries()
+    channel, phone = str(parts["channel"].value), str(parts["from"].value)
+    number = normalize(phone, doubts.blueprint.assume.country or doubts.blueprint.account.country) or phone
+    spec = _handset(number, doubts.blueprint.phones)
+    if spec is not None and spec.channels is not None and channel not in spec.channels:
+        message = f"{show(parts['from'].value)} has no {channel}, by its entry in phones"
+        doubts.warn(parts["from"], "no-channel", f"{message}; it has {listed(sorted(spec.channels)) or 'nothing'}")
+    if "to" in parts and not _changed(doubts, "numbers", "senders"):
+        _recipient(parts["to"], channel, doubts)
+
+
+def _changed(doubts: Doubts, *keys: str) -> bool:
+    """Whether the timeline gives the account other ones of these."""
+    timeline = doubts.part("timeline")
+    changes = [item.get("account") for item in ([] if timeline is None else timeline.items())]
+    return any(change is not None and change.get(key) is not None for change in changes for key in keys)
+
+
+def _template(change: Node, doubts: Doubts) -> None:
     """Its name; a scenario with reviews is about templates that the client creates."""
+    node = change.entries()["name"]
     known = [str(record["name"]) for record in doubts.blueprint.account.templates]
     defined = doubts.part("account")
-    if (defined is not None and defined.cut) or doubts.blueprint.partner.reviews:
+    reviewed = doubts.blueprint.partner.reviews
+    if (defined is not None and defined.cut) or reviewed or _changed(doubts, "templates"):
         return
     if _nothing_like_it(Pattern(str(node.value)), known):
         message = f"{show(node.value)} is no template of account.templates"
         doubts.warn(node, "template-unknown", _or_created(message, known), near=nearest(node.value, known))
 
 
-def _business_number(node: Node, pattern: str, doubts: Doubts) -> None:
+def _business_number(change: Node, doubts: Doubts) -> None:
     """Its number; a scenario with signups is about numbers that clients bring."""
+    node = change.entries()["phone_number"]
+    text = str(node.value)
+    country = doubts.blueprint.assume.country or doubts.blueprint.account.country
+    pattern = text if {"*", "?"} & set(text) else normalize(text, country) or text
     partner = doubts.blueprint.partner
     defined = doubts.part("partner")
     if (defined is not None and defined.cut) or partner.signups:
@@ -138,6 +154,13 @@ def _recipient(node: Node, channel: str, doubts: Doubts) -> None:
         doubts.warn(node, "recipient-unknown", message, near=nearest(str(node.value), known))
 
 
+_HAPPENINGS: Final[dict[str, Callable[[Node, Doubts], None]]] = {
+    "template": _template,
+    "number": _business_number,
+    "inbound": _inbound,
+}
+
+
 # Rules of attempts
 
 
@@ -147,6 +170,8 @@ def _rule(item: Node, rule: Rule, doubts: Doubts) -> None:
     if rule.when.phone is not None:
         _number(when["phone"], rule.when.phone, doubts)
         _channels(when["phone"], rule, doubts)
+    if rule.when.operation == ("createValidation",):
+        _validation(when, rule, doubts)
     if rule.when.tag is not None:
         _tag(when["tag"], doubts)
     if rule.when.body is not None and len(rule.when.body.text.replace("*", "")) > BODY:
@@ -162,13 +187,21 @@ def _rule(item: Node, rule: Rule, doubts: Doubts) -> None:
                 doubts.warn(item.entries()[key], "never-delivered", message, value=key)
 
 
+def _validation(when: dict[str, Node], rule: Rule, doubts: Doubts) -> None:
+    """The code of a session is one SMS, tried once (A73)."""
+    if rule.when.channel is not None and "sms" not in rule.when.channel:
+        message = f"{show(plain(when['channel']))} is never the channel of createValidation; it sends an sms (A73)"
+        doubts.warn(when["channel"], "never-asked", message)
+    if (rule.when.attempt or 1) > 1:
+        message = f"{rule.when.attempt} is never the attempt of createValidation; it is tried once (A73)"
+        doubts.warn(when["attempt"], "never-asked", message)
+
+
 def _ends(rule: Rule) -> list[str]:
     """The results that the rule's ways go through; nothing when it leaves the way to others."""
-    if rule.mix is not None:
-        return [str(path.goal) for path, _ in rule.mix]
-    if rule.path is None:
-        return []
-    return [rule.path.goal] if rule.path.goal is not None else [entry.result for entry in rule.path.entries]
+    paths = [rule.path] if rule.path is not None else [path for path, _ in rule.mix or ()]
+    found = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in paths]
+    return [result for results in found for result in results]
 
 
 def _channels(node: Node, rule: Rule, doubts: Doubts) -> None:

@@ -100,6 +100,8 @@ CONDITIONS: Final[dict[str, Callable[[Any, Any, str], bool]]] = {
     "phone": _number,
     "payload": _payload,
 }
+#: Keys of a rule that bound how often it decides.
+_COUNTS: Final = {"times"}
 #: Conditions whose literal text a later rule must share, by which rules are looked up.
 _LOOKED_UP: Final = ("phone", "number", "template", "client")
 
@@ -111,6 +113,8 @@ class _Rule:
     decides: set[tuple[str, ...]]
     #: whether it fits whenever what it asks holds
     plain: bool
+    #: whether it may decide more than is known here
+    odd: bool
 
 
 def find(doubts: Doubts) -> None:
@@ -126,7 +130,7 @@ def _find(kind: RuleList, doubts: Doubts) -> None:
     for _, node in doubts.entries(*kind.path):
         rule = _rule(node, kind)
         known = before.setdefault(node.source.file, {})
-        shadow = _shadow(rule, known, country)
+        shadow = None if rule.odd else _shadow(rule, known, country)
         if shadow is not None:
             doubts.warn(node, "shadowed", _message(rule, shadow), value=_title(node))
         elif rule.plain:
@@ -145,7 +149,7 @@ def _rule(node: Node, kind: RuleList) -> _Rule:
             whole = False
     said = node if kind.within is None else node.get(kind.within) or node
     decides = {thing for thing in kind.decides if any(said.get(key) is not None for key in thing)}
-    return _Rule(node, asks, decides or {()}, whole)
+    return _Rule(node, asks, decides or {()}, whole, bool(node.entries().keys() - known - _COUNTS))
 
 
 def _place(rule: _Rule, country: str) -> tuple[str, str] | None:
