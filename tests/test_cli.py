@@ -157,6 +157,9 @@ def test_serve_takes_a_certificate(served: list[Options]) -> None:
         ("NO_HINTS", "true", {"hints": False}),
         ("PUBLIC_URL", "http://box:80", {"public_url": "http://box:80"}),
         ("MAX_WORLDS", "5", {"max_worlds": 5}),
+        ("SCENARIO", "late-receipt", {"scenario": "late-receipt"}),
+        ("SCENARIO", "default, my file.yaml,", {"scenario": ("default", "my file.yaml")}),
+        ("SCENARIO", "", {"scenario": "default"}),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -164,6 +167,36 @@ def test_serve_takes_the_environment(served: list[Options], name: str, value: st
     """Each option can come from the environment, which holds what Kubernetes puts there too."""
     assert sendbox("serve", env={f"SENDBOX_{name}": value}).exit_code == OK
     assert {key: getattr(served[0].settings, key) for key in expected} == expected
+
+
+def test_serve_takes_several_scenarios(served: list[Options]) -> None:
+    """The option is repeated; what it says wins over the environment."""
+    result = sendbox("serve", "--scenario", "a,b.yaml", "--scenario", "c", env={"SENDBOX_SCENARIO": "default"})
+    assert result.exit_code == OK
+    assert served[0].settings.scenario == ("a,b.yaml", "c")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PORT", "abc", "SENDBOX_PORT (environment): 'abc' is not a valid integer range"),
+        ("CLOCK", "fast", "SENDBOX_CLOCK (environment): 'fast' is not one of"),
+        ("START", "soon", "SENDBOX_START (environment): 'soon' is not an RFC 3339 instant"),
+        ("TLS_CERT", "/gone", "SENDBOX_TLS_CERT (environment): File '/gone' does not exist"),
+        ("ANY_KEY", "perhaps", "SENDBOX_ANY_KEY (environment): 'perhaps' is not a valid boolean"),
+    ],
+)
+def test_the_environment_is_blamed_for_its_own(name: str, value: str, said: str) -> None:
+    """A wrong value is blamed on the variable that has it; given as an option, on the option."""
+    result = sendbox("serve", env={f"SENDBOX_{name}": value})
+    assert result.exit_code == USAGE
+    assert f"Invalid value for {said}" in result.stderr
+    option = f"--{name.lower().replace('_', '-')}"
+    if name != "ANY_KEY":
+        result = sendbox("serve", option, value, env={f"SENDBOX_{name}": value})
+        assert f"Invalid value for '{option}'" in result.stderr
+    result = sendbox("ready", "--wait", "soon", env={"SENDBOX_URL": "x"})
+    assert "Invalid value for '--wait'" in result.stderr
 
 
 # --- what is looked up ------------------------------------------------------------------------------------------------
@@ -232,6 +265,33 @@ def test_check_as_json(wrong: str) -> None:
     assert (result.exit_code, answer["ok"]) == (NO, False)
     assert [(each["line"], each["nearest"]) for each in answer["problems"]] == [(2, "seed"), (3, "mode")]
     assert json.loads(sendbox("check", "--format", "json", "default").output) == {"ok": True, "problems": []}
+
+
+def test_check_warns(tmp_path: Path) -> None:
+    """Warnings do not count, unless they are to; each format has them."""
+    file = tmp_path / "doubtful.yaml"
+    file.write_text("sendbox: 1\nattempts:\n  - then: sent\n  - then: failed\n")
+    warned = f"{file}:4:5: warning: "
+    for args, code in (((), OK), (("--strict",), NO), (("--together", "--strict"), NO)):
+        result = sendbox("check", *args, str(file))
+        assert (result.exit_code, result.stdout.startswith(warned)) == (code, True)
+    answer = json.loads(sendbox("check", "--format", "json", str(file)).output)
+    assert (answer["ok"], [each["severity"] for each in answer["problems"]]) == (True, ["warning"])
+    result = sendbox("check", "--format", "github", str(file), "default")
+    assert (result.exit_code, result.output.count("\n")) == (OK, 1)
+    assert result.output.startswith("::warning file=")
+    assert sendbox("check", "--format", "github", "default").output == ""
+
+
+def test_check_joins(tmp_path: Path) -> None:
+    """Files are checked by themselves, or as one; what the environment says is asked."""
+    for name, text in {"a": "seed: ${SENDBOX_TEST_SEED}\n", "b": "extends: default\n"}.items():
+        (tmp_path / f"{name}.yaml").write_text(f"sendbox: 1\n{text}")
+    names = [str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")]
+    env = {"SENDBOX_TEST_SEED": "7"}
+    assert sendbox("check", *names, env=env).output == f"{names[0]}: ok\n{names[1]}: ok\n"
+    assert sendbox("check", "--together", *names, env=env).output == f"{names[0]} + {names[1]}: ok\n"
+    assert "is empty or not set" in sendbox("check", *names).output
 
 
 def test_check_names_a_file_that_is_not_there() -> None:

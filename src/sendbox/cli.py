@@ -1,8 +1,8 @@
 """The command line: `sendbox serve`, `check`, `explain`, `play`, `diff`, `numbers`, `assumptions`, and so on.
 
 Arguments, help, and how it ends are here; what the commands do is in `sendbox.commands`, imported when one is called.
-Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`. It is long
-because all commands are here, each with the help that it prints.
+Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`. It is long,
+because all that is said with `click` is said here.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from sendbox import __version__
 from sendbox.commands import address
@@ -46,6 +47,7 @@ class Root(click.Group):
                 click.echo(line, err=True)
             code = _complain(failure.message, failure.code)
         except click.UsageError as error:
+            _blame(error)
             where = f"; see {error.ctx.command_path} --help" if error.ctx else ""
             code = _complain(error.format_message().rstrip(".") + where, USAGE)
         except click.ClickException as error:
@@ -61,6 +63,22 @@ class Root(click.Group):
 def _complain(message: str, code: int) -> int:
     click.echo(f"sendbox: {one_line(' '.join(message.split()))}", err=True)
     return code
+
+
+def _blame(error: click.UsageError) -> None:
+    """Names the variable of the environment, where that is what a wrong value came from."""
+    if isinstance(error, click.BadParameter) and error.ctx is not None and error.param is not None:
+        source = error.ctx.get_parameter_source(error.param.name or "")
+        if source is ParameterSource.ENVIRONMENT and isinstance(error.param.envvar, str):
+            error.param_hint = f"{error.param.envvar} (environment)"
+
+
+class Scenarios(click.types.StringParamType):
+    """A scenario's name or file. The environment has several of them with commas, the same on every system."""
+
+    def split_envvar_value(self, rv: str) -> Sequence[str]:
+        """The names."""
+        return [name.strip() for name in rv.split(",") if name.strip()]
 
 
 class Port(click.IntRange):
@@ -123,7 +141,15 @@ def sendbox(context: click.Context) -> None:
 @sendbox.command()
 @setting("--host", default="127.0.0.1", show_default=True, help="Address or name to listen on; 0.0.0.0 for all.")
 @setting("--port", type=Port(), default=PORT, show_default=True, help="Port to listen on; 0 for any that is free.")
-@setting("--scenario", default="default", show_default=True, help="What worlds open with: a library name, or a file.")
+@setting(
+    "--scenario",
+    type=Scenarios(),
+    multiple=True,
+    default=["default"],
+    show_default=True,
+    help="What worlds open with: a library name, or a file. May be repeated (with commas in the environment): "
+    "each is joined over the one before.",
+)
 @setting("--watch", is_flag=True, help="Take a changed scenario file, and what it builds on, for new worlds.")
 @setting("--seed", help="Number or text that everything random comes from.  [default: the scenario's]")
 @setting(
@@ -201,7 +227,7 @@ def options(given: Mapping[str, Any]) -> Any:
     settings = Settings(
         host=given["host"],
         port=given["port"],
-        scenario=given["scenario"],
+        scenario=given["scenario"][0] if len(given["scenario"]) == 1 else given["scenario"],
         seed=seed_of(given["seed"]),
         public_url=address.origin(public) if public else None,
         keys=frozenset(given["key"]),
@@ -227,31 +253,36 @@ def options(given: Mapping[str, Any]) -> Any:
 
 @sendbox.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--format", "how", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "how",
+    type=click.Choice(["text", "json", "github"]),
+    default="text",
+    show_default=True,
+    help="github: annotations of GitHub Actions.",
+)
+@click.option("--together", is_flag=True, help="Check the files as one, each joined over the one before.")
+@click.option("--strict", is_flag=True, help="A warning counts as well.")
 @click.pass_context
-def check(context: click.Context, files: tuple[str, ...], how: str) -> None:
+def check(context: click.Context, files: tuple[str, ...], how: str, together: bool, strict: bool) -> None:
     """Check scenarios: every problem, with its place.
 
     FILE is a path, or a name of the library. A problem is FILE:LINE:COLUMN: MESSAGE, or an object with --format json.
-    Exit code 1 when there is any.
+    A warning is about what can be used and is probably not meant. Exit code 1 when there is any other problem, with
+    --strict when there is any.
 
     \b
     Example:
       sendbox check scenarios/*.yaml
+      sendbox check --strict --format github scenarios/*.yaml
     """
     from sendbox.commands.files import check as problems_of
+    from sendbox.commands.files import report
 
-    found = problems_of(files)
-    if how == "json":
-        listed = [problem.as_json() for _, problems in found for problem in problems]
-        click.echo(json.dumps({"ok": not listed, "problems": listed}, indent=2, ensure_ascii=False, default=str))
-    else:
-        for name, problems in found:
-            for problem in problems:
-                click.echo(one_line(str(problem)))
-            if not problems:
-                click.echo(f"{name}: ok")
-    context.exit(NO if any(problems for _, problems in found) else OK)
+    ok, text = report(problems_of(files, os.environ, together=together), how, strict=strict)
+    if text:
+        click.echo(text)
+    context.exit(OK if ok else NO)
 
 
 @sendbox.command()

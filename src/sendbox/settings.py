@@ -15,6 +15,8 @@ PORT: Final = 7357
 class Settings:
     """`keys` are admitted although they do not begin with `test-`. Times in real seconds.
 
+    Of several scenarios each is joined over the one before it.
+
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
     clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
     call of `advance`. `max_journal` is how many entries a world's journal keeps, None = all.
@@ -22,7 +24,7 @@ class Settings:
 
     host: str = "127.0.0.1"
     port: int = PORT
-    scenario: str = "default"
+    scenario: str | tuple[str, ...] = "default"
     seed: int | str | None = None
     mode: Mode = "real"
     start: int | None = None

@@ -145,6 +145,23 @@ def test_a_scenario_with_several_problems_lists_them_all(tmp_path: Path) -> None
     assert [line.removeprefix(str(file)).partition(" ")[0] for line in caught.value.details] == [":2:1:", ":3:9:"]
 
 
+def test_several_scenarios_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The later over the earlier, files and names, asked with the environment of the server; all are named."""
+    file = tmp_path / "mine"
+    file.write_text("sendbox: 1\nseed: ${SENDBOX_TEST_SEED:5}\n")
+    given = ("late-receipt", str(file))
+    assert (scenario(options(scenario=given)).seed, scenario(options(scenario=given)).name) == (
+        5,
+        "A receipt that comes too late",
+    )
+    monkeypatch.setenv("SENDBOX_TEST_SEED", "6")
+    assert scenario(options(scenario=given)).seed == 6
+    file.write_text("sendbox: 1\nsed: 7\nnam: x\n")
+    with pytest.raises(Failure) as failed:
+        scenario(options(scenario=given))
+    assert failed.value.message == f"late-receipt + {file} has 2 problems, all above"
+
+
 @pytest.mark.parametrize(
     ("given", "mode", "start"),
     [({}, "manual", 5), ({"mode": "auto", "start": 7}, "auto", 7)],

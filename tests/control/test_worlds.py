@@ -136,6 +136,15 @@ async def test_a_world_may_start_at_the_openers_present(given: Any, now: str, st
         ({"clock": {"start": "now"}}, 400, "bad_argument", "start: 'now' is not an RFC 3339 instant"),
         ({"clock": {"tz": "UTC"}}, 400, "bad_clock", "tz: 'UTC' is no setting of a clock"),
         ({"scenario": 7}, 400, "bad_body", "7 is no scenario; legal: a name, YAML text, or an object"),
+        ({"scenario": []}, 400, "bad_body", "[] is no scenario; legal: a name, YAML text, or an object, or a list"),
+        ({"scenario": ["default", 7]}, 400, "bad_body", "['default', 7] is no scenario"),
+        ({"scenario": ["default", "nothing"]}, 422, "bad_scenario", '"nothing" is no scenario of the library'),
+        (
+            {"scenario": "sendbox: 1\nname: ${HOME:x}"},
+            422,
+            "bad_scenario",
+            'scenario:2:7: "${HOME:x}" asks for a value of the environment, and a scenario that came over the network',
+        ),
         ({"scenario": "nothing"}, 422, "bad_scenario", '"nothing" is no scenario of the library; legal: default, '),
         (
             {"scenario": "/etc/passwd"},
@@ -271,3 +280,11 @@ async def test_a_checkpoint_keeps_rules_and_scenario() -> None:
         await box.post(f"{WORLD}/checkpoints/a")
         assert await box.final() == "undelivered"
         assert await box.final("420777000102") == "failed"
+
+
+async def test_several_scenarios_open_a_world() -> None:
+    """They are joined, the later over the earlier."""
+    async with boxed() as box:
+        scenarios = ["late-receipt", {"sendbox": 1, "name": "mine", "seed": 7}, "sendbox: 1\nseed: 8"]
+        answer = await box.post("/_sandbox/worlds", {"id": "test-joined", "scenario": scenarios})
+        assert (answer.status, answer.json["scenario"], answer.json["seed"]) == (201, "mine", 8)

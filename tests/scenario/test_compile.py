@@ -249,6 +249,7 @@ def test_an_error_carries_its_problems() -> None:
             "rule": "unknown-key",
             "message": '"strt" is not a key of clock; legal: mode, start, rate; did you mean "start"?',
             "nearest": "start",
+            "severity": "error",
         }
     ]
 

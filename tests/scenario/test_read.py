@@ -10,7 +10,7 @@ import pytest
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.model import ScenarioError
-from sendbox.scenario.read import CHAIN, LONGEST
+from sendbox.scenario.read import CHAIN, FILES, LONGEST, One, files
 
 LEGAL = ", ".join(library.names())
 
@@ -214,3 +214,126 @@ def test_a_scenario_from_afar_reads_no_files(tmp_path: Path) -> None:
     (problem,) = check({"sendbox": 1, "extends": "defalt"}, paths=False)
     assert str(problem) == f'$.extends: "defalt" is no scenario of the library; legal: {LEGAL}; did you mean "default"?'
     assert not check({"sendbox": 1, "extends": "default"}, paths=False)
+
+
+# --- include, and several at once
+
+
+def rules(source: Any, **options: Any) -> list[str | None]:
+    """The names of the rules of attempts, in the order in which they are asked."""
+    return [rule.name for rule in load(source, **options).attempts]
+
+
+def one(name: str, more: str = "") -> str:
+    """A scenario with one rule and a setting, which has the rule's name."""
+    return f"name: {name}\nseed: {name}\n{more}attempts: [{{name: {name}, then: sent}}]\n"
+
+
+def test_a_scenario_includes_others(tmp_path: Path) -> None:
+    """Their rules come after its own and before those that it extends; its own word wins, then that of the first."""
+    write(
+        tmp_path,
+        base=one("base", "account: {currency: CZK, credit: {czk: 5}}\n"),
+        first=one("first", "clock: {mode: manual}\n"),
+        second=one("second", "clock: {mode: auto, rate: 2}\n"),
+        mine="include: [first.yaml, second.yaml]\nextends: base.yaml\nattempts: [{name: mine, then: sent}]\n",
+    )
+    found = load(tmp_path / "mine.yaml")
+    assert [rule.name for rule in found.attempts] == ["mine", "first", "second", "base"]
+    assert (found.name, found.seed, found.mode, found.rate) == ("mine", "first", "manual", 2.0)
+    assert found.account.currency == "CZK"
+
+
+def test_what_is_met_twice_counts_once(tmp_path: Path) -> None:
+    """What several build on comes after all of them, whichever way it was met first."""
+    write(
+        tmp_path,
+        base=one("base"),
+        left=one("left", "extends: base.yaml\n"),
+        right=one("right", "include: [base.yaml]\n"),
+        mine=one("mine", "include: [base.yaml, left.yaml, right.yaml]\nextends: default\n"),
+    )
+    default = rules("default")
+    assert rules(tmp_path / "mine.yaml") == ["mine", "left", "right", "base", *default]
+
+
+def test_includes_are_relative_to_the_file_that_has_them(tmp_path: Path) -> None:
+    """Each path begins in the folder of its own file; the library is known by name everywhere."""
+    (tmp_path / "parts").mkdir()
+    write(tmp_path / "parts", a=one("a", "include: [b.yaml]\n"), b=one("b"))
+    write(tmp_path, mine=one("mine", "include: [parts/a.yaml, late-receipt]\n"))
+    assert rules(tmp_path / "mine.yaml")[:4] == ["mine", "a", "b", "the receipt needs a quarter of an hour"]
+
+
+def test_too_many_files(tmp_path: Path) -> None:
+    """A scenario has a bounded number of files; the one beyond it is named where it is asked for."""
+    many = {f"n{at}": one(f"n{at}") for at in range(FILES)}
+    half = [f"n{at}.yaml" for at in range(FILES)]
+    write(
+        tmp_path,
+        **many,
+        more=f"include: [{', '.join(half[50:])}]\n",
+        mine=f"include: [{', '.join(half[:50])}]\nextends: more.yaml\n",
+    )
+    (problem,) = check(tmp_path / "mine.yaml")
+    assert (Path(problem.file).name, problem.rule) == ("more.yaml", "include")
+    assert problem.message == f'"n{FILES - 2}.yaml" is file {FILES + 1} of this scenario; {FILES} are legal'
+
+
+def test_includes_of_a_diamond_of_diamonds(tmp_path: Path) -> None:
+    """Files that all include all that follow are read once each, not once for each way to them."""
+    names = [f"n{at}" for at in range(CHAIN)]
+    for at, name in enumerate(names):
+        rest = ", ".join(f"{each}.yaml" for each in names[at + 1 :])
+        write(tmp_path, **{name: one(name, f"include: [{rest}]\n")})
+    assert rules(tmp_path / "n0.yaml") == names
+
+
+def test_several_scenarios_are_joined(tmp_path: Path) -> None:
+    """The later over the earlier: its rules are asked first, its settings win; what both extend comes last."""
+    write(tmp_path, a=one("a", "extends: default\nclock: {rate: 2}\n"), b=one("b", "extends: default\n"))
+    sources: list[One] = [
+        tmp_path / "a.yaml",
+        str(tmp_path / "b.yaml"),
+        {"sendbox": 1, "digest": {"ignore": ["payload.x"]}},
+    ]
+    found = load(sources)
+    assert [rule.name for rule in found.attempts] == ["b", "a", *rules("default")]
+    assert (found.name, found.seed, found.rate, found.digest_ignore) == ("b", "b", 2.0, ("payload.x",))
+    assert load(["default", {"sendbox": 1}], name="mine").name == "mine"
+    assert load(["late-receipt"]).name == load("late-receipt").name
+    assert rules([tmp_path / "a.yaml", tmp_path / "a.yaml"]) == rules(tmp_path / "a.yaml")
+
+
+def test_problems_of_several_have_their_places(tmp_path: Path) -> None:
+    """Each is in its own file, and none hides another: not even one that is not there."""
+    write(tmp_path, a="seeed: 7\n", b="attempts: [{then: deliverd}]\n")
+    sources: list[One] = [tmp_path / "a.yaml", tmp_path / "gone.yaml", tmp_path / "b.yaml", "sendbox: 1\nnam: x\n"]
+    found = check(sources)
+    assert [(Path(problem.file).name, problem.line) for problem in found] == [
+        ("scenario 4", 2),
+        ("a.yaml", 2),
+        ("gone.yaml", 1),
+        ("b.yaml", 2),
+    ]
+    assert [line.partition(";")[0] for line in lines(7)] == ['"7" is neither a scenario of the library nor a path']
+    assert lines([]) == ["[] names no scenario; give one at least"]
+    assert [str(problem) for problem in check(["defalt"], paths=False)] == [
+        f'"defalt" is no scenario of the library; legal: {LEGAL}; did you mean "default"?'
+    ]
+
+
+def test_the_files_of_a_scenario(tmp_path: Path) -> None:
+    """Whoever watches a scenario for changes is told every file of it, also of one with problems."""
+    write(tmp_path, a="include: [b.yaml, gone.yaml]\nextends: default\n", b="seeed: 1\n")
+    assert files(tmp_path / "a.yaml") == ((tmp_path / "a.yaml").resolve(), (tmp_path / "b.yaml").resolve())
+    assert files(["default", {"sendbox": 1}], env={}) == ()
+    assert files([tmp_path / "b.yaml", tmp_path / "a.yaml"])[0] == (tmp_path / "b.yaml").resolve()
+
+
+def test_a_scenario_from_afar_includes_the_library_only(tmp_path: Path) -> None:
+    """What comes over the network includes no file, whatever it is called."""
+    write(tmp_path, secret="")
+    (problem,) = check(f"sendbox: 1\ninclude: [default, {tmp_path / 'secret.yaml'}]\n", paths=False)
+    assert (problem.rule, problem.line, problem.column) == ("include", 2, 20)
+    assert "is a path, and this scenario came without a folder" in problem.message

@@ -16,6 +16,7 @@ from sendbox.core.lifecycle import STATES
 from sendbox.core.model import CHANNELS
 from sendbox.core.rules import GOALS, When
 from sendbox.scenario import shape
+from sendbox.scenario.compile import load
 from sendbox.scenario.model import Source, plain
 from sendbox.scenario.parse import from_object
 
@@ -62,6 +63,66 @@ def test_every_key_is_described(path: str) -> None:
 def test_every_value_has_words(path: str) -> None:
     """What can be refused says what is wanted, so that no message speaks of JSON types."""
     assert ALL[path]["x-says"]
+
+
+def told(path: str) -> set[str]:
+    """The keywords of a subschema, with those of what it refers to."""
+    return {word for part in shape.branches([ALL[path]]) for word in part} | {*ALL[path]}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        path
+        for path, schema in ALL.items()
+        if "enum" not in schema and ({"pattern", "format"} & {*schema} or path.rpartition("/")[0] == "#/$defs")
+    ],
+)
+def test_every_form_has_an_example(path: str) -> None:
+    """What must have a certain form shows an editor one that has it; so do the shared kinds of values."""
+    parts = shape.branches([ALL[path]])
+    if any(part.get("type") in ("object", "array", "boolean", "number", "integer") for part in parts):
+        return
+    assert "examples" in told(path) or "enum" in told(path)
+
+
+@pytest.mark.parametrize("path", [path for path, schema in ALL.items() if {"examples", "default"} & {*schema}])
+def test_examples_and_defaults_are_legal(path: str) -> None:
+    """What an editor offers can be left as it stands."""
+    schema = ALL[path]
+    validator = Draft202012Validator({"$defs": DEFINITIONS, **schema})
+    assert [value for value in schema.get("examples", ()) if not validator.is_valid(value)] == []
+    assert "default" not in schema or validator.is_valid(schema["default"])
+
+
+SECTIONS = {**{name: DEFINITIONS[name] for name in ("clock", "account", "assume")}, "": SCHEMA}
+DEFAULTS = {
+    (section, key): schema["default"]
+    for section, part in SECTIONS.items()
+    for key, schema in part["properties"].items()
+    if "default" in schema
+}
+
+
+@pytest.mark.parametrize(("section", "key"), DEFAULTS, ids=[".".join(pair) for pair in DEFAULTS])
+def test_a_default_is_what_holds_without_it(section: str, key: str) -> None:
+    """To write a default changes nothing."""
+    said = {key: DEFAULTS[section, key]}
+    scenario = {"sendbox": 1, section: said} if section else {"sendbox": 1, **said}
+    assert load(scenario, name="x") == load({"sendbox": 1}, name="x")
+
+
+def test_settings_have_a_default() -> None:
+    """Each setting of `assume` names its default, but where there is none or the world has it from elsewhere."""
+    without = {key for key in DEFINITIONS["assume"]["properties"] if ("assume", key) not in DEFAULTS}
+    assert without == {"country", "queue", "prices", "allowed", "identical"}
+
+
+def test_closed_sets_are_listed() -> None:
+    """No description or wording names a choice of words that the schema does not list as such."""
+    for path, schema in ALL.items():
+        if schema.get("type") == "string" and "enum" not in schema:
+            assert not schema["x-says"].startswith(("a choice", "a word for", "a state", "a result", "a mode")), path
 
 
 def test_every_mapping_is_closed_or_says_why() -> None:

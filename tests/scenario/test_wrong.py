@@ -5,28 +5,25 @@ The cases are data, in `wrong.txt`.
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import pytest
 
+import sendbox.scenario
 from sendbox.scenario.compile import check
+from tests.scenario import golden
 
-_CASE: Final = re.compile(
-    r"^### (?P<id>\S+)\n(?P<text>.*?)^--->\n(?P<expected>.*?)(?=\n### |\Z)", re.DOTALL | re.MULTILINE
-)
-CASES: Final = {
-    match["id"]: (match["text"], match["expected"].splitlines())
-    for match in _CASE.finditer((Path(__file__).parent / "wrong.txt").read_text("utf-8"))
-}
+CASES = golden.cases()
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
-def test_wrong_scenarios(text: str, expected: list[str]) -> None:
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_wrong_scenarios(case: golden.Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each problem is named with its place, and none hides another."""
-    found = check("sendbox: 1\n" + text, name="a.yaml")
-    assert [str(problem).removeprefix("a.yaml:") for problem in found] == expected
+    monkeypatch.chdir(tmp_path)
+    assert golden.lines(case, tmp_path) == case.expected
 
 
 @pytest.mark.parametrize(
@@ -52,6 +49,68 @@ def test_what_stands_in_for_a_value_is_not_reported() -> None:
 
 def test_the_cases_are_read() -> None:
     """No case of the file is lost by the way it is written."""
-    text = (Path(__file__).parent / "wrong.txt").read_text("utf-8")
-    assert len(CASES) == text.count("\n### ")
-    assert all(expected for _, expected in CASES.values())
+    assert len(CASES) == golden.FILE.read_text("utf-8").count("\n### ")
+    assert all(case.expected for case in CASES.values())
+
+
+# --- no rule without a case
+
+#: Rules whose problems are about what is not in a file of one case, with the test that shows them.
+ELSEWHERE = {
+    "file": "test_read.py: a file that cannot be read",
+    "size": "test_read.py: a text that is too long",
+    "empty": "test_read.py: nothing is written",
+    "schema": "test_shape.py: a refusal that nobody can explain",
+    "in": "rules of control: tests/scenario/test_compile.py",
+    "character": "test_parse.py: characters that YAML does not allow",
+    "after-reset": "test_doubts.py: a reset is not built yet",
+    "until": "test_doubts.py: no mapping of the language has from and until yet",
+}
+#: Functions that make problems, and the position of the rule among their arguments.
+MAKERS = {"problem": 1, "complain": 1, "warn": 1, "_by": 2, "_at": 3, "_complain": 1, "_unknown": 1}
+
+
+def rule_words() -> Iterator[tuple[str, str]]:
+    """Every rule word in the source, with the place where a problem gets it."""
+    folder = Path(sendbox.scenario.__path__[0])
+    for file in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            at = MAKERS.get(name)
+            rule = None if at is None or len(node.args) <= at else node.args[at]
+            if isinstance(rule, ast.Constant) and isinstance(rule.value, str):
+                yield rule.value, f"{file.name}:{node.lineno}"
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The rule words of all problems of all cases."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = set()
+        for case in CASES.values():
+            folder = tmp_path_factory.mktemp("case")
+            patch.chdir(folder)
+            found |= {problem.rule for problem in golden.problems(case, folder)}
+        return found
+
+
+@pytest.mark.parametrize("word", sorted({word for word, _ in rule_words()}))
+def test_every_rule_has_a_case(word: str, said: set[str]) -> None:
+    """No problem is made by a rule that the file has no case of, but for those that no file of a case can have."""
+    assert (word in said) != (word in ELSEWHERE), [place for rule, place in rule_words() if rule == word]
+
+
+def test_every_keyword_of_the_schema_has_a_case(said: set[str]) -> None:
+    """What the shape can refuse is refused in a case, keyword by keyword."""
+    from sendbox.scenario.shape import _WORDING
+
+    assert set(_WORDING) - said - {"maxItems"} == set()
+
+
+def test_rules_are_words() -> None:
+    """A rule is one word that can be grepped for."""
+    words = {word for word, _ in rule_words()}
+    assert len(words) > 40
+    assert [word for word in words if not re.fullmatch(r"[a-z]+([-_]?[a-zA-Z]+)*", word)] == []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sendbox.commands.outcome import CANNOT, Failure
+from sendbox.commands.outcome import CANNOT, Failure, one_line
 
 if TYPE_CHECKING:
     from sendbox.scenario.model import Problem
@@ -16,16 +18,74 @@ if TYPE_CHECKING:
 _NAME: Final = re.compile(r"[\w-]+")
 
 
-def check(names: tuple[str, ...]) -> list[tuple[str, list[Problem]]]:
-    """Each file or scenario of the library, with every problem of it."""
+def meant(name: str) -> str | Path:
+    """A name of the library, or else a path; a file comes before a name."""
+    return name if _NAME.fullmatch(name) and not Path(name).exists() else Path(name)
+
+
+def check(
+    names: tuple[str, ...], env: Mapping[str, str] | None = None, *, together: bool = False
+) -> list[tuple[str, list[Problem]]]:
+    """Each file or scenario of the library, with every problem of it; or all of them, joined into one."""
     from sendbox.scenario.compile import check as problems
 
-    return [(name, problems(meant(name))) for name in names]
+    if together:
+        return [(" + ".join(names), problems([meant(name) for name in names], env=env))]
+    return [(name, problems(meant(name), env=env)) for name in names]
 
 
-def meant(name: str) -> str | Path:
-    """What a name on the command line means: a scenario of the library, or else a path."""
-    return name if _NAME.fullmatch(name) and not Path(name).exists() else Path(name)
+def report(found: Iterable[tuple[str, list[Problem]]], how: str, *, strict: bool = False) -> tuple[bool, str]:
+    """Whether all is well, and the text that says so: `how` is `text`, `json` or `github`.
+
+    With `strict` a warning is as bad as an error.
+    """
+    found = list(found)
+    ok = not any(strict or each.severity == "error" for _, problems in found for each in problems)
+    return ok, _FORMATS[how](found, ok)
+
+
+def _as_text(found: list[tuple[str, list[Problem]]], _ok: bool) -> str:
+    lines = [line for name, problems in found for line in (list(map(str, problems)) or [f"{name}: ok"])]
+    return "\n".join(map(one_line, lines))
+
+
+def _as_json(found: list[tuple[str, list[Problem]]], ok: bool) -> str:
+    listed = [problem.as_json() for _, problems in found for problem in problems]
+    return json.dumps({"ok": ok, "problems": listed}, indent=2, ensure_ascii=False, default=str)
+
+
+def _as_commands(found: list[tuple[str, list[Problem]]], _ok: bool) -> str:
+    """Workflow commands of GitHub Actions, which show a problem at its line of the change."""
+    lines = dict.fromkeys(_command(problem) for _, problems in found for problem in problems)
+    return "\n".join(lines)
+
+
+def _command(problem: Problem) -> str:
+    place = {"file": _from_here(problem.file), "line": problem.line, "col": problem.column, "title": problem.rule}
+    given = ",".join(f"{key}={_escaped(value, more=True)}" for key, value in place.items() if value is not None)
+    return f"::{problem.severity} {given}::{_escaped(problem.message)}"
+
+
+def _from_here(file: str) -> str:
+    """A path as GitHub knows it: from the top of the repository, where a workflow runs."""
+    path = Path(file)
+    return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else file
+
+
+def _escaped(value: object, *, more: bool = False) -> str:
+    """A text as workflow commands have it; in a property a colon and a comma would end it."""
+    text = str(value)
+    for char in "%\r\n:," if more else "%\r\n":
+        text = text.replace(char, f"%{ord(char):02X}")
+    return one_line(text)
+
+
+_FORMATS: Final[dict[str, Callable[[list[tuple[str, list[Problem]]], bool], str]]] = {
+    "text": _as_text,
+    "json": _as_json,
+    "github": _as_commands,
+}
+
 
 
 def init(file: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -72,8 +73,9 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
     settings = options.settings
     with noting() if options.watch else contextlib.nullcontext([]) as files:
         blueprint = scenario(options)
-    if options.watch and not Path(settings.scenario).is_file():
-        message = f"--watch: {settings.scenario} is a scenario of the library, which does not change; give a file"
+    names = (settings.scenario,) if isinstance(settings.scenario, str) else settings.scenario
+    if options.watch and not any(Path(name).is_file() for name in names):
+        message = f"--watch: {names[0]} is a scenario of the library, which does not change; give a file"
         raise Failure(USAGE, message)
     async with contextlib.AsyncExitStack() as closing:
         tls, authority = options.tls, None
@@ -168,20 +170,27 @@ def scenario(options: Options) -> Blueprint:
     from sendbox.scenario.model import ScenarioError
 
     given = options.settings.scenario
+    names = [given] if isinstance(given, str) else given
+    # What is no name of the library is a file, also where it has no suffix that says so.
+    sources = [Path(name) if Path(name).is_file() else name for name in names]
     try:
-        # What is no name of the library is a file, also where it has no suffix that says so.
-        blueprint = load(Path(given) if Path(given).is_file() else given)
+        blueprint = load(sources[0] if len(sources) == 1 else sources, env=os.environ)
     except ScenarioError as error:
         found = [one_line(str(problem)) for problem in error.problems]
         if len(found) == 1:
             raise Failure(CANNOT, found[0]) from None
-        raise Failure(CANNOT, f"{given} has {len(found)} problems, all above", tuple(found)) from None
+        raise Failure(CANNOT, f"{_shown(given)} has {len(found)} problems, all above", tuple(found)) from None
     changes: dict[str, Any] = {}
     if options.mode is not None:
         changes["mode"] = options.settings.mode = options.mode
     if options.start is not None:
         changes["start"] = options.settings.start = options.start
     return replace(blueprint, **changes)
+
+
+def _shown(given: str | tuple[str, ...]) -> str:
+    """What was asked for, in one."""
+    return given if isinstance(given, str) else " + ".join(given)
 
 
 def bind(host: str) -> str:
@@ -230,6 +239,7 @@ def banner(options: Options, served: Served) -> str:
     origin, settings = served.origin, options.settings
     blueprint = served.runtime.blueprint
     seed = blueprint.seed if settings.seed is None else settings.seed
+    given = _shown(settings.scenario)
     rows = {
         "base_url": f"{origin}/v2",
         "rest_url": f"{origin}/v1",
@@ -237,9 +247,7 @@ def banner(options: Options, served: Served) -> str:
         "http_api_url": origin,
         "page": f"{origin}/_sandbox/",
         "openapi": f"{origin}/openapi.json",
-        "scenario": one_line(f"{settings.scenario} ({blueprint.name})")
-        if blueprint.name != settings.scenario
-        else settings.scenario,
+        "scenario": one_line(given if blueprint.name == given else f"{given} ({blueprint.name})"),
         "clock": blueprint.mode or settings.mode,
         "seed": one_line(str(seed)),
     }

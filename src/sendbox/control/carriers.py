@@ -7,6 +7,7 @@ A carrier answers plain objects and raises `ControlError`, whichever it is. The 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
@@ -84,7 +85,7 @@ class InProcess:
         if given is None or isinstance(given, Blueprint):
             return given
         try:
-            return load(given)
+            return load(given, env=os.environ)
         except ScenarioError as error:
             raise unreadable(error) from None
 
@@ -162,7 +163,9 @@ class Client:
         return await asyncio.wrap_future(self.submit(name, world, arguments))
 
     def scenario(self, given: Any) -> Any:
-        """A scenario in the form in which this carrier takes it: a file as its text."""
+        """A scenario in the form in which this carrier takes it: a file as its text, each of several by itself."""
+        if isinstance(given, list | tuple):
+            return [self.scenario(each) for each in given]
         return Path(given).read_text(encoding="utf-8") if is_file(given) else given
 
     def after(self, seconds: float, then: Callable[[], None]) -> Callable[[], object]:

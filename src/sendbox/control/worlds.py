@@ -58,14 +58,16 @@ def clock_view(hosted: Hosted) -> dict[str, Any]:
 
 
 async def read_scenario(source: Any) -> Blueprint:
-    """A scenario by library name, YAML text or object. Raises `ControlError` 422 with every problem.
+    """A scenario by library name, YAML text or object, or a list. Raises `ControlError` 422 with every problem.
 
     One for which texts must be invented is compiled off the loop, which may take a fifth of a second.
     """
     if isinstance(source, Blueprint):  # in process, compiled where the test runs
         return source
-    if not isinstance(source, str | dict):
-        raise ControlError(400, "bad_body", f"{source!r} is no scenario; legal: a name, YAML text, or an object")
+    every = source if isinstance(source, list) and source else [source]
+    if not all(isinstance(each, str | dict) for each in every):
+        legal = "a name, YAML text, or an object, or a list of them"
+        raise ControlError(400, "bad_body", f"{source!r} is no scenario; legal: {legal}")
     try:
         return await _off_the_loop(source, lambda: load(source, paths=False))
     except ScenarioError as error:

@@ -21,7 +21,7 @@ from sendbox.scenario.assume import compile_assume
 from sendbox.scenario.attempts import compile_rule as _rule
 from sendbox.scenario.attempts import compile_rules
 from sendbox.scenario.expect import compile_expectations
-from sendbox.scenario.model import Node, Problem, ScenarioError, Source, in_order, plain, problem, show
+from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order, plain, problem, show
 from sendbox.scenario.partner import compile_partner
 from sendbox.scenario.read import Given, read
 from sendbox.scenario.texts import LOCALE
@@ -32,21 +32,29 @@ from sendbox.scenario.verify import compile_limits, compile_verify_rules
 from sendbox.scenario.verify import compile_verify_rule as _verify_rule
 
 
-def load(source: Given, *, name: str | None = None, paths: bool = True) -> Blueprint:
+def load(
+    source: Given, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
+) -> Blueprint:
     """The blueprint of a scenario: a name of the library, a path, YAML text, or an object as JSON gives it.
 
-    `name` is what messages call a text or object. With `paths` False no file but the library's is read, as for a
+    Or of a list of them, the later over the earlier. `name` is what messages call a text or object, `env` what
+    `${NAME}` asks. With `paths` False no file but the library's is read, and no environment, as for a
     scenario that comes over the network. Raises `ScenarioError` with every problem. A scenario of the library is
     compiled once in a process.
     """
     if isinstance(source, str) and source in library.names():
         return _library(source)
-    return _load(source, name, paths=paths)
+    return _load(source, name, paths=paths, env=env)
 
 
-def check(source: Given, *, name: str | None = None, paths: bool = True) -> list[Problem]:
-    """Every problem of a scenario, those of shape and those of meaning, by file and place; empty when it is fine."""
-    return _compile(source, name, paths=paths)[1]
+def check(
+    source: Given, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
+) -> list[Problem]:
+    """Every problem of a scenario, those of shape and those of meaning, by file and place; empty when it is fine.
+
+    Among them are the warnings, for which `load` does not refuse it.
+    """
+    return _compile(source, name, paths=paths, env=env, doubts=True)[1]
 
 
 def compile_rule(rule: Mapping[str, Any], *, country: str = "420", timing: Timing | None = None) -> Rule:
@@ -110,24 +118,30 @@ def compile_account_patch(patch: Mapping[str, Any], *, currency: str = "EUR", co
 
 @functools.cache
 def _library(name: str) -> Blueprint:
-    return _load(name, None, paths=True)
+    return _load(name, None, paths=True, env=None)
 
 
-def _load(source: Given, name: str | None, *, paths: bool) -> Blueprint:
-    blueprint, problems = _compile(source, name, paths=paths)
-    if problems or blueprint is None:
-        raise ScenarioError(problems)
+def _load(source: Given, name: str | None, *, paths: bool, env: Mapping[str, str] | None) -> Blueprint:
+    blueprint, problems = _compile(source, name, paths=paths, env=env)
+    if (found := errors(problems)) or blueprint is None:
+        raise ScenarioError(found)
     return blueprint
 
 
-def _compile(source: Given, name: str | None, *, paths: bool) -> tuple[Blueprint | None, list[Problem]]:
-    node, problems, origin = read(source, name=name, paths=paths)
+def _compile(
+    source: Given, name: str | None, *, paths: bool, env: Mapping[str, str] | None, doubts: bool = False
+) -> tuple[Blueprint | None, list[Problem]]:
+    node, problems, origin = read(source, name=name, paths=paths, env=env)
     if node is None:
         return None, in_order(problems)
     country = (node.get("assume") or node).get("country") or (node.get("account") or node).get("country")
     locale = node.get("locale")
     reader = Reader("420" if country is None else str(country.value), LOCALE if locale is None else str(locale.value))
     blueprint = _blueprint(node, reader, name, origin)
+    if doubts:
+        from sendbox.scenario.doubts import doubts_of
+
+        problems += doubts_of(node, blueprint, [*problems, *reader.problems])
     return blueprint, in_order([*problems, *reader.problems], origin.file)
 
 

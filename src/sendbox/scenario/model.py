@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import orjson
 
@@ -15,6 +15,7 @@ QUOTED: Final = 60
 WHOLE: Final = 1_000
 
 Scalar = str | int | float | bool | None
+Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Node:
     """A value with its place.
 
     `line` and `column` count from 1 and are None in an object; `keys` are the places of a mapping's keys. `cut` says
-    that something was taken out of it because it had no legal shape, so that what is missing proves nothing.
+    that something was taken out of it because it had no legal shape, so that what is missing proves nothing. `bare` is
+    a text that was written without quotes.
     """
 
     value: dict[str, Node] | list[Node] | Scalar
@@ -43,6 +45,7 @@ class Node:
     column: int | None = None
     keys: dict[str, tuple[int, int]] | None = None
     cut: bool = False
+    bare: bool = False
 
     def get(self, key: str) -> Node | None:
         """The value of a mapping's key, None when the key is absent or this is no mapping."""
@@ -75,8 +78,9 @@ def plain(node: Node) -> Any:
 class Problem:
     """Why a scenario cannot be used: one value, the rule it breaks, and what would have been legal.
 
-    `line` and `column` count from 1 and are None in an object, where `path` alone is the place. `rule` is a keyword of
-    the schema (`enum`) or the name of a rule of meaning (`transition`). `message` begins with the value.
+    With the severity `warning` it can be used, and probably does not do what was meant. `line` and `column` count from
+    1 and are None in an object, where `path` alone is the place. `rule` is a keyword of the schema (`enum`) or the name
+    of a rule of meaning (`transition`). `message` begins with the value.
     """
 
     file: str
@@ -87,12 +91,17 @@ class Problem:
     rule: str
     message: str
     nearest: str | None = None
+    severity: Severity = "error"
 
     def __str__(self) -> str:
-        """`file:line:column: message`, or `path: message` for an object, the message alone where there is no place."""
+        """`file:line:column: message`, or `path: message` for an object, the message alone where there is no place.
+
+        The message of a warning begins with that word.
+        """
+        message = self.message if self.severity == "error" else f"warning: {self.message}"
         if self.line is None:
-            return f"{self.path}: {self.message}" if self.path else self.message
-        return f"{self.file}:{self.line}:{self.column}: {self.message}"
+            return f"{self.path}: {message}" if self.path else message
+        return f"{self.file}:{self.line}:{self.column}: {message}"
 
     def as_json(self) -> dict[str, Any]:
         """The problem as control answers it; a value that is long, or beyond JSON, as the message quotes it."""
@@ -105,6 +114,7 @@ class Problem:
             "rule": self.rule,
             "message": self.message,
             "nearest": self.nearest,
+            "severity": self.severity,
         }
 
 
@@ -116,8 +126,20 @@ class ScenarioError(Exception):
         self.problems = problems
 
 
+def errors(problems: Iterable[Problem]) -> list[Problem]:
+    """Those for which a scenario cannot be used."""
+    return [found for found in problems if found.severity == "error"]
+
+
 def problem(
-    node: Node, rule: str, message: str, *, key: str | None = None, nearest: str | None = None, value: Any = ...
+    node: Node,
+    rule: str,
+    message: str,
+    *,
+    key: str | None = None,
+    nearest: str | None = None,
+    value: Any = ...,
+    severity: Severity = "error",
 ) -> Problem:
     """A problem at a node, or at one of its keys. `nearest` is appended to the message as a question."""
     path, line, column = node.path, node.line, node.column
@@ -129,7 +151,7 @@ def problem(
         message = f'{message}; did you mean "{nearest}"?'
     if value is ...:
         value = plain(node) if key is None else key
-    return Problem(node.source.file, line, column, path, value, rule, message, nearest)
+    return Problem(node.source.file, line, column, path, value, rule, message, nearest, severity)
 
 
 def in_order(problems: Iterable[Problem], first: str = "") -> list[Problem]:

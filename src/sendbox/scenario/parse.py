@@ -160,6 +160,8 @@ class _Reader:
         self._frames: list[_Frame] = []
         #: anchor -> what it names, and how many values that is
         self._anchors: dict[str, tuple[Node, int]] = {}
+        #: anchor -> the remark that nothing refers to it, until something does
+        self._unused: dict[str, Problem] = {}
         self._aliases = 0
         self._expanded = 0
         self._documents = 0
@@ -182,6 +184,7 @@ class _Reader:
                 if self._documents > 1:
                     self._complain(event, "document", "a second document begins here; a file holds one scenario")
                     raise _Stop
+        self.problems += self._unused.values()
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         node = self._node(event, event.value)
@@ -191,6 +194,7 @@ class _Reader:
             return
         if event.implicit[0] and not tagged:
             node.value = scalar(event.value)
+            node.bare = True
             if isinstance(node.value, float) and not math.isfinite(node.value):
                 self.problems.append(
                     problem(node, "finite", f"{event.value} is not a finite number", value=event.value)
@@ -198,7 +202,16 @@ class _Reader:
                 _stand_in(node)
         if event.anchor is not None:
             self._anchors[event.anchor] = (node, 1)
+            self._named(event)
         self._put(node, 1)
+
+    def _named(self, event: Any) -> None:
+        """Remembers an anchor as one that nothing refers to yet; its namesake before it can be referred to no more."""
+        if (lost := self._unused.pop(event.anchor, None)) is not None:
+            self.problems.append(lost)
+        name = f"&{event.anchor}"
+        message = f"{show(name)} names this value, and nothing refers to it"
+        self._unused[event.anchor] = problem(self._node(event, None), "anchor", message, value=name, severity="warning")
 
     def _open(self, event: Any) -> None:
         if len(self._frames) >= DEPTH:
@@ -209,6 +222,8 @@ class _Reader:
         if mapping:
             node.keys = {}
         self._tagged(event)
+        if event.anchor is not None:
+            self._named(event)
         self._frames.append(_Frame(node, event.anchor, as_key=self._wants_key()))
 
     def _alias(self, event: yaml.AliasEvent) -> None:
@@ -220,6 +235,7 @@ class _Reader:
             self._complain(event, "alias", f"{name} refers to no anchor; &{event.anchor} must stand before it")
             raise _Stop
         target, size = self._anchors[event.anchor]
+        self._unused.pop(event.anchor, None)
         self._aliases += 1
         self._expanded += size
         if self._aliases > ALIASES or self._expanded > EXPANDED:
@@ -313,7 +329,7 @@ def _copy(node: Node, path: str) -> Node:
         value = {key: _copy(item, child(path, key)) for key, item in value.items()}
     elif isinstance(value, list):
         value = [_copy(item, f"{path}[{at}]") for at, item in enumerate(value)]
-    return Node(value, node.source, path, node.line, node.column, node.keys, node.cut)
+    return Node(value, node.source, path, node.line, node.column, node.keys, node.cut, node.bare)
 
 
 def _remedy(what: str, text: str, line: int) -> str:
@@ -321,11 +337,17 @@ def _remedy(what: str, text: str, line: int) -> str:
         return "; tabs cannot indent, use spaces"
     if "mapping values are not allowed" in what:
         return '; a value that holds ": " needs quotes; a key must stand under its neighbours'
+    if "${" in _line(text, line):
+        return "; inside { } and [ ] a value with ${ needs quotes"
     return ""
 
 
 def _tab(text: str, line: int) -> bool:
-    return text.splitlines()[line - 1].lstrip(" ").startswith("\t")
+    return _line(text, line).lstrip(" ").startswith("\t")
+
+
+def _line(text: str, line: int) -> str:
+    return next(iter(text.splitlines()[line - 1 : line]), "")
 
 
 def _at(source: Source, line: int, column: int, rule: str, message: str) -> Problem:

@@ -1,53 +1,69 @@
-"""Finds and reads scenarios: by name, path, text or object, and with all they build on (`extends`)."""
+"""Finds and reads scenarios: by name, path, text or object, several of them, and with all they build on.
+
+A scenario builds on what it includes, in that order, and then on what it extends; of several that are given, the later
+ones on the earlier. Whatever is met twice counts once, after everything that builds on it: two files that both extend
+the default scenario stand, one after the other, before it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from sendbox.scenario import library, shape
+from sendbox.scenario import environment, library, shape
 from sendbox.scenario.model import Node, Problem, Source, listed, nearest, problem, show
 
-#: Longest scenario in characters, and longest chain of scenarios that build on each other.
+#: Longest scenario in characters, longest chain of scenarios that build on each other, most files of one scenario.
 LONGEST: Final = 4_000_000
 CHAIN: Final = 20
+FILES: Final = 100
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _KEY_AT_START: Final = re.compile(r"\s*(?:[{#]|%YAML|---|[\"']?\w+[\"']?\s*:(?:\s|\Z))")
+#: What a scenario says about itself, which is not passed on to those that build on it.
+_OWN: Final = ("name", "extends", "include")
 
 #: Where `noting` notes what is read.
 _NOTED: Final[ContextVar[list[Path] | None]] = ContextVar("noted", default=None)
 
-Given = str | Path | Mapping[str, Any]
+One = str | Path | Mapping[str, Any]
+#: One, or a list or tuple of them.
+Given = One | Sequence[One]
 
 
-def read(source: Given, *, name: str | None = None, paths: bool = True) -> tuple[Node | None, list[Problem], Source]:
+def read(
+    source: Given, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
+) -> tuple[Node | None, list[Problem], Source]:
     """One scenario with everything it builds on, merged, and all problems of form and shape.
 
-    `paths` False keeps it, and all it extends, off the file system: only the library's names are known.
+    Of a list each scenario builds on the one before it. `paths` False keeps it, and all it builds on, off the file
+    system and the environment: only the library's names are known. `env` is what `${NAME}` asks.
     """
-    problems: list[Problem] = []
-    file, node, origin = _root(source, name, problems, paths=paths)
-    if node is None:
-        return None, problems, origin
-    merged, seen = node, [file or origin.file]
-    extending = node
-    while (extends := extending.get("extends")) is not None:
-        parent_file = _parent(extends, seen, problems)
-        if parent_file is None:
-            break
-        seen.append(parent_file)
-        parent, found = _file(parent_file)
-        problems += found
-        if parent is None:
-            break
-        merged, extending = merge(merged, parent), parent
-    return merged, problems, origin
+    reading = _Reading(paths, {} if env is None else env)
+    sources = _each(source)
+    if not sources:
+        origin = Source(name or "scenario")
+        return None, [problem(Node(None, origin, ""), "file", "[] names no scenario; give one at least")], origin
+    for at, each in enumerate(sources):
+        reading.add(each, name or ("scenario" if len(sources) == 1 else f"scenario {at + 1}"), given=name)
+    origin = reading.origins[-1]
+    if not reading.roots:
+        return None, reading.problems, origin
+    return reading.merged(), reading.problems, origin
+
+
+def files(source: Given, *, env: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+    """Every file that a scenario is made of, as far as it can be read; those of the library are left out."""
+    reading = _Reading(True, {} if env is None else env)
+    for each in _each(source):
+        reading.add(each, "scenario")
+    return tuple(file for file in reading.layers if isinstance(file, Path) and not _of_library(file))
 
 
 def merge(mine: Node, parents: Node, *, lists: bool = True) -> Node:
@@ -59,7 +75,7 @@ def merge(mine: Node, parents: Node, *, lists: bool = True) -> Node:
     if isinstance(mine.value, dict) and isinstance(parents.value, dict):
         value = dict(mine.value)
         for key, theirs in parents.value.items():
-            if mine.path == "$" and key in ("name", "extends"):
+            if mine.path == "$" and key in _OWN:
                 continue
             own = value.get(key)
             value[key] = theirs if own is None else merge(own, theirs, lists=lists and key not in ("assume", "traffic"))
@@ -69,33 +85,153 @@ def merge(mine: Node, parents: Node, *, lists: bool = True) -> Node:
     return mine
 
 
-def _root(
-    source: Given, name: str | None, problems: list[Problem], *, paths: bool
-) -> tuple[Path | None, Node | None, Source]:
-    """The file if it is one, the nodes, and where they came from."""
-    folder = Path() if paths else None
-    if isinstance(source, Mapping):
-        from sendbox.scenario import parse
+@dataclass(slots=True, eq=False)
+class _Layer:
+    """One scenario by itself, and those it builds on, nearest first. Without a node nothing could be read."""
 
-        origin = Source(name or "scenario", folder)
-        root, found = parse.from_object(source, origin)
-        problems += found
-        problems += shape.check(root)
-        return None, root, origin
-    if isinstance(source, str) and _is_text(source):
-        origin = Source(name or "scenario", folder)
-        return None, _text(source, origin, problems), origin
-    text = str(source)
-    if isinstance(source, str) and text in library.names():
-        file = library.path(text)
-    elif paths and (isinstance(source, Path) or _is_path(text)):
-        file = Path(source)
-    else:
-        problems.append(_unknown(Node(None, Source(name or text), ""), text, paths=paths))
-        return None, None, Source(name or text)
-    node, found = _file(file)
-    problems += found
-    return file.resolve(), node, Source(str(file), file.parent)
+    node: Node | None
+    bases: list[_Layer] = field(default_factory=list)
+
+
+class _Reading:
+    """Reads scenarios and what they build on, each file once."""
+
+    def __init__(self, paths: bool, env: Mapping[str, str]) -> None:
+        self.problems: list[Problem] = []
+        #: the scenarios that were given, in that order, as far as they could be found
+        self.roots: list[_Layer] = []
+        self.origins: list[Source] = []
+        #: by file; a text or an object by itself
+        self.layers: dict[object, _Layer] = {}
+        self._paths = paths
+        self._env = env
+
+    def add(self, source: One, name: str, *, given: str | None = None) -> None:
+        """Reads one that was given."""
+        key, node, origin = self._root(source, name, given)
+        self.origins.append(origin)
+        if node is None:
+            return
+        layer = self.layers.get(key)
+        if layer is None:
+            layer = self.layers[key] = _Layer(node)
+            self._build(layer, [key])
+        self.roots.append(layer)
+
+    def merged(self) -> Node:
+        """All of it in one. The name is that of the last which has one."""
+        nodes = [layer.node for layer in self._in_order() if layer.node is not None]
+        merged = functools.reduce(merge, nodes)
+        title = next((name for root in reversed(self.roots) if root.node and (name := root.node.get("name"))), None)
+        if title is None or len(self.roots) == 1:
+            return merged
+        value = {**merged.entries(), "name": title}
+        return Node(value, merged.source, merged.path, merged.line, merged.column, merged.keys, merged.cut)
+
+    def _in_order(self) -> list[_Layer]:
+        """Every scenario after all that build on it, and as near to them as that allows."""
+        found: dict[int, _Layer] = {}
+
+        def visit(layer: _Layer) -> None:
+            if id(layer) not in found:
+                for base in reversed(layer.bases):
+                    visit(base)
+                found[id(layer)] = layer
+
+        for root in self.roots:
+            visit(root)
+        return list(reversed(found.values()))
+
+    def _build(self, layer: _Layer, way: list[object]) -> None:
+        """Reads what a scenario builds on; `way` are the files that led to it, itself the last."""
+        if layer.node is None:
+            return
+        includes = layer.node.get("include")
+        extends = layer.node.get("extends")
+        asked = [("include", item) for item in ([] if includes is None else includes.items())]
+        if extends is not None:
+            asked.append(("extends", extends))
+        for rule, node in asked:
+            file = self._base(node, rule, way)
+            if file is None:
+                continue
+            known = self.layers.get(file)
+            if known is None:
+                if len(self.layers) >= FILES:
+                    message = f"{show(node.value)} is file {FILES + 1} of this scenario; {FILES} are legal"
+                    self.problems.append(problem(node, rule, message))
+                    return
+                read_node, found = _file(file, self._env)
+                self.problems += found
+                known = self.layers[file] = _Layer(read_node)
+                self._build(known, [*way, file])
+            layer.bases.append(known)
+
+    def _root(self, source: One, name: str, given: str | None) -> tuple[object, Node | None, Source]:
+        """What it is known by, the nodes, and where they came from."""
+        folder = Path() if self._paths else None
+        if isinstance(source, Mapping):
+            from sendbox.scenario import parse
+
+            origin = Source(name, folder)
+            root, found = parse.from_object(source, origin)
+            self.problems += found
+            self.problems += environment.fill(root, self._env, self._refused)
+            self.problems += shape.check(root)
+            return object(), root, origin
+        if isinstance(source, str) and _is_text(source):
+            origin = Source(name, folder)
+            return object(), _text(source, origin, self.problems, self._env, self._refused), origin
+        text = str(source)
+        if isinstance(source, str) and text in library.names():
+            file = library.path(text)
+        elif self._paths and (isinstance(source, Path) or _is_path(text)):
+            file = Path(source)
+        else:
+            origin = Source(given or text)
+            self.problems.append(_unknown(Node(None, origin, ""), "extends", text, paths=self._paths))
+            return None, None, origin
+        known = self.layers.get(file.resolve())
+        if known is not None:
+            return file.resolve(), known.node, Source(str(file), file.parent)
+        node, found = _file(file, self._env)
+        self.problems += found
+        return file.resolve(), node, Source(str(file), file.parent)
+
+    @property
+    def _refused(self) -> str | None:
+        return None if self._paths else environment.FROM_AFAR
+
+    def _base(self, node: Node, rule: str, way: list[object]) -> Path | None:
+        """The file that `extends` or an item of `include` means, None with a problem when it means none."""
+        text = str(node.value)
+        folder = node.source.folder
+        if node.cut:
+            return None
+        if text in library.names():
+            file = library.path(text)
+        elif _is_path(text) and folder is not None:
+            file = folder / text
+            if not file.is_file():
+                self.problems.append(problem(node, rule, f"{show(text)} is no file: {file} does not exist"))
+                return None
+        else:
+            self.problems.append(_unknown(node, rule, text, paths=folder is not None))
+            return None
+        file = file.resolve()
+        if file in way:
+            names = " -> ".join(Path(str(part)).name for part in [*way[way.index(file) :], file])
+            self.problems.append(problem(node, rule, f"{show(text)} builds on itself: {names}"))
+            return None
+        if len(way) >= CHAIN:
+            message = f"{show(text)} is scenario {CHAIN + 1} of a chain; {CHAIN} are legal"
+            self.problems.append(problem(node, rule, message))
+            return None
+        return file
+
+
+def _each(source: Given) -> list[One]:
+    return list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item] # no other sequence
 
 
 def _is_text(source: str) -> bool:
@@ -108,41 +244,18 @@ def _is_path(text: str) -> bool:
     )
 
 
-def _parent(extends: Node, seen: list[Any], problems: list[Problem]) -> Path | None:
-    """The file that `extends` means, None with a problem when it means none."""
-    text = str(extends.value)
-    folder = extends.source.folder
-    if text in library.names():
-        file = library.path(text)
-    elif _is_path(text) and folder is not None:
-        file = folder / text
-        if not file.is_file():
-            problems.append(problem(extends, "extends", f"{show(text)} is no file: {file} does not exist"))
-            return None
-    else:
-        problems.append(_unknown(extends, text, paths=folder is not None))
-        return None
-    file = file.resolve()
-    if file in seen:
-        way = " -> ".join(Path(part).name for part in [*seen[seen.index(file) :], file])
-        problems.append(problem(extends, "extends", f"{show(text)} builds on itself: {way}"))
-        return None
-    if len(seen) >= CHAIN:
-        problems.append(
-            problem(extends, "extends", f"{show(text)} is scenario {CHAIN + 1} of a chain; {CHAIN} are legal")
-        )
-        return None
-    return file
+def _of_library(file: Path) -> bool:
+    return file.parent == library.folder()
 
 
-def _unknown(node: Node, text: str, *, paths: bool) -> Problem:
+def _unknown(node: Node, rule: str, text: str, *, paths: bool) -> Problem:
     known = library.names()
     if _is_path(text):
         message = f"{show(text)} is a path, and this scenario came without a folder; legal: {listed(known)}"
-        return problem(node, "extends", message, value=text)
+        return problem(node, rule, message, value=text)
     what = "neither a scenario of the library nor a path" if paths else "no scenario of the library"
     message = f"{show(text)} is {what}; legal: {listed(known)}"
-    return problem(node, "extends", message, nearest=nearest(text, known), value=text)
+    return problem(node, rule, message, nearest=nearest(text, known), value=text)
 
 
 @contextlib.contextmanager
@@ -156,21 +269,21 @@ def noting() -> Iterator[list[Path]]:
         _NOTED.reset(token)
 
 
-def _file(file: Path) -> tuple[Node | None, list[Problem]]:
+def _file(file: Path, env: Mapping[str, str]) -> tuple[Node | None, list[Problem]]:
     noted = _NOTED.get()
     if noted is not None:
         noted.append(file.resolve())
-    elif file.resolve().parent == library.folder():
+    elif _of_library(file.resolve()):
         return _library(file.resolve())
-    return _read_file(file)
+    return _read_file(file, env, None)
 
 
 @functools.cache
 def _library(file: Path) -> tuple[Node | None, list[Problem]]:
-    return _read_file(file)
+    return _read_file(file, {}, environment.FROM_LIBRARY)
 
 
-def _read_file(file: Path) -> tuple[Node | None, list[Problem]]:
+def _read_file(file: Path, env: Mapping[str, str], refused: str | None) -> tuple[Node | None, list[Problem]]:
     source = Source(str(file), file.parent)
     top = Node(None, source, "$", 1, 1)
     try:
@@ -182,10 +295,12 @@ def _read_file(file: Path) -> tuple[Node | None, list[Problem]]:
     except UnicodeDecodeError as error:
         return None, [problem(top, "file", f"{show(str(file))} is not UTF-8 at byte {error.start}", value=str(file))]
     problems: list[Problem] = []
-    return _text(text, source, problems), problems
+    return _text(text, source, problems, env, refused), problems
 
 
-def _text(text: str, source: Source, problems: list[Problem]) -> Node | None:
+def _text(
+    text: str, source: Source, problems: list[Problem], env: Mapping[str, str], refused: str | None
+) -> Node | None:
     from sendbox.scenario import parse
 
     if len(text) > LONGEST:
@@ -196,5 +311,7 @@ def _text(text: str, source: Source, problems: list[Problem]) -> Node | None:
     problems += found
     if node is None:
         return None
+    if environment.MARK in text:
+        problems += environment.fill(node, env, refused)
     problems += shape.check(node)
     return node

@@ -134,6 +134,24 @@ def _explainer(part: str) -> Validator:
     return Draft202012Validator(_part(part))
 
 
+def branches(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parts of the schema with what they refer to in their place, and unions as their branches."""
+    found = []
+    for part in parts:
+        target = part
+        while "$ref" in target:
+            target = schema()["$defs"][target["$ref"].rpartition("/")[2]]
+        unions = [branch for branch in target.get("anyOf", ()) if branch.keys() != {"required"}]
+        found += branches(unions) if unions else [target]
+    return found
+
+
+def property_of(part: dict[str, Any], key: str) -> dict[str, Any] | None:
+    """What the schema says about a key of a mapping, None when it says nothing."""
+    found = part.get("properties", {}).get(key, part.get("additionalProperties"))
+    return found if isinstance(found, dict) else None
+
+
 # Which errors count
 
 

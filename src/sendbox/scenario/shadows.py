@@ -1,0 +1,200 @@
+"""Rules that never have a say, because an earlier one of the same file fits whenever they do and decides as much.
+
+`LISTS` says for each list of rules where its conditions stand and what a rule of it may decide; `CONDITIONS` how
+conditions are compared. A rule that asks for anything else, or counts, is never taken to shadow another one: a doubt
+that is wrong would be worse than one that is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sendbox.core.numbers import normalize
+from sendbox.scenario import globs
+from sendbox.scenario.doubts import Doubts
+from sendbox.scenario.model import Node, plain, show
+
+_CHATAPP: Final = ("chatapp_text", "chatapp_template")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleList:
+    """A list of rules. `path` leads to it; `when` is the key of the conditions, "" where they stand in the entry.
+
+    `asks` are the conditions that can be compared, `decides` the keys of things decided apart from each other, several
+    for one thing; under `within` they stand in a mapping of their own. Without `decides` the first rule that fits
+    decides everything. `extra` are keys that neither ask nor decide.
+    """
+
+    path: tuple[str, ...]
+    asks: tuple[str, ...]
+    decides: tuple[tuple[str, ...], ...] = ()
+    when: str = "when"
+    within: str | None = None
+    extra: tuple[str, ...] = ("name",)
+
+
+LISTS: Final = (
+    RuleList(("phones",), ("number",), when="", extra=("name", "channels", "conversation", "offline")),
+    RuleList(
+        ("attempts",),
+        ("channel", "phone", "tag", "body", "sender", "operation", "attempt", "key", "payload"),
+        (("then", "mix"), ("replies",), ("click",)),
+        extra=("name", "illegal"),
+    ),
+    RuleList(("verify", "rules"), ("phone",), (("code",), ("sms",), ("limits",)), within="then"),
+    RuleList(
+        ("partner", "template_review"),
+        ("template", "language", "category"),
+        extra=("name", "after", "result", "reason"),
+    ),
+    RuleList(("partner", "signup"), ("client", "mode"), extra=("name", "after", "result", "reason")),
+    RuleList(("api",), ("operation", "phone", "key"), (("fault",),)),
+    RuleList(("webhooks",), ("result", "gateway", "channel", "phone", "tag", "key"), (("fault",),)),
+)
+
+
+def _words(value: Any) -> set[str]:
+    words = {str(each) for each in (value if isinstance(value, list) else [value])}
+    return words - {"chatapp"} | set(_CHATAPP) if "chatapp" in words else words
+
+
+def _among(wide: Any, narrow: Any, _country: str) -> bool:
+    return _words(narrow) <= _words(wide)
+
+
+def _text(wide: Any, narrow: Any, _country: str) -> bool:
+    return globs.covers(str(wide), str(narrow))
+
+
+def _number(wide: Any, narrow: Any, country: str) -> bool:
+    return globs.covers(_digits(wide, country), _digits(narrow, country), phone=True)
+
+
+def _digits(value: Any, country: str) -> str:
+    text = str(value)
+    return text if "*" in text or "?" in text else normalize(text, country) or text
+
+
+def _payload(wide: Any, narrow: Any, _country: str) -> bool:
+    return all(
+        path in narrow
+        and (
+            globs.covers(value, narrow[path])
+            if isinstance(value, str) and isinstance(narrow[path], str)
+            else type(value) is type(narrow[path]) and value == narrow[path]
+        )
+        for path, value in wide.items()
+    )
+
+
+#: How a condition is compared with that of a later rule; without an entry: as patterns of text.
+CONDITIONS: Final[dict[str, Callable[[Any, Any, str], bool]]] = {
+    "channel": _among,
+    "operation": _among,
+    "result": _among,
+    "gateway": _among,
+    "number": _number,
+    "phone": _number,
+    "payload": _payload,
+}
+#: Keys of a rule that bound how often it decides.
+_COUNTS: Final = {"times"}
+#: Conditions whose literal text a later rule must share, by which rules are looked up.
+_LOOKED_UP: Final = ("phone", "number", "template", "client")
+
+
+@dataclass(slots=True, eq=False)
+class _Rule:
+    node: Node
+    asks: dict[str, Any]
+    decides: set[tuple[str, ...]]
+    #: whether it fits whenever what it asks holds
+    plain: bool
+    #: whether it may decide more than is known here
+    odd: bool
+
+
+def find(doubts: Doubts) -> None:
+    """Warns about every rule that another one shadows."""
+    for kind in LISTS:
+        _find(kind, doubts)
+
+
+def _find(kind: RuleList, doubts: Doubts) -> None:
+    country = doubts.blueprint.assume.country or doubts.blueprint.account.country
+    #: file -> what is looked up -> the rules before
+    before: dict[str, dict[tuple[str, str] | None, list[_Rule]]] = {}
+    for _, node in doubts.entries(*kind.path):
+        rule = _rule(node, kind)
+        known = before.setdefault(node.source.file, {})
+        shadow = None if rule.odd else _shadow(rule, known, country)
+        if shadow is not None:
+            doubts.warn(node, "shadowed", _message(rule, shadow), value=_title(node))
+        elif rule.plain:
+            known.setdefault(_place(rule, country), []).append(rule)
+
+
+def _rule(node: Node, kind: RuleList) -> _Rule:
+    conditions = node if not kind.when else node.get(kind.when)
+    known = {*kind.asks, *kind.extra, *(key for thing in kind.decides for key in thing), kind.when, kind.within}
+    asks = {}
+    whole = node.entries().keys() <= known
+    for key, value in ({} if conditions is None else conditions.entries()).items():
+        if key in kind.asks:
+            asks[key] = plain(value)
+        elif kind.when:
+            whole = False
+    said = node if kind.within is None else node.get(kind.within) or node
+    decides = {thing for thing in kind.decides if any(said.get(key) is not None for key in thing)}
+    return _Rule(node, asks, decides or {()}, whole, bool(node.entries().keys() - known - _COUNTS))
+
+
+def _place(rule: _Rule, country: str) -> tuple[str, str] | None:
+    return next(iter(_places(rule, country)), None)
+
+
+def _places(rule: _Rule, country: str) -> Iterator[tuple[str, str]]:
+    for key in _LOOKED_UP:
+        if key in rule.asks and not {"*", "?"} & set(str(rule.asks[key])):
+            yield key, _digits(rule.asks[key], country) if key in ("phone", "number") else str(rule.asks[key])
+
+
+def _shadow(rule: _Rule, known: dict[tuple[str, str] | None, list[_Rule]], country: str) -> list[_Rule] | None:
+    """The rules that together leave nothing to this one, None when it has a say."""
+    open_ = set(rule.decides)
+    found = []
+    for place in (None, *_places(rule, country)):
+        for earlier in known.get(place, ()):
+            if open_ & earlier.decides and _implied(earlier, rule, country):
+                open_ -= earlier.decides
+                found.append(earlier)
+                if not open_:
+                    return found
+    return None
+
+
+def _implied(earlier: _Rule, later: _Rule, country: str) -> bool:
+    """Whether the earlier rule fits whenever the later one does."""
+    return all(
+        key in later.asks and CONDITIONS.get(key, _text)(value, later.asks[key], country)
+        for key, value in earlier.asks.items()
+    )
+
+
+def _title(node: Node) -> Any:
+    name = node.get("name")
+    return plain(node) if name is None else name.value
+
+
+def _message(rule: _Rule, shadows: list[_Rule]) -> str:
+    where = " and ".join(_where(each.node) for each in sorted(shadows, key=lambda each: each.node.line or 0))
+    if len(shadows) == 1:
+        return f"{show(_title(rule.node))} never has a say: the entry {where} comes first and fits whenever it does"
+    return f"{show(_title(rule.node))} never has a say: the entries {where} come first and decide all that it decides"
+
+
+def _where(node: Node) -> str:
+    return f"at {node.path}" if node.line is None else f"on line {node.line}"
