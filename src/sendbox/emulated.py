@@ -216,6 +216,7 @@ class Emulated(BaseRoute):
         record.findings = findings
         record.advice = exchange.advice
         record.canonical = exchange.content
+        record.query = query
         self._journal(origin, hosted, record, answer)
         if runtime.settings.check_answers:
             self._check(route, answer)

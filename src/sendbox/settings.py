@@ -17,7 +17,7 @@ class Settings:
 
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
     clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
-    call of `advance`.
+    call of `advance`. With `coverage` what was tried in a world is kept when it is closed or reset.
     """
 
     host: str = "127.0.0.1"
@@ -40,3 +40,4 @@ class Settings:
     check_answers: bool = False
     callback_ca: str | None = None
     callback_insecure: bool = False
+    coverage: bool = False

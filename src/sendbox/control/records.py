@@ -8,7 +8,6 @@ from typing import Any, get_args
 import orjson
 
 from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for, whole
-from sendbox.core.assumptions import ASSUMPTIONS
 from sendbox.core.bulk import Line
 from sendbox.core.digest import ENGINE, digest_in_slices
 from sendbox.core.entries import entry_view
@@ -244,30 +243,3 @@ async def digest(call: Call) -> Any:
         except StopIteration as done:
             return {"digest": done.value, "engine": ENGINE, "order_sensitive": bool(world.journal.order_sensitive)}
         await work.pause()
-
-
-@operation("GET", "/worlds/{id}/assumptions")
-async def assumptions(call: Call) -> Any:
-    """Every assumption that this version builds on, with the world's settings."""
-    settings = call.here.world.assume
-    return {
-        "assumptions": [
-            {
-                "id": row.id,
-                "section": row.section,
-                "title": row.title,
-                "default": row.default,
-                "setting": row.setting,
-                "confidence": row.confidence,
-                "built": row.built,
-            }
-            for row in ASSUMPTIONS
-        ],
-        "settings": {name: _plain(getattr(settings, name)) for name in settings.__dataclass_fields__},
-    }
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__ if name != "table"}
-    return list(value) if isinstance(value, tuple) else value

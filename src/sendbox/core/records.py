@@ -30,7 +30,7 @@ class RequestRecord:
     """One call of an emulated interface: what came, what was answered, and the remarks. `body` as it came."""
 
     __slots__ = (
-        "advice", "answer", "body", "canonical", "findings", "key", "method", "operation", "path", "status",
+        "advice", "answer", "body", "canonical", "findings", "key", "method", "operation", "path", "query", "status",
     )  # fmt: skip
 
     def __init__(
@@ -47,6 +47,8 @@ class RequestRecord:
         self.advice: Sequence[Advice] = ()
         #: the request as its names were derived from it, None when it was refused
         self.canonical: bytes | None = None
+        #: the query as it came; it may hold the key, so no view shows it
+        self.query = b""
 
 
 class Submission:
