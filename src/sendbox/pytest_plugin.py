@@ -24,7 +24,7 @@ _LEGAL: Final = ("scenario", "seed", "clock", "strict")
 #: The sandboxes that a test used.
 _USED: Final = pytest.StashKey[list[Any]]()
 #: What a session that wants coverage gathers it with.
-_GATHERING: Final = pytest.StashKey["Gathering"]()
+_GATHERING: Final = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -80,7 +80,7 @@ def sendbox_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer | R
     except Exception as error:  # the port is taken, nobody answers: one line says it, a traceback does not
         raise pytest.UsageError(str(error)) from None
     yield server
-    gathering = request.config.stash.get(_GATHERING, None)
+    gathering: Gathering | None = request.config.stash.get(_GATHERING, None)
     if gathering is not None:
         gathering.server_stops(server)
     server.stop()
@@ -129,7 +129,7 @@ def async_sendbox(
 
 def _close(config: pytest.Config, sandbox: Sandbox | AsyncSandbox) -> None:
     """Closes a test's world, which says before what was tried in it where its server will not."""
-    gathering = config.stash.get(_GATHERING, None)
+    gathering: Gathering | None = config.stash.get(_GATHERING, None)
     try:
         if gathering is not None and config.getoption("--sendbox-url"):
             gathering.world_closes(sandbox)

@@ -2,7 +2,7 @@
 
 A path is `$.flow[].sms.ttl`: properties with dots between, `[]` for the items of an array. Below an old name of a field
 there are no paths of their own, its new name has them. The requests are for people who want to try a field, so the
-values are such as work in the default scenario.
+values are such as work in the default scenario; a word in capitals stands for what the world gives out.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ SAMPLES: Final[dict[str, Any]] = {
     "message": "Hello",
     "body": "Hello",
     "apikey": "test-demo",
+    "subid": "default",
+    "token": "TOKEN",
+    "cursor": "CURSOR",
+    "service_id": "sender_sms_420_number",
     "callback": "https://client.example/hooks",
     "callback.headers": {"X-Token": "abc"},
     "callback.batch_size": 10,
@@ -101,6 +105,7 @@ BASES: Final[dict[str, Any]] = {
     "SimpleQuery": {"phone_number": "420777000101", "message": "Hello"},
     "SimpleForm": {"phone_number": "420777000101", "message": "Hello"},
     "ApiSendForm": {"apikey": "test-demo", "to": "420777000101", "message": "Hello"},
+    "SubKeyChange": {"apikey": "SUBKEY"},
     "ListRequest": {"to": "420777000101"},
     "SubKeyRequest": {"shared": True},
     "RegistrationRequest": {"token": "TOKEN", "waba_id": "12345", "code": "CODE", "country": "CZ"},

@@ -55,7 +55,8 @@ def _row(route: Route, definitions: dict[str, schemas.Node]) -> Row:
         name = schemas.name_of(ref)
         schema = schemas.inlined(definitions, name)
         fields, least = fields_of(name, schema), smallest(name, schema)
-    refused = _IN_WORLD.get(route.operation) or _snippet(route, takes, [] if takes == "json" else {})
+    bad: Any = [] if takes == "json" else {"apikey": "test-demo"} if route.auth == "form" else {}
+    refused = _IN_WORLD.get(route.operation) or _snippet(route, takes, bad)
     return Row(
         route.operation,
         "legacy" if route.auth == "form" else route.interface,

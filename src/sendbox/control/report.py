@@ -136,7 +136,7 @@ class Report:
         tried, of = self.figures()
         parts = [
             _HEAD,
-            f"<h1>Coverage</h1>\n<p class=sum><b>{self.percent():.1f} %</b> {tried} of {of} items tried</p>",
+            f"<p class=sum><b>{self.percent():.1f} %</b> {tried} of {of} items tried</p>",
         ]
         parts.append(
             "<p class=hint>Open a line to see what was never tried, each with a snippet that would try it.</p>"

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from sendbox.core.remarks import Advice
     from sendbox.core.world import World
 
-#: So much ahead a message is scheduled (§8).
-_SOON_MS: Final = 60_000
-
 
 class Collector:
     """Counts the entries it is given in order. `tally` is what was tried, `leaned` the assumptions it rests on."""
@@ -109,8 +106,6 @@ class Collector:
             and STATES[code] == attempt.step.condition
         ):
             self._count("flows", "condition met")
-        if before == ACCEPTED and attempt.number == 0 and (send.at or 0) > message.accepted_at + _SOON_MS:
-            self._count("limits", "scheduled over a minute ahead")
 
     def request(self, _code: int, record: RequestRecord) -> None:
         """A call, with its fields when it was accepted, and the limits it touched either way."""
@@ -127,7 +122,7 @@ class Collector:
             self._count("errors", error)
         request = _parsed(row, record)
         self._lean(*leaning.of_request(row.interface, record, request))
-        for limit in limits_of(row.operation, request):
+        for limit in limits_of(row.operation, request, self._world.journal.at[self._number]):
             self._count("limits", limit)
         if accepted:
             for field in self._catalog.fields(row.operation, request):

@@ -2,7 +2,8 @@
 
 Long because it is one table. Each item has the place in the specification that it comes from, the assumption where the
 specification is silent, and a snippet that would try it: the YAML of a scenario, a request (method, path, body), or a
-line of a test in which `sendbox` is the fixture and `client` whatever the test calls the service with.
+line of a test in which `sendbox` is the fixture and `client` whatever the test calls the service with. A word in
+capitals stands for a name that the world gives out.
 """
 
 from __future__ import annotations
@@ -335,12 +336,12 @@ def _states() -> Iterator[Item]:
     for state in ORDER:
         if state in orders:  # nothing that a client can call cancels an order
             yield Item("states", f"order {state}", "§3.3", "request", orders[state], "A36")
-    upload = 'POST /v1/messaging/url {"bulk_id": "b-1", "filetype": "jsonl"}'
     for state in ("stored", "done", "line skipped"):
-        yield Item("states", f"bulk {state}", "§4.2", "request", upload, "A79")
+        lines = '["no message"]' if state == "line skipped" else "[message] * 3"
+        yield Item("states", f"bulk {state}", "§4.2", "python", f"client.upload(url, {lines})", "A79")
     for word, snippet in (
         ("added", 'POST /v1/apikey/add {"shared": true}'),
-        ("changed", 'POST /v1/apikey/change {"apikey": "test-demo~1", "disable": 1}'),
+        ("changed", 'POST /v1/apikey/change {"apikey": "SUBKEY", "disable": 1}'),
         ("updated", 'POST /v1/apikey/update {"note": "ours"}'),
     ):
         yield Item("states", f"key {word}", "§2.5", "request", snippet, "A32")

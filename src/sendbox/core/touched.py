@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from sendbox.core.spans import instant
+
 RECIPIENTS: Final = 10
 MESSAGES: Final = 10
 IN_ALL: Final = 100
@@ -16,29 +18,33 @@ SENDER: Final = 11
 TTL: Final = 0.5
 BUTTONS: Final = 1
 TEMPLATE_NAME: Final = 100
+#: A message that is to be sent later than so far ahead is scheduled, in milliseconds.
+SOON_MS: Final = 60_000
 
 #: Operations whose body is a Message, and those whose body is an array of them.
 ONE: Final = frozenset({"sendMessage", "sendPriorityMessage"})
 SEVERAL: Final = "sendMessages"
 
 
-def limits_of(operation: str, request: Any) -> Iterator[str]:
-    """The names of the limits that a parsed request touches, each once for each place that does."""
+def limits_of(operation: str, request: Any, now: int) -> Iterator[str]:
+    """The names of the limits that a request parsed at `now` touches, each once for each place that does."""
     if operation in ONE:
-        yield from _message(request)
+        yield from _message(request, now)
     elif operation == SEVERAL and isinstance(request, list):
         if len(request) >= MESSAGES:
             yield "10 messages a call"
         if sum(len(_list(each, "to")) for each in request) >= IN_ALL:
             yield "100 recipients a call"
         for each in request:
-            yield from _message(each)
+            yield from _message(each, now)
 
 
-def _message(message: Any) -> Iterator[str]:
+def _message(message: Any, now: int) -> Iterator[str]:
     if len(_list(message, "to")) >= RECIPIENTS:
         yield "10 recipients a message"
     yield from _step(message)
+    if isinstance(message, dict) and _instant(message.get("datetime"), now) > now + SOON_MS:
+        yield "scheduled over a minute ahead"
     for element in _list(message, "flow"):
         for step in element.values() if isinstance(element, dict) else ():
             yield from _step(step)
@@ -59,6 +65,16 @@ def _step(step: Any) -> Iterator[str]:
         yield "1 button"
     if isinstance(name, str) and len(name) >= TEMPLATE_NAME:
         yield "template_name of 100 characters"
+
+
+def _instant(given: Any, now: int) -> int:
+    """When a message is to be sent; at once where that cannot be read."""
+    for zone in ("", "Z"):
+        try:
+            return instant(f"{given}{zone}")
+        except ValueError:
+            continue
+    return now
 
 
 def _list(value: Any, name: str) -> list[Any]:
