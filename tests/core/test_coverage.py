@@ -335,7 +335,8 @@ def test_s4_operations_and_fields() -> None:
     call(world, "sendMessage", message)
     call(world, "sendMessage", {"to": "one"}, 400)
     call(world, "sendMessage", b"no JSON", 400)
-    call(world, "sendMessages", [{"callback": {"headers": {"X": "1"}}}, {"unheard": 1}])
+    call(world, "sendMessages", [{"callback": {"headers": {"X": "1"}}}, {"unheard": 1, "": 1, "[]": 1}, "none"])
+    call(world, "createValidation", {"phoneNumber": ["1"]})
     call(world, "sendSimpleMessage", b"number=1&unheard=2")
     call(world, "getMessage", query=b"id=1")
     call(world, "showKey")
@@ -343,11 +344,13 @@ def test_s4_operations_and_fields() -> None:
         "operations": {
             "sendMessage accepted": 1, "sendMessage refused": 2, "sendMessages accepted": 1,
             "sendSimpleMessage accepted": 1, "getMessage accepted": 1, "showKey accepted": 1,
+            "createValidation accepted": 1,
         },
         "fields": {
             "sendMessage $.to": 1, "sendMessage $.to[].phone_number": 1, "sendMessage $.flow": 1,
             "sendMessage $.flow[].sms": 1, "sendMessage $.flow[].sms.ttl": 1, "sendMessages $[].callback": 1,
             "sendMessages $[].callback.headers": 1, "sendSimpleMessage $.number": 1, "getMessage $.id": 1,
+            "createValidation $.phoneNumber": 1,
         },
     }  # fmt: skip
 
@@ -357,8 +360,9 @@ def test_s8_findings_that_are_limits() -> None:
     world = make_world()
     call(world, "createTemplate").findings = [Finding("$.x", "size", "6 MB", "§8"), Finding("$.y", "type", "y", "§2")]
     call(world, "verifyCode", status=400).findings = [Finding("$.code", "pattern", "12345", "§4.5")]
+    call(world, "sendMessage", {"sender": "TwelveChars1"}, 400)
     assert tallied(world, "limits") == {
-        "limits": {"media over its size": 1, "Verify code not of 6 digits": 1},
+        "limits": {"media over its size": 1, "Verify code not of 6 digits": 1, "sender of 11 characters": 1},
     }
 
 
@@ -425,3 +429,14 @@ def test_in_slices_it_is_the_same() -> None:
 def test_s5_keys_that_open_no_world(path: str, key: str | None, expected: str | None) -> None:
     """§5: no journal tells of them, so they are counted by path."""
     assert denied(path, key) == expected
+
+
+def test_faults_in_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kind of entry that tells of a fault is counted by what the entry shows; what is not counted is passed over."""
+    from sendbox.core import counting
+
+    monkeypatch.setitem(counting._FAULTS, "control", "api faults")  # an entry that is shown as it is
+    world = make_world()
+    world.control("fault", {"fault": "garbage"})
+    assert collect(world, catalog()).tally == {"api faults": {"garbage": 1}}
+    assert collect(world, catalog(), 1).tally == {}

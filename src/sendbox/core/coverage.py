@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: Dimension to name to how often it was tried.
 Tally = dict[str, dict[str, int]]
 _SLICE: Final = 50
+#: The part of a path that stands for the items of an array.
+_ITEM: Final = "[]"
 
 
 class FieldRow(NamedTuple):
@@ -68,7 +70,7 @@ class Catalog:
         """The names of the fields that a parsed request of an operation has."""
         found: set[str] = set()
         _find(self._paths[operation], request, found)
-        return found
+        return found - {""}
 
     def named(self, tally: Tally) -> Tally:
         """A tally of everything that can be tried, with 0 where it was not; what is not in the catalog is left out."""
@@ -95,27 +97,35 @@ def _of_fields(rows: Sequence[Row]) -> list[Item]:
     ]
 
 
-def _tree(row: Row) -> dict[str, Any]:
-    """The paths of an operation's fields as a tree: part to what is below it; "" holds the item's name."""
-    root: dict[str, Any] = {}
+class _Tree:
+    """The fields of an operation by the parts of their paths: the item of this one, and what is below it."""
+
+    __slots__ = ("below", "item")
+
+    def __init__(self) -> None:
+        self.item = ""
+        self.below: dict[str, _Tree] = {}
+
+
+def _tree(row: Row) -> _Tree:
+    root = _Tree()
     for field in row.fields:
         node = root
         for part in field.path.replace("[]", ".[]").split(".")[1:]:
-            node = node.setdefault(part, {})
-        node[""] = f"{row.operation} {field.path}"
+            node = node.below.setdefault(part, _Tree())
+        node.item = f"{row.operation} {field.path}"
     return root
 
 
-def _find(tree: dict[str, Any], value: Any, found: set[str]) -> None:
+def _find(tree: _Tree, value: Any, found: set[str]) -> None:
+    found.add(tree.item)
     if isinstance(value, list):
-        if "[]" in tree:
+        if _ITEM in tree.below:
             for item in value:
-                _find(tree["[]"], item, found)
+                _find(tree.below[_ITEM], item, found)
     elif isinstance(value, dict):
-        for name, below in tree.items():
-            if name in value:
-                if "" in below:
-                    found.add(below[""])
+        for name, below in tree.below.items():
+            if name in value and name != _ITEM:
                 _find(below, value[name], found)
 
 
