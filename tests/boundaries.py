@@ -44,7 +44,7 @@ PARTS: Final = (
     part("page", "control", "what the page can do, a script can do: it reads and acts through control only"),
     part(
         "control",
-        "core contract data interfaces interfaces.partner loop runtime scenario settings wall webhooks",
+        "core contract data interfaces interfaces.partner loop routes runtime scenario settings wall webhooks",
         "one set of operations under every carrier; it does not know the page",
     ),
 )

@@ -24,19 +24,11 @@ from sendbox.contract.openapi import document
 from sendbox.contract.validators import Contract
 from sendbox.control.routes import control_routes
 from sendbox.emulated import Emulated, origin_of
-from sendbox.interfaces.exchange import Route
-from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
-from sendbox.interfaces.partner.routes import ROUTES as PARTNER
-from sendbox.interfaces.rest.routes import ROUTES as REST
-from sendbox.interfaces.sending.routes import ROUTES as SENDING
-from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
-from sendbox.interfaces.verify.routes import ROUTES as VERIFY
 from sendbox.page.routes import page_routes
+from sendbox.routes import ROUTES as ROUTES
 from sendbox.runtime import Runtime
 from sendbox.uploading import upload_route
 
-#: Every row of every interface that is served.
-ROUTES: Final[tuple[Route, ...]] = (*SENDING, *SIMPLE, *LEGACY, *REST, *VERIFY, *PARTNER)
 #: Any mix of events in one delivery, and the one that goes by itself (A24).
 BATCH: Final = "webhooks.json#/$defs/Batch"
 ONBOARDING: Final = "webhooks.json#/$defs/Onboarding"

@@ -194,6 +194,7 @@ def sendbox(context: click.Context) -> None:
     show_default=True,
     help="Real time that a receiver of webhooks has.",
 )
+@setting("--coverage", is_flag=True, help="Keep what was tried in worlds that are closed, for /_sandbox/coverage.")
 @setting("--callback-ca", type=FILE, help="Authorities to trust when webhooks go to https (PEM).")
 @setting("--callback-insecure", is_flag=True, help="Do not check the certificates of receivers.")
 def serve(**given: Any) -> None:
@@ -237,6 +238,7 @@ def options(given: Mapping[str, Any]) -> Any:
         max_worlds=given["max_worlds"],
         max_journal=given["max_journal"],
         shard=given["shard"],
+        coverage=given["coverage"],
         callback_ca=given["callback_ca"],
         callback_insecure=given["callback_insecure"],
     )
@@ -451,6 +453,36 @@ def assumptions(as_json: bool) -> None:
         if not row.built:
             about.append("not built yet")
         click.echo(f"     [{'; '.join(about)}]")
+
+
+@sendbox.command()
+@click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
+@click.option("--format", "how", type=click.Choice(["text", "json", "html"]), default="text", show_default=True)
+@click.option("--output", type=click.Path(dir_okay=False), help="File to write the report to.  [default: stdout]")
+@click.option(
+    "--min", "minima", multiple=True, metavar="PERCENT", help="Exit code 1 below it; DIMENSION=PERCENT for one of them."
+)
+@click.pass_context
+def coverage(
+    context: click.Context, files: tuple[str, ...], how: str, output: str | None, minima: tuple[str, ...]
+) -> None:
+    """Add up reports of what tests tried, of several runs and jobs.
+
+    FILE is what `--sendbox-coverage=FILE.json` wrote, or what a server says at /_sandbox/coverage.
+
+    \b
+    Example:
+      sendbox coverage job-*.json --format html --output coverage.html --min 40
+    """
+    from sendbox.commands.coverage import merged, minimum, write
+
+    least = dict(map(minimum, minima))
+    report = merged(files)
+    write(report.render(how), output, click.echo)
+    below = report.below(least)
+    for line in below:
+        click.echo(f"sendbox: {line}", err=True)
+    context.exit(NO if below else OK)
 
 
 @sendbox.command()

@@ -244,6 +244,7 @@ class Emulated(BaseRoute):
         record.findings = findings
         record.advice = exchange.advice
         record.canonical = exchange.content
+        record.query = query
         self._journal(origin, hosted, record, answer, decision)
         return answer
 

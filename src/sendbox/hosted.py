@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from sendbox import wall
 from sendbox.core.blueprint import Blueprint
+from sendbox.core.coverage import Sum
 from sendbox.core.records import Delivery
 from sendbox.core.remarks import Advice
 from sendbox.core.world import World
@@ -84,7 +85,7 @@ class Hosted:
     __slots__ = (
         "advancing", "auto", "blueprint", "busy", "changed", "changes", "checked", "checkpoints", "controls",
         "deliverer", "failed", "gone", "lingering", "logged", "next_blueprint", "open", "outbox", "path", "pulling",
-        "readers", "stirred", "tasks", "timer", "told", "world",
+        "readers", "stirred", "tasks", "timer", "told", "tried", "world",
     )  # fmt: skip
 
     def __init__(self, world: World, blueprint: Blueprint) -> None:
@@ -100,6 +101,8 @@ class Hosted:
         #: advice that the log has said, and how far the journal was read for it
         self.told: set[Advice] = set()
         self.logged = 0
+        #: what was tried in earlier epochs, where it is kept (`Tried`)
+        self.tried: Sum | None = None
         #: the step that an `auto` clock is taking by itself
         self.auto: asyncio.Task[None] | None = None
         #: requests of emulated interfaces that are being answered, a token each

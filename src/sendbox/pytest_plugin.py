@@ -12,6 +12,7 @@ import pytest
 
 if TYPE_CHECKING:
     from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer
+    from sendbox.fixture.coverage import Gathering
 
 #: pytest shows a failure where the test called, not inside of here.
 __tracebackhide__ = True
@@ -22,6 +23,8 @@ _MARKER: Final = (
 _LEGAL: Final = ("scenario", "seed", "clock", "strict", "expect")
 #: The sandboxes that a test used.
 _USED: Final = pytest.StashKey[list[Any]]()
+#: What a session that wants coverage gathers it with.
+_GATHERING: Final = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,6 +38,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="port of the sandbox of this session, default any; under xdist that of the first worker, then the next",
     )
     group.addoption("--sendbox-url", metavar="URL", help="use the sandbox at this address (a container) instead")
+    group.addoption(
+        "--sendbox-coverage",
+        action="append",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="report what the tests tried of the service, also into a file that ends in .json, .html or .txt",
+    )
+    group.addoption(
+        "--sendbox-coverage-append", action="store_true", help="add to what the .json file of an earlier run says"
+    )
+    group.addoption(
+        "--sendbox-coverage-min",
+        action="append",
+        metavar="PERCENT",
+        help="fail the session when less was tried; DIMENSION=PERCENT for one dimension",
+    )
     parser.addini(
         "sendbox_patience", "real seconds that a receiver of webhooks may take to answer, default 1", default="1"
     )
@@ -43,6 +63,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """The marker is known to every session."""
     config.addinivalue_line("markers", _MARKER)
+    asked = config.getoption("--sendbox-coverage") is not None or config.getoption("--sendbox-coverage-min")
+    if asked and not config.option.collectonly:
+        from sendbox.fixture.coverage import Gathering
+
+        config.stash[_GATHERING] = gathering = Gathering(config)
+        config.pluginmanager.register(gathering, "sendbox-coverage")
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +80,9 @@ def sendbox_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer | R
     except Exception as error:  # the port is taken, nobody answers: one line says it, a traceback does not
         raise pytest.UsageError(str(error)) from None
     yield server
+    gathering: Gathering | None = request.config.stash.get(_GATHERING, None)
+    if gathering is not None:
+        gathering.server_stops(server)
     server.stop()
 
 
@@ -74,7 +103,8 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
     port = config.getoption("--sendbox-port")
     worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
     port += int(worker.removeprefix("gw")) if port else 0
-    return SandboxServer(Settings(port=port, mode="manual", patience=patience, public_url=None))
+    wanted = _GATHERING in config.stash
+    return SandboxServer(Settings(port=port, mode="manual", patience=patience, public_url=None, coverage=wanted))
 
 
 @pytest.fixture
@@ -83,7 +113,7 @@ def sendbox(request: pytest.FixtureRequest, sendbox_server: SandboxServer | Remo
     sandbox = sendbox_server.sandbox(request.node.nodeid, **_given(request.node))
     request.node.stash.setdefault(_USED, []).append(sandbox)
     yield sandbox
-    sandbox.close()
+    _close(request.config, sandbox)
 
 
 @pytest.fixture
@@ -94,7 +124,17 @@ def async_sendbox(
     sandbox = sendbox_server.async_sandbox(request.node.nodeid, **_given(request.node))
     request.node.stash.setdefault(_USED, []).append(sandbox)
     yield sandbox
-    sandbox.close()
+    _close(request.config, sandbox)
+
+
+def _close(config: pytest.Config, sandbox: Sandbox | AsyncSandbox) -> None:
+    """Closes a test's world, which says before what was tried in it where its server will not."""
+    gathering: Gathering | None = config.stash.get(_GATHERING, None)
+    try:
+        if gathering is not None and config.getoption("--sendbox-url"):
+            gathering.world_closes(sandbox)
+    finally:
+        sandbox.close()
 
 
 def _marked(node: pytest.Item) -> dict[str, Any]:

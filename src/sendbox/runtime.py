@@ -26,6 +26,7 @@ from sendbox.delivering import Carrier
 from sendbox.hosted import Conflict, Deliverer, Hosted, Refusal, Slice
 from sendbox.moving import Mover
 from sendbox.settings import Settings
+from sendbox.tried import Tried
 from sendbox.webhooks.sender import Sender
 
 __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
@@ -62,6 +63,7 @@ class Runtime:
         #: tells two servers apart
         self.instance = tag_of(f"instance {os.getpid()} {wall.monotonic_ns()}")[2:]
         self.reading = reading
+        self.tried = Tried(keeping=settings.coverage)
         self.mover = Mover(self)
         self.carrier = Carrier(self)
         self._loop = asyncio.get_running_loop()
@@ -116,6 +118,7 @@ class Runtime:
     def refuse(self, key: str | None, path: str, why: str, what_to_do: str) -> None:
         """Notes a key that opened no world; one that may be a key of the real service is shown in part only."""
         shown = key if not key or key.startswith("test-") else masked(key)
+        self.tried.refused(path, key)
         self.refused.append(Refusal(wall.now_ms(), shown, path, why, what_to_do))
         self.log(shown or "-", f"denied {path}: {why}; {what_to_do}")
 
@@ -194,6 +197,7 @@ class Runtime:
         hosted.gone = True
         self._drop(hosted)
         hosted.touch()
+        self.tried.ended(hosted, world)
         self._discard(hosted, world)
 
     def reset(self, hosted: Hosted) -> None:
@@ -252,6 +256,7 @@ class Runtime:
         hosted.checked = len(world.outlets.deliveries)
         hosted.logged = len(world.journal)
         self.changed(hosted)
+        self.tried.ended(hosted, old)
         self._discard(hosted, old)
 
     def _drop(self, hosted: Hosted) -> None:
@@ -282,8 +287,8 @@ class Runtime:
         self._sweeper = None
         gone, self._gone = self._gone, []
         for hosted, world in gone:
-            if hosted.still:
-                self._take_apart(world.dispose())
+            if hosted.still and not self.tried.reads(world):
+                self._take_apart(itertools.chain(self.tried.fold(world), world.dispose()))
             else:
                 self._discard(hosted, world)
 

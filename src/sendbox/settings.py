@@ -19,7 +19,8 @@ class Settings:
 
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
     clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
-    call of `advance`. `max_journal` is how many entries a world's journal keeps, None = all.
+    call of `advance`. `max_journal` is how many entries a world's journal keeps, None = all. With
+    `coverage` what was tried in a world is kept when it is closed or reset.
     """
 
     host: str = "127.0.0.1"
@@ -43,3 +44,4 @@ class Settings:
     check_answers: bool = False
     callback_ca: str | None = None
     callback_insecure: bool = False
+    coverage: bool = False

@@ -39,6 +39,18 @@ class ControlError(Exception):
         return {"error": self.error, "message": self.message, **self.detail}
 
 
+class Text(str):
+    """An answer that is no JSON, with its media type."""
+
+    media_type: str
+
+    def __new__(cls, text: str, media_type: str) -> Text:
+        """The text."""
+        made = super().__new__(cls, text)
+        made.media_type = media_type
+        return made
+
+
 @dataclass(slots=True)
 class Call:
     """What an operation works on: the runtime, the origin of addresses it gives out, and its world if it has one."""

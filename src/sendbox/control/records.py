@@ -8,7 +8,6 @@ from typing import Any, get_args
 import orjson
 
 from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for, whole
-from sendbox.core.assumptions import ASSUMPTIONS
 from sendbox.core.bulk import Line
 from sendbox.core.digest import ENGINE, canonical_in_slices, digest_in_slices
 from sendbox.core.entries import entry_view
@@ -274,30 +273,3 @@ async def verdict(call: Call) -> Any:
     """What the scenario expects, and what came of it; not `trusted` when journal entries are `lost`."""
     world = call.here.world
     return await Slice().through(verdict_in_slices(world, world.expect))
-
-
-@operation("GET", "/worlds/{id}/assumptions")
-async def assumptions(call: Call) -> Any:
-    """Every assumption that this version builds on, with the world's settings."""
-    settings = call.here.world.assume
-    return {
-        "assumptions": [
-            {
-                "id": row.id,
-                "section": row.section,
-                "title": row.title,
-                "default": row.default,
-                "setting": row.setting,
-                "confidence": row.confidence,
-                "built": row.built,
-            }
-            for row in ASSUMPTIONS
-        ],
-        "settings": {name: _plain(getattr(settings, name)) for name in settings.__dataclass_fields__},
-    }
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__ if name != "table"}
-    return list(value) if isinstance(value, tuple) else value

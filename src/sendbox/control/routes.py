@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from sendbox import __version__
 from sendbox.control import operations
 from sendbox.control.openapi import document
-from sendbox.control.operation import OPERATIONS, ControlError, Operation, perform
+from sendbox.control.operation import OPERATIONS, ControlError, Operation, Text, perform
 from sendbox.control.worlds import clock_view
 from sendbox.core.entries import entry_view
 from sendbox.runtime import Hosted, Runtime, Slice
@@ -136,6 +136,8 @@ def _endpoint(runtime: Runtime, row: Operation) -> Any:
         except Exception:
             log.exception("control failed at %s", row.name)
             return json_answer({"error": "internal", "message": "an error of the sandbox itself, see its log"}, 500)
+        if isinstance(value, Text):
+            return Response(str(value), row.status, media_type=value.media_type)
         return json_answer(value, row.status)
 
     return serve

@@ -31,7 +31,8 @@ class RequestRecord:
     """One call of an emulated interface: what came, what was answered, and the remarks. `body` as it came."""
 
     __slots__ = (
-        "advice", "answer", "body", "canonical", "fault", "findings", "key", "method", "operation", "path", "status",
+        "advice", "answer", "body", "canonical", "fault", "findings", "key", "method", "operation", "path", "query",
+        "status",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +51,8 @@ class RequestRecord:
         self.canonical: bytes | None = None
         #: the fault by which a scenario spoiled the answer; `status` and `answer` are what was sent, 0 = nothing was
         self.fault: Applied | None = None
+        #: the query as it came; it may hold the key, so no view shows it
+        self.query = b""
 
 
 class Submission:

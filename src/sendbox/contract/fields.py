@@ -1,0 +1,203 @@
+"""Fields of requests: every property path of a schema, and a small legal request that has it.
+
+A path is `$.flow[].sms.ttl`: properties with dots between, `[]` for the items of an array. Below an old name of a field
+there are no paths of their own, its new name has them. The requests are for people who want to try a field, so the
+values are such as work in the default scenario; a word in capitals stands for what the world gives out.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from sendbox.contract.schemas import Node
+
+_SENDER_ID: Final = "109876543210987"
+_LINK: Final = "https://client.example/picture.png"
+#: What stands in a request where a field of this name, or of this end of a path, is needed.
+SAMPLES: Final[dict[str, Any]] = {
+    "richmsg": {"sender": "Acme"},
+    "chatapp_text": {"sender": _SENDER_ID},
+    "chatapp_template": {"template_name": "otp", "language": "en", "sender": _SENDER_ID},
+    "chatapp_text.sender": _SENDER_ID,
+    "chatapp_template.sender": _SENDER_ID,
+    "template_name": "otp",
+    "language": "en",
+    "sender": "Acme",
+    "default_sender": "Acme",
+    "flow": [{"sms": {}}],
+    "to": [{"phone_number": "420777000101"}],
+    "to[].phone_number": "420777000101",
+    "phone_number": "420777000101",
+    "number": "420777000101",
+    "phoneNumber": "420777000101",
+    "message": "Hello",
+    "body": "Hello",
+    "apikey": "test-demo",
+    "subid": "default",
+    "token": "TOKEN",
+    "cursor": "CURSOR",
+    "service_id": "sender_sms_420_number",
+    "callback": "https://client.example/hooks",
+    "callback.headers": {"X-Token": "abc"},
+    "callback.batch_size": 10,
+    "callback.timeout_ms": 2000,
+    "batch_size": 10,
+    "timeout_ms": 2000,
+    "tag": "transactional",
+    "messageTag": "transactional",
+    "payload": {"order": "17"},
+    "datetime": "2030-03-01T09:00:00Z",
+    "time": "2030-03-01T09:00:00Z",
+    "timestamp": "2026-03-01T09:00:00.000Z",
+    "expires_at": 1900000000,
+    "expires": 1900000000,
+    "domain": "go.acme.example",
+    "get_name": "m",
+    "days": ["monday"],
+    "delivery_time.start": "08:00",
+    "delivery_time.end": "20:00",
+    "tz": "Europe/Prague",
+    "ttl": 0.5,
+    "url": "https://client.example/hooks",
+    "link": _LINK,
+    "latitude": "50.08",
+    "longitude": "14.43",
+    "params": ["1234"],
+    "params_header": [_LINK],
+    "parameters_body": ["1234"],
+    "parameters_header": [_LINK],
+    "params_buttons": [None],
+    "parameters_buttons": [None],
+    "params_header[].text": {"name": "Jana"},
+    "params_buttons[].flow": None,
+    "mpm": {"shoes-1": [{"title": "Shoes", "product_items": [{"product_retailer_id": "shoes-2"}]}]},
+    "params_lto": [1900000000000],
+    "date": "2026-03-01",
+    "filetype": "jsonl",
+    "currency": "EUR",
+    "default_callback_url": "https://client.example/hooks",
+    "partner_callback_url": "https://client.example/onboarding",
+    "partner_finish_url": "https://client.example/done",
+    "code": "123456",
+    "phone_number_id": _SENDER_ID,
+    "category": "UTILITY",
+    "components": [{"type": "BODY", "text": "Hello"}],
+    "base64_image": "data:image/png;base64,iVBORw0KGgo=",
+    "body_text": [["Jana"]],
+    "components[].type": "BODY",
+    "components[].format": "IMAGE",
+    "buttons[].type": "QUICK_REPLY",
+    "start": 1772323200,
+    "end": 1772409600,
+    "phone_numbers": ["420900000001"],
+    "country_codes": ["CZ"],
+    "template_ids": ["1234567890123456"],
+    "library_template_button_inputs": [{"type": "URL"}],
+}  # fmt: skip
+#: A Message wants a text, whether its schema says so or not (§2.1).
+MESSAGE: Final = {"body": "Hello", "to": [{"phone_number": "420777000101"}]}
+#: Requests that rules beyond their schema make longer.
+BASES: Final[dict[str, Any]] = {
+    "Message": MESSAGE,
+    "Messages": [MESSAGE],
+    "SimpleQuery": {"phone_number": "420777000101", "message": "Hello"},
+    "SimpleForm": {"phone_number": "420777000101", "message": "Hello"},
+    "ApiSendForm": {"apikey": "test-demo", "to": "420777000101", "message": "Hello"},
+    "SubKeyChange": {"apikey": "SUBKEY"},
+    "ListRequest": {"to": "420777000101"},
+    "SubKeyRequest": {"shared": True},
+    "RegistrationRequest": {"token": "TOKEN", "waba_id": "12345", "code": "CODE", "country": "CZ"},
+}
+
+_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "null": type(None),
+}
+
+
+class Field(NamedTuple):
+    """One field: its path, the request that tries it, the assumption it rests on."""
+
+    path: str
+    request: Any
+    assumed: str | None = None
+
+
+def fields_of(name: str, schema: Node) -> list[Field]:
+    """The fields of an inlined schema, in its order."""
+    base = BASES.get(name)
+    return [
+        Field(path, _with(base, schema, "$", path.replace("[]", ".[]").split(".")[1:]), assumed)
+        for path, assumed in _paths(schema, "$", None)
+    ]
+
+
+def smallest(name: str, schema: Node) -> Any:
+    """A legal request of an inlined schema with no more in it than it needs."""
+    return copy.deepcopy(BASES[name]) if name in BASES else _value("$", schema)
+
+
+def _paths(node: Node, path: str, assumed: str | None) -> list[tuple[str, str | None]]:
+    found: list[tuple[str, str | None]] = []
+    for name, part in node.get("properties", {}).items():
+        rests = None if "x-assumed-for" in part else part.get("x-assumed")
+        below = rests or assumed
+        found.append((f"{path}.{name}", below))
+        if not part.get("deprecated"):
+            found += _paths(part, f"{path}.{name}", below)
+    items = node.get("items")
+    if isinstance(items, dict):
+        found += _paths(items, f"{path}[]", assumed)
+    return found
+
+
+def _sample(path: str) -> tuple[bool, Any]:
+    """What stands in the table for the longest end of a path."""
+    parts = path.split(".")
+    for first in range(len(parts)):
+        end = ".".join(parts[first:])
+        if end in SAMPLES:
+            return True, copy.deepcopy(SAMPLES[end])
+    return False, None
+
+
+def _value(path: str, node: Node) -> Any:
+    """A legal value of a node: from the table, else what its keywords ask for at least."""
+    known, value = _sample(path)
+    kind = node.get("type", "string")
+    kinds = kind if isinstance(kind, list) else [kind]
+    if known and any(isinstance(value, _TYPES[each]) for each in kinds) and value in node.get("enum", [value]):
+        return value
+    if node.get("enum"):
+        return node["enum"][0]
+    if "object" in kinds:
+        return _object(path, node)
+    if "array" in kinds:
+        return [_value(f"{path}[]", node.get("items") or {})]
+    return {"boolean": True, "integer": 1, "number": 1}.get(kinds[0], "Example")
+
+
+def _with(value: Any, node: Node, path: str, parts: Sequence[str]) -> Any:
+    """The value (None where there is none yet) with the field put into it that lies `parts` below it."""
+    if not parts:
+        return _value(path, node) if value is None else value
+    if parts[0] == "[]":
+        first = value[0] if isinstance(value, list) and value else None
+        return [_with(first, node["items"], f"{path}[]", parts[1:])]
+    name = parts[0]
+    if value is None:
+        value = _value(path, node)
+    whole = dict(value) if isinstance(value, dict) else _object(path, node)
+    whole[name] = _with(whole.get(name), node["properties"][name], f"{path}.{name}", parts[1:])
+    return whole
+
+
+def _object(path: str, node: Node) -> dict[str, Any]:
+    return {name: _value(f"{path}.{name}", node["properties"][name]) for name in node.get("required", ())}

@@ -1,0 +1,215 @@
+"""Reports of coverage: as text, as JSON and as one page of HTML; read back, added up, held against a minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any, Final
+
+from sendbox import __version__
+from sendbox.core.assumptions import ASSUMPTIONS
+from sendbox.core.coverage import Catalog, Collected, Tally, merge
+from sendbox.core.covered import DIMENSIONS, Item
+from sendbox.core.digest import ENGINE
+
+#: Formats by the suffix of a file.
+SUFFIXES: Final = {".json": "json", ".html": "html", ".htm": "html", ".txt": "text"}
+FORMATS: Final = ("text", "json", "html")
+#: The widest bar of a text, in characters.
+_BAR: Final = 20
+
+
+class Unreadable(ValueError):
+    """A report that is none."""
+
+
+class Report:
+    """What was tried, held against all that can be. `leaned` counts entries that rested on an assumption, by its id."""
+
+    def __init__(self, catalog: Catalog, tally: Tally | None = None, leaned: Mapping[str, int] | None = None) -> None:
+        self.catalog = catalog
+        self.tally: Tally = tally or {}
+        self.leaned = dict(leaned or {})
+
+    def add(self, collected: Collected) -> None:
+        """What one world tried comes to it."""
+        self.add_counts(collected.tally, {id_: mine.count for id_, mine in collected.leaned.items()})
+
+    def add_counts(self, tally: Mapping[str, Mapping[str, int]], leaned: Mapping[str, int]) -> None:
+        """Counts from elsewhere come to it."""
+        merge(self.tally, tally)
+        for id_, count in leaned.items():
+            self.leaned[id_] = self.leaned.get(id_, 0) + count
+
+    def add_json(self, given: Any) -> None:
+        """What another report says comes to it. Raises `Unreadable`."""
+        items = given.get("items") if isinstance(given, dict) else None
+        leaned = given.get("leaned", {}) if isinstance(given, dict) else None
+        if not isinstance(items, dict) or not all(map(_counts, items.values())) or not _counts(leaned):
+            raise Unreadable("it is no report of coverage; legal: what `--format json` wrote")
+        self.add_counts(items, leaned or {})
+
+    # -- figures
+
+    def items(self, dimension: str) -> list[tuple[Item, int]]:
+        """The items of a dimension, each with how often it was tried; never tried ones first."""
+        counts = self.tally.get(dimension, {})
+        found = [(item, counts.get(item.name, 0)) for item in self.catalog.items if item.dimension == dimension]
+        return sorted(found, key=lambda each: each[1] > 0)
+
+    def figures(self, dimension: str | None = None) -> tuple[int, int]:
+        """How many items were tried, of how many; of one dimension, or of all."""
+        counted = [count for name in DIMENSIONS if dimension in (None, name) for _, count in self.items(name)]
+        return sum(count > 0 for count in counted), len(counted)
+
+    def percent(self, dimension: str | None = None) -> float:
+        """The share of items that were tried."""
+        tried, of = self.figures(dimension)
+        return 100 * tried / of
+
+    def below(self, minima: Mapping[str | None, float]) -> list[str]:
+        """A line for each minimum that is not reached; None stands for all dimensions together."""
+        return [
+            f"coverage of {'everything' if name is None else name} is {self.percent(name):.1f} %, "
+            f"below the minimum of {least:g} %"
+            for name, least in minima.items()
+            if self.percent(name) < least
+        ]
+
+    # -- formats
+
+    def render(self, how: str) -> str:
+        """The report in one of the formats."""
+        if how == "json":
+            from json import dumps
+
+            return dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n"
+        return self.html() if how == "html" else self.text()
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain values: every item with its count, 0 where it was never tried."""
+        return {
+            "sendbox": __version__,
+            "engine": ENGINE,
+            "items": self.catalog.named(self.tally),
+            "leaned": {row.id: self.leaned[row.id] for row in ASSUMPTIONS if row.id in self.leaned},
+        }
+
+    def text(self, most: int | None = None) -> str:
+        """For a terminal: a bar for each dimension, then what was never tried with how to try it.
+
+        `most` of them in each dimension, and how many more there are.
+        """
+        return "\n".join(self._lines(most)) + "\n"
+
+    def _lines(self, most: int | None) -> Iterator[str]:
+        tried, of = self.figures()
+        yield f"{tried} of {of} items tried, {self.percent():.1f} %"
+        yield ""
+        width = max(map(len, DIMENSIONS.values()))
+        for name, heading in DIMENSIONS.items():
+            tried, of = self.figures(name)
+            bar = ("#" * (_BAR * tried // of)).ljust(_BAR, ".")
+            yield f"{heading:<{width}}  {bar}  {tried:>3} of {of:>3}  {self.percent(name):5.1f} %"
+        for name, heading in DIMENSIONS.items():
+            never = [item for item, count in self.items(name) if not count]
+            if never:
+                yield ""
+                yield f"{heading}, never tried:"
+                shown = never[:most]
+                width = min(48, max(len(item.name) for item in shown))
+                for item in shown:
+                    yield f"  {item.name:<{width}}  {item.snippet}"
+                if len(never) > len(shown):
+                    yield f"  and {len(never) - len(shown)} more"
+        if self.leaned:
+            yield ""
+            yield "Assumptions leaned on:"
+            yield from (
+                f"  {row.id}  {self.leaned[row.id]:>6}  {row.title} ({row.section})"
+                for row in ASSUMPTIONS
+                if row.id in self.leaned
+            )
+
+    def html(self) -> str:
+        """One page that needs nothing else."""
+        tried, of = self.figures()
+        parts = [
+            _HEAD,
+            f"<p class=sum><b>{self.percent():.1f} %</b> {tried} of {of} items tried</p>",
+        ]
+        parts.append(
+            "<p class=hint>Open a line to see what was never tried, each with a snippet that would try it.</p>"
+        )
+        for name, heading in DIMENSIONS.items():
+            tried, of = self.figures(name)
+            parts.append(
+                f"<details><summary><span class=name>{escape(heading)}</span>"
+                f"<meter min=0 max={of} value={tried}></meter><span class=num>{tried} of {of}</span></summary>\n<table>"
+            )
+            parts += [_row(item, count) for item, count in self.items(name)]
+            parts.append("</table></details>")
+        if self.leaned:
+            parts.append("<h2>Assumptions leaned on</h2>\n<table>")
+            parts += [
+                f"<tr><td class=num>{self.leaned[row.id]}</td><td>{row.id}</td><td>{escape(row.title)} "
+                f"<span class=at>{escape(row.section)}</span></td><td class=why>{escape(row.default)}</td></tr>"
+                for row in ASSUMPTIONS
+                if row.id in self.leaned
+            ]
+            parts.append("</table>")
+        parts.append(f"<footer>Sendbox {escape(__version__)}</footer></body></html>")
+        return "\n".join(parts) + "\n"
+
+
+def minimum(given: str) -> tuple[str | None, float]:
+    """A minimum as it is given: `60`, or `operations=80` for one dimension. Raises `ValueError`."""
+    name, equals, text = given.rpartition("=")
+    if equals and name not in DIMENSIONS:
+        raise ValueError(f'"{name}" is no dimension of coverage; legal: {", ".join(DIMENSIONS)}')
+    try:
+        least = float(text)
+    except ValueError:
+        least = -1.0
+    if not 0 <= least <= 100:
+        raise ValueError(f'"{text}" is no minimum of coverage; legal: a percentage, or DIMENSION=PERCENT')
+    return name or None, least
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(count) is int and count >= 0 for count in value.values())
+
+
+def _row(item: Item, count: int) -> str:
+    rests = f" <span class=at>{escape(item.assumed)}</span>" if item.assumed else ""
+    how = f"<pre>{escape(item.snippet)}</pre>" if not count else ""
+    word = str(count) if count else "never"
+    return (
+        f"<tr class={'yes' if count else 'no'}><td class=num>{word}</td><td class=item>{escape(item.name)} "
+        f"<span class=at>{escape(item.section)}</span>{rests}</td><td>{how}</td></tr>"
+    )
+
+
+_HEAD: Final = """\
+<!doctype html>
+<html lang=en><head><meta charset=utf-8><meta name=viewport content="width=device-width">
+<title>Sendbox: coverage</title>
+<style>
+:root { color-scheme: light dark; --line: #8884; --soft: #8881; --bad: #b3261e; --good: #1b7f3b }
+@media (prefers-color-scheme: dark) { :root { --bad: #ff8a80; --good: #6fd08c } }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
+h1 { margin: 0 } h2 { margin: 2rem 0 .5rem }
+.sum { font-size: 1.2rem; margin: .2rem 0 } .hint, footer { opacity: .7 } footer { margin: 2rem 0 }
+details { border: 1px solid var(--line); border-radius: 6px; margin: .5rem 0; overflow: hidden }
+summary { display: flex; gap: 1rem; align-items: center; padding: .5rem .8rem; cursor: pointer }
+summary { background: var(--soft) }
+summary .name { flex: 1 } meter { width: 12rem; height: 1rem }
+.num { text-align: right; white-space: nowrap; min-width: 6rem; font-variant-numeric: tabular-nums }
+td.num { min-width: 3rem }
+table { border-collapse: collapse; width: 100% }
+td { padding: .3rem .8rem; border-top: 1px solid var(--line); vertical-align: top }
+.no .num { color: var(--bad) } .yes .num { color: var(--good) }
+.item { white-space: nowrap } .at { opacity: .6; font-size: .85em } .why { opacity: .8 }
+pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.4 ui-monospace, monospace }
+</style></head><body>
+<h1>Coverage</h1>"""

@@ -1,0 +1,229 @@
+"""Coverage through control: every snippet is legal, requests try what they promise, worlds add up, formats."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import pytest
+
+from sendbox.control.coverage import catalog
+from sendbox.core.assumptions import ASSUMPTIONS
+from sendbox.core.coverage import Row
+from sendbox.core.covered import DIMENSIONS, Item
+from sendbox.routes import ROUTES
+from sendbox.scenario.compile import check
+from tests.box import CONTRACT, KEY, WORLD, Answer, Box, boxed, turns
+
+ITEMS: Final = catalog().items
+ROWS: Final[dict[str, Any]] = {row.operation: row for row in ROUTES}
+FORM: Final = "application/x-www-form-urlencoded"
+#: Items whose request needs a name that another call gave out, a domain of the account, or is denied in no world.
+NEED_MORE: Final = {
+    "operations": {
+        "changeSubKey accepted", "verifyCode accepted", "partnerRegistration accepted", "uploadBulk accepted",
+    },
+    "errors": {"legacy denied key"},
+    "states": {"key changed"},
+    "fields": {
+        "listMessages $.cursor", "verifyCode $.code",
+        *(item.name for item in ITEMS if item.name.startswith(("changeSubKey $", "partnerRegistration $"))),
+        *(item.name for item in ITEMS if item.name.endswith("_url.domain")),
+    },
+}  # fmt: skip
+
+
+def named(*forms: str, dimension: str = "") -> Any:
+    items = [item for item in ITEMS if item.form in forms and dimension in ("", item.dimension)]
+    return pytest.mark.parametrize("item", items, ids=lambda item: f"{item.dimension}: {item.name}")
+
+
+async def perform(box: Box, snippet: str, token: str = "TOKEN") -> Answer:
+    """A request as a snippet writes it: method, path, body."""
+    method, path, *rest = snippet.replace("test-demo", KEY).replace("TOKEN", token).split(" ", 2)
+    body = rest[0] if rest else ""
+    headers = {"content-type": "application/json" if body[:1] in ("{", "[") else FORM}
+    if "apikey=" not in snippet:
+        headers["x-api-key"] = KEY
+    return await box.call(method, path, body.encode(), headers)
+
+
+async def tried(box: Box, at: str = f"{WORLD}/coverage") -> dict[str, dict[str, int]]:
+    """What was tried, without what was not."""
+    told = (await box.get(at)).json
+    found = {
+        dimension: {name: count for name, count in counts.items() if count}
+        for dimension, counts in told["items"].items()
+    }
+    return {dimension: counts for dimension, counts in found.items() if counts}
+
+
+# --- snippets
+
+
+def test_items_have_names_of_their_own() -> None:
+    """No two items of a dimension share a name, every dimension has some, and each says where it is written."""
+    assert len({(item.dimension, item.name) for item in ITEMS}) == len(ITEMS)
+    assert {item.dimension for item in ITEMS} == set(DIMENSIONS)
+    assert [item.name for item in ITEMS if not item.section.startswith("§")] == []
+    ids = {row.id for row in ASSUMPTIONS}
+    assert [item.name for item in ITEMS if item.assumed is not None and item.assumed not in ids] == []
+
+
+@named("scenario")
+def test_scenarios_of_snippets_compile(item: Item) -> None:
+    """A snippet that is a scenario is legal in one that extends the default."""
+    problems = check(f"sendbox: 1\nextends: default\n{item.snippet}\n")
+    assert [str(problem) for problem in problems if problem.rule != "not-built"] == []
+
+
+@named("python")
+def test_lines_of_tests_are_python(item: Item) -> None:
+    """A snippet that is a line of a test can be read as one."""
+    compile(item.snippet, item.name, "exec")
+
+
+@named("request", dimension="fields")
+def test_requests_of_fields_are_legal(item: Item) -> None:
+    """The request that would try a field has it, and keeps to the contract."""
+    operation = item.name.partition(" ")[0]
+    route = ROWS[operation]
+    request = _request(catalog().rows[operation], item.snippet)
+    assert item.name in catalog().fields(operation, request)
+    assert CONTRACT.checker(route.request or route.query).findings(request) == []
+
+
+def _request(row: Row, snippet: str) -> Any:
+    _, path, *rest = snippet.split(" ", 2)
+    if row.takes == "json":
+        return json.loads(rest[0])
+    return dict(parse_qsl(path.partition("?")[2] if row.takes == "query" else rest[0], keep_blank_values=True))
+
+
+@pytest.mark.asyncio
+async def test_requests_try_what_they_promise() -> None:
+    """Each request that stands as a snippet tries its item, but for those that need what another call gives out."""
+    async with boxed() as box:
+        session = (await box.post("/v1/validations", {"phoneNumber": "420777000114"}, x_api_key=KEY)).json
+        for item in ITEMS:
+            if item.form == "request":
+                answer = await perform(box, item.snippet, session["token"])
+                assert answer.status < 500, item
+        await box.advance("1m")
+        done = await tried(box)
+        never: dict[str, set[str]] = {}
+        for item in ITEMS:
+            if item.form == "request" and item.name not in done.get(item.dimension, {}):
+                never.setdefault(item.dimension, set()).add(item.name)
+        assert never == NEED_MORE
+
+
+# --- worlds
+
+
+@pytest.mark.asyncio
+async def test_the_sum_of_open_worlds() -> None:
+    """Coverage of all worlds is that of each, and knows of keys that opened none; a closed world is gone."""
+    async with boxed() as box:
+        await box.send()
+        await box.send(key="test-2")
+        await box.post("/v2/message", {}, x_api_key="denied")
+        assert (await tried(box))["operations"] == {"sendMessage accepted": 1}
+        everything = await tried(box, "/_sandbox/coverage")
+        assert everything["operations"] == {"sendMessage accepted": 2}
+        assert everything["errors"] == {"sending denied key": 1}
+        await box.delete(WORLD)
+        assert (await tried(box, "/_sandbox/coverage"))["operations"] == {"sendMessage accepted": 1}
+        assert (await box.get(f"{WORLD}/coverage")).status == 404
+
+
+@pytest.mark.asyncio
+async def test_what_ended_is_kept_where_it_is_asked_for() -> None:
+    """With `coverage` a reset, a restore and a closing lose nothing, and count nothing twice."""
+    async with boxed(coverage=True) as box:
+        await box.send()
+        await box.put(f"{WORLD}/checkpoints/here")
+        await box.send("420777000102")
+        await box.post(f"{WORLD}/checkpoints/here")
+        await box.send("420777000103")
+        assert (await tried(box))["operations"] == {"sendMessage accepted": 3}
+        await box.post(f"{WORLD}/reset")
+        assert (await tried(box))["operations"] == {"sendMessage accepted": 3}
+        await box.send()
+        await box.delete(WORLD)
+        assert (await tried(box, "/_sandbox/coverage"))["operations"] == {"sendMessage accepted": 4}
+        await box.open()
+        assert await tried(box) == {}
+
+
+@pytest.mark.asyncio
+async def test_without_it_an_ended_epoch_is_forgotten() -> None:
+    """Where nobody asked for coverage nothing is kept; a restored journal is told whole."""
+    async with boxed() as box:
+        await box.send()
+        await box.put(f"{WORLD}/checkpoints/here")
+        await box.post(f"{WORLD}/checkpoints/here")
+        assert (await tried(box))["operations"] == {"sendMessage accepted": 1}
+        await box.post(f"{WORLD}/reset")
+        assert await tried(box) == {}
+
+
+@pytest.mark.asyncio
+async def test_worlds_are_read_before_they_are_taken_apart() -> None:
+    """The sweep reads what nobody asked for, and reading it twice at once counts it once."""
+    async with boxed(coverage=True) as box:
+        runtime = box.runtime
+        for number in range(60):
+            await box.send(f"4207770001{number:02}")
+        world = runtime.worlds[KEY].world
+        await box.delete(WORLD)
+        reading = runtime.tried.fold(world)
+        next(reading)  # somebody reads it, and pauses
+        assert runtime.tried.reads(world)
+        runtime._sweep()
+        assert world.messages[0].submission.messages
+        for _ in reading:
+            pass
+        assert not runtime.tried.reads(world)
+        runtime._sweep()
+        await turns()
+        assert not world.messages[0].submission.messages
+        assert (await tried(box, "/_sandbox/coverage"))["operations"] == {"sendMessage accepted": 60}
+
+
+# --- formats
+
+
+@pytest.mark.asyncio
+async def test_formats() -> None:
+    """JSON unless asked for text or a page; another format is refused by name."""
+    async with boxed() as box:
+        await box.send()
+        plain = await box.get(f"{WORLD}/coverage")
+        assert plain.json.keys() == {"sendbox", "engine", "items", "leaned"}
+        assert list(plain.json["items"]) == list(DIMENSIONS)
+        text = await box.get(f"{WORLD}/coverage?format=text")
+        assert text.headers["content-type"] == "text/plain; charset=utf-8"
+        assert text.body.decode().startswith("4 of ")
+        page = await box.get("/_sandbox/coverage?format=html")
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        assert page.body.startswith(b"<!doctype html>")
+        for at in (WORLD, "/_sandbox"):
+            wrong = await box.get(f"{at}/coverage?format=xml")
+            assert wrong.status == 400
+            assert wrong.json["message"] == 'format: "xml" is no format; legal: text, json, html'
+
+
+@pytest.mark.asyncio
+async def test_assumptions_say_what_was_leaned_on() -> None:
+    """Every row is listed as before; beside them those that the client's traffic rested on, with entries."""
+    async with boxed() as box:
+        await box.send(unheard=1)
+        told = (await box.get(f"{WORLD}/assumptions")).json
+        assert [row["id"] for row in told["assumptions"]] == [row.id for row in ASSUMPTIONS]
+        assert told["settings"]["webhook_retry"] == [30_000, 60_000, 120_000, 240_000]
+        assert told["leaned"] == [{"id": "A57", "count": 1, "entries": [1]}]
+        assert told["untold"] == []
+        entry = (await box.get(f"{WORLD}/journal/1")).json
+        assert entry["advice"][0]["assumed"] == "A57"

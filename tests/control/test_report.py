@@ -1,0 +1,122 @@
+"""Reports of coverage: figures, formats, sums, minima."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from sendbox import __version__
+from sendbox.control.report import Report, Unreadable, minimum
+from sendbox.core.coverage import Catalog, FieldRow, Row
+from sendbox.core.covered import DIMENSIONS
+from sendbox.core.digest import ENGINE
+
+#: A service with one operation that has one field.
+SMALL = Catalog(
+    [
+        Row("ask", "rest", "§4", "json", (FieldRow("$.q<b>", "A01", 'GET /ask {"q": "<i>"}'),), "GET /ask", None),
+    ]
+)
+ITEMS = len(SMALL.items)
+
+
+def report(**dimensions: dict[str, int]) -> Report:
+    return Report(SMALL, {name.replace("_", " "): counts for name, counts in dimensions.items()}, {"A63": 3})
+
+
+def test_figures() -> None:
+    """What counts is whether an item was tried, not how often; names that are in no catalog count nowhere."""
+    found = report(operations={"ask accepted": 7, "unheard of": 1}, unheard={"x": 1})
+    assert found.figures("operations") == (1, 1)
+    assert found.figures("fields") == (0, 1)
+    assert found.figures() == (1, ITEMS)
+    assert found.percent("operations") == 100
+    assert found.percent() == pytest.approx(100 / ITEMS)
+
+
+def test_json_is_read_back() -> None:
+    """A report and its JSON say the same, every item is in it, and two of them add up."""
+    first = report(operations={"ask accepted": 2})
+    told = json.loads(first.render("json"))
+    assert (told["sendbox"], told["engine"]) == (__version__, ENGINE)
+    assert list(told["items"]) == list(DIMENSIONS)
+    assert sum(map(len, told["items"].values())) == ITEMS
+    assert told["leaned"] == {"A63": 3}
+    both = report(operations={"ask accepted": 1})
+    both.add_json(told)
+    assert both.as_json()["items"]["operations"] == {"ask accepted": 3}
+    assert both.as_json()["leaned"] == {"A63": 6}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, [], {}, {"items": []}, {"items": {"a": 1}}, {"items": {"a": {"b": "c"}}}, {"items": {"a": {"b": -1}}},
+     {"items": {"a": {"b": True}}}, {"items": {}, "leaned": None}],
+    ids=repr,
+)  # fmt: skip
+def test_what_is_no_report(given: Any) -> None:
+    """A value of another form is refused in one line."""
+    with pytest.raises(Unreadable, match=r"^it is no report of coverage; legal: "):
+        report().add_json(given)
+
+
+def test_text_says_first_what_was_never_tried() -> None:
+    """A bar for each dimension, then what was never tried with how to try it; a terminal gets a few of each."""
+    lines = report(operations={"ask accepted": 1}).text(1).splitlines()
+    assert lines[0] == f"1 of {ITEMS} items tried, {100 / ITEMS:.1f} %"
+    assert lines[2].split() == ["Operations", "#" * 20, "1", "of", "1", "100.0", "%"]
+    assert "Operations, never tried:" not in lines
+    at = lines.index("Fields of requests, never tried:")
+    assert lines[at + 1] == '  ask $.q<b>  GET /ask {"q": "<i>"}'
+    at = lines.index("What recipients do, never tried:")
+    assert lines[at + 2] == "  and 4 more"
+    assert lines[-2:] == [
+        "Assumptions leaned on:",
+        "  A63       3  timing without a rule (§3.1)",
+    ]
+    whole = Report(SMALL).text()
+    assert " more" not in whole
+    assert "Assumptions" not in whole
+
+
+def test_html_escapes_everything() -> None:
+    """The page needs nothing from elsewhere, and no name or snippet becomes a tag of it."""
+    page = report(operations={"ask accepted": 5}).render("html")
+    assert "<i>" not in page
+    assert "q&lt;b&gt;" in page
+    assert "&quot;q&quot;: &quot;&lt;i&gt;&quot;" in page
+    assert "class=yes><td class=num>5</td><td class=item>ask accepted" in page
+    assert "A63" in page
+    assert "src=" not in page
+    assert "href=" not in page
+    assert page.count("<h1>") == 1
+    assert "leaned on" not in Report(SMALL).render("html")
+    assert Report(SMALL).render("text") == Report(SMALL).text()
+
+
+def test_minima() -> None:
+    """A minimum that is not reached is said with its figure; one that is, is not."""
+    found = report(operations={"ask accepted": 1})
+    assert found.below({"operations": 100, "fields": 0}) == []
+    assert found.below({None: 50, "fields": 0.5}) == [
+        f"coverage of everything is {100 / ITEMS:.1f} %, below the minimum of 50 %",
+        "coverage of fields is 0.0 %, below the minimum of 0.5 %",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("60", (None, 60.0)), ("operations=80.5", ("operations", 80.5)), ("webhook faults=0", ("webhook faults", 0.0))],
+)
+def test_how_a_minimum_is_given(given: str, expected: tuple[str | None, float]) -> None:
+    """A percentage, of all or of a dimension."""
+    assert minimum(given) == expected
+
+
+@pytest.mark.parametrize("given", ["", "x", "101", "-1", "nan", "operations=", "operation=5"])
+def test_what_is_no_minimum(given: str) -> None:
+    """Anything else is refused with what is legal."""
+    with pytest.raises(ValueError, match="; legal: "):
+        minimum(given)
