@@ -23,8 +23,8 @@ from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import ATTEMPT, diagram
 from sendbox.core.orders import ORDER
 from sendbox.core.partner_states import TABLES
-from sendbox.core.things import THINGS
 from sendbox.core.said import FAKES, GAPS
+from sendbox.core.things import THINGS
 from sendbox.core.validation import VALIDATION
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.scenario import library

@@ -87,7 +87,6 @@ _FORMATS: Final[dict[str, Callable[[list[tuple[str, list[Problem]]], bool], str]
 }
 
 
-
 def init(file: Path) -> None:
     """Writes a first scenario. Raises `Failure` where there is a file already, or none can be written."""
     from sendbox import data
