@@ -8,11 +8,13 @@ import pytest
 
 from sendbox.core.model import Shortening
 from sendbox.core.outages import Outage
+from sendbox.core.phones import ACTS
 from sendbox.core.records import Message
 from sendbox.core.rules import Span
 from sendbox.core.said import GAPS, Fake, Text
 from sendbox.core.world import World
 from sendbox.scenario.compile import check, load
+from sendbox.scenario.shape import schema
 from sendbox.scenario.texts import LOCALE
 from tests.core.worlds import HOUR, PHONE, START, advance, hook_events, journaled, moves, send_one, step
 
@@ -37,6 +39,11 @@ def test_an_act() -> None:
     """Its number is normalized."""
     found = compiled({"phone": {"number": "777000002", "act": "press", "button": "Yes"}})
     assert (found.kind, found.what) == ("phone", {"number": "420777000002", "act": "press", "button": "Yes"})
+
+
+def test_every_act_can_be_written() -> None:
+    """The language has the acts that the core knows."""
+    assert schema()["$defs"]["happening"]["properties"]["phone"]["properties"]["act"]["enum"] == list(ACTS)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +102,7 @@ def test_texts_may_have_gaps() -> None:
         "de_DE",
         "cs_CZ",
     ]
-    assert len({each.key for each in load({"sendbox": 1, "timeline": entries}).timeline}) == 3
+    assert len({each.key for each in load({"sendbox": 1, "timeline": [*entries, *entries]}).timeline}) == 6
 
 
 def test_replies_of_rules_have_a_locale() -> None:

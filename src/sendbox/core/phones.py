@@ -35,8 +35,6 @@ _HAD: Final = frozenset({SENDING, SENT, DELIVERED, SEEN})
 
 #: What an owner may do, as a scenario says it.
 ACTS: Final = ("offline", "online", "seen", "click", "press", "opt_out")
-#: Acts that no message is needed for.
-_PLAIN: Final = {"offline": "go_offline", "online": "go_online", "opt_out": "opt_out"}
 _VERBS: Final = {"seen": "see"}
 
 
@@ -247,8 +245,9 @@ class Phones:
 
     def act(self, number: str, act: str, *, link: int | None = None, button: int | str | None = None) -> None:
         """The owner does something (`ACTS`) with the newest message with which it can be done; else it is noted."""
-        if act in _PLAIN:
-            getattr(self, _PLAIN[act])(number)
+        alone = {"offline": self.go_offline, "online": self.go_online, "opt_out": self.opt_out}.get(act)
+        if alone is not None:
+            alone(number)
             return
         done = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
         for attempt in self.held(number):

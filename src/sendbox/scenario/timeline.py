@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import orjson
@@ -25,7 +27,15 @@ _ONLY_WITH: Final = {"link": "click", "button": "press"}
 def compile_timeline(nodes: list[Node], reader: Reader, account: Node | None) -> tuple[TimelineEntry, ...]:
     """The entries in their order; `account` is what changes of the account are changes of."""
     currency = "EUR" if account is None else currency_of(account)
-    return tuple(_happening(node, reader, currency) for node in nodes)
+    equal: Counter[str] = Counter()
+    entries = []
+    for node in nodes:
+        entry = _happening(node, reader, currency)
+        if entry.key:  # texts that are written twice say two things
+            equal[entry.key] += 1
+            entry = replace(entry, key=f"{entry.key}{equal[entry.key]}")
+        entries.append(entry)
+    return tuple(entries)
 
 
 def _happening(node: Node, reader: Reader, currency: str) -> TimelineEntry:
