@@ -18,6 +18,7 @@ from sendbox import collector, wall
 from sendbox.core.model import Recipient, Send, Step, Target
 from sendbox.core.world import World
 from sendbox.loop import new_loop
+from sendbox.scenario.compile import load
 from sendbox.webhooks.policy import HttpCall, Outcome
 from tests.box import KEY, WORLD, boxed
 from tests.receivers import answering, receiving
@@ -35,6 +36,17 @@ def collecting() -> Iterator[None]:
     collector.tune()
     yield
     collector.untune()
+
+
+#: Of every kind of thing there is much of, one that counts and one that never does.
+EXPECTING = {
+    "sendbox": 1,
+    "expect": [
+        {"that": that, "where": {"phone": phone}}
+        for that in ("messages", "attempts", "transitions", "events", "deliveries")
+        for phone in ("4207*", "421*")
+    ],
+}
 
 
 @asynccontextmanager
@@ -143,11 +155,12 @@ async def lapses(holds: list[tuple[int, int]]) -> None:
 
 
 async def lists(holds: list[tuple[int, int]]) -> None:
-    """Messages, journal, deliveries, events, advice and digest of a world with 100,000 events, over HTTP."""
+    """Messages, journal, deliveries, events, advice, digest and verdict of a world with 100,000 events, over HTTP."""
     async with boxed(check_answers=False) as box:
         await box.open()
         fill(box.runtime.worlds[KEY].world, 33_334)
         await box.advance("1h")
+        box.runtime.worlds[KEY].world.expect = load(EXPECTING).expect
         async with ticking(holds):
             for path in (
                 "messages",
@@ -159,6 +172,7 @@ async def lists(holds: list[tuple[int, int]]) -> None:
                 "hook",
                 "advice",
                 "digest",
+                "verdict",
             ):
                 assert (await box.call("GET", f"{WORLD}/{path}", keep=False)).status == 200
 

@@ -94,3 +94,10 @@ def test_a_difference_says_what_there_is_and_what_was_wanted(when: When, expecte
 def test_a_message_without_tags() -> None:
     """It has none that could match."""
     assert differences(When(tag=Pattern("otp")), ask(tags=())) == ['tag: there is no tag, wanted "otp"']
+
+
+def test_every_path_of_a_payload_must_hold() -> None:
+    """One that does is no difference, whatever the others do."""
+    wanted = ((("order", "id"), 7), (("order", "who"), Pattern("J*")))
+    assert differences(When(payload=wanted), ask()) == []
+    assert differences(When(payload=(*wanted, (("order", "id"), 8))), ask()) == ["payload: order.id is 7, wanted 8"]

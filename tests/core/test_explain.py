@@ -16,10 +16,12 @@ from sendbox.core.explained import explained
 from sendbox.core.model import TemplateUse
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Memory, Path, Reply, Rule, Span, When, decide
+from sendbox.core.things import THINGS, things
 from sendbox.core.why import WHY
 from sendbox.core.world import World
 from tests.core.asking import ANY, DELIVERED, FAILED, SEED, ask
-from tests.core.worlds import PHONE, advance, handset, make_world, rule, send, send_one, step
+from tests.core.clients import connect, partner_world
+from tests.core.worlds import PHONE, advance, handset, make_world, path, rule, send, send_one, step
 
 REPLIES = (Reply(Span(1000, 1000), "YES"),)
 RULES = [
@@ -249,6 +251,37 @@ def test_what_happened_to_one_of_several_messages() -> None:
         ("6s", 'webhook to hook: delivered, reply "STOP"'),
     ]
     assert len(happened(world, other)) == len(told)
+
+
+def test_what_cannot_be_is_told() -> None:
+    """A path that was written for another channel ends where this one cannot go on."""
+    world = make_world(attempts=(rule(path("sending", "sent", "delivered", "seen")),))
+    message = send_one(world)
+    advance(world)
+    assert [each["what"] for each in happened(world, message)][-2:] == [
+        "sms: seen cannot be, and is left out",
+        "webhook to hook: sending, sent, delivered",
+    ]
+
+
+def test_a_client_that_is_connected_is_no_message() -> None:
+    """What is told of a signup belongs to no message; it can be expected as an event and as a thing of its own."""
+    world = partner_world()
+    connect(world)
+    message = send_one(world)
+    advance(world, 10_000)
+    assert all("webhook" not in each["what"] or "sms" not in each["what"] for each in happened(world, message))
+    for that in ("signups", "events", "templates", "deliveries"):
+        for found in things(world, that):
+            if found is not None:
+                assert THINGS[that].line(world, found.what)
+                for field in THINGS[that].fields.values():
+                    field.of(world, found.what)
+    assert THINGS["templates"].line(world, {"name": "otp", "status": "APPROVED", "reason": None}) == (
+        "name otp, status APPROVED"
+    )
+    fault = THINGS["faults"].fields["fault"]
+    assert [fault.of(world, {"fault": word}) for word in ("drop", {"delay": 2000})] == ["drop", "delay"]
 
 
 # --- codes

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sendbox.core.api_faults import ApiRule
 from sendbox.core.assume import Assume
 from sendbox.core.codes import VerifyRule
-from sendbox.core.expect import Expectation
 from sendbox.core.partner_rules import PartnerSpec
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
 from sendbox.core.traffic import Traffic
+
+if TYPE_CHECKING:
+    from sendbox.core.expect import Expectation
 
 Mode = Literal["manual", "real", "auto"]
 

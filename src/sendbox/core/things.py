@@ -199,6 +199,12 @@ def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
     return lambda _world, what: what.get(name)
 
 
+def _fault(_world: World, what: dict[str, Any]) -> str:
+    """The word of a fault, which may be the one key of an object."""
+    fault = what["fault"]
+    return str(next(iter(fault), "")) if isinstance(fault, dict) else str(fault)
+
+
 def _fields_of(kind: Kind, **says: str) -> dict[str, Field]:
     return {name: Field(kind, text, _field_of(name)) for name, text in says.items()}
 
@@ -425,7 +431,7 @@ THINGS: Final[dict[str, Thing]] = {
         {
             "operation": Field("text", "the operation it struck", _field_of("operation")),
             "phone": Field("phone", "the recipient", _field_of("phone")),
-            "fault": Field("text", "its word", _field_of("fault")),
+            "fault": Field("text", "its word", _fault),
             "rule": Field("text", "the rule that made it", _field_of("rule")),
         },
         _words,

@@ -34,14 +34,18 @@ def _expectation(node: Node, reader: Reader) -> Expectation:
     if then is not None and high == 0:
         message = f"{show(plain(then))} follows a thing of which there is to be none"
         reader.complain(node, "then", message, key="then")
+    after, before = _moment(node.get("after"), reader), _moment(node.get("before"), reader)
+    if after is not None and before is not None and after.relative == before.relative and after.at > before.at:
+        message = f"after {show(plain(given['after']))} and before {show(plain(given['before']))}: no instant is both"
+        reader.complain(node, "moment", message, key="after")
     return Expectation(
         that=that,
         where=() if given["that"].cut else _where(node.get("where"), that, reader),
         low=low,
         high=high,
         within=None if within is None else reader.duration(within),
-        after=_moment(node.get("after"), reader),
-        before=_moment(node.get("before"), reader),
+        after=after,
+        before=before,
         then=() if then is None else tuple(_expectation(item, reader) for item in then.items()),
         name=None if name is None else str(name.value),
         place=node.place,
