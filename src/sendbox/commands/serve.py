@@ -70,7 +70,10 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
     from sendbox.server import CannotListen, HttpServer
 
     settings = options.settings
-    with noting() if options.watch else contextlib.nullcontext([]) as files:
+    files: list[Path] = []
+    with contextlib.ExitStack() as reading:
+        if options.watch:
+            files = reading.enter_context(noting())
         blueprint = scenario(options)
     if options.watch and not Path(settings.scenario).is_file():
         message = f"--watch: {settings.scenario} is a scenario of the library, which does not change; give a file"
