@@ -71,7 +71,10 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
     from sendbox.server import CannotListen, HttpServer
 
     settings = options.settings
-    with noting() if options.watch else contextlib.nullcontext([]) as files:
+    files: list[Path] = []
+    with contextlib.ExitStack() as reading:
+        if options.watch:
+            files = reading.enter_context(noting())
         blueprint = scenario(options)
     names = (settings.scenario,) if isinstance(settings.scenario, str) else settings.scenario
     if options.watch and not any(Path(name).is_file() for name in names):
