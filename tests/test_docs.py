@@ -228,6 +228,6 @@ def test_no_page_is_about_a_machine(path: Path) -> None:
     text = text_of(path)
     assert re.findall(r"(?<![\w.:}/])/(?:home|mnt|opt|root|tmp|Users|var|work)\b", text) == []
     known = {name for _, option in options() for name in (*option.opts, option.envvar)}
-    pytest_options = set(re.findall(r"`(--sendbox-[a-z]+)`", documented("pytest.md")))
+    pytest_options = set(re.findall(r"`(--sendbox-[a-z-]+)`", documented("pytest.md")))
     assert set(re.findall(r"\bSENDBOX_[A-Z_]+\b", text)) <= known
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", prose(path))) <= known | FOREIGN | pytest_options

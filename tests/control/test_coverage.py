@@ -34,7 +34,7 @@ NEED_MORE: Final = {
 }  # fmt: skip
 
 
-def named(*forms: str, dimension: str = "") -> Any:
+def named(*forms: str, dimension: str = "") -> pytest.MarkDecorator:
     items = [item for item in ITEMS if item.form in forms and dimension in ("", item.dimension)]
     return pytest.mark.parametrize("item", items, ids=lambda item: f"{item.dimension}: {item.name}")
 

@@ -51,11 +51,11 @@ def test_the_tellers_are_there() -> None:
     the code or schemas that remark, one that a rule tells in the module of rules.
     """  # fmt: skip
     src = ROOT / "src" / "sendbox"
-    tellers = {
+    tellers: dict[str, set[str | None]] = {
         "item": {item.assumed for item in catalog().items},
         "operation": {id_ for ids in OPERATIONS.values() for id_ in ids},
-        "remark": _named(r'"(A\d\d)"', src / "interfaces", src / "contract", src / "core", data.folder("schemas")),
-        "rule": _named(r'"(A\d\d)"', src / "core"),
+        "remark": {*_named(r'"(A\d\d)"', src / "interfaces", src / "contract", src / "core", data.folder("schemas"))},
+        "rule": {*_named(r'"(A\d\d)"', src / "core")},
     }
     for id_, by in TOLD.items():
         for teller in by:
@@ -140,8 +140,13 @@ def _expired(world: World) -> None:
     world.verify.create(PHONE, {}, world.keys[world.id], b"", "")
 
 
-OTP: Final = {"name": "otp", "language": "en", "status": "APPROVED", "components": [{"type": "BODY", "text": "{{1}}"}]}
-PICTURED: Final = {**OTP, "components": [{"type": "HEADER", "format": "IMAGE"}, *OTP["components"]]}  # type: ignore[misc]
+OTP: Final[dict[str, Any]] = {
+    "name": "otp",
+    "language": "en",
+    "status": "APPROVED",
+    "components": [{"type": "BODY", "text": "{{1}}"}],
+}
+PICTURED: Final = {**OTP, "components": [{"type": "HEADER", "format": "IMAGE"}, *OTP["components"]]}
 RICH: Final = step("richmsg", ttl=60_000)
 NIGHT: Final = Window(start=22 * 60, end=6 * 60)
 ROOT_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"sender": "Acme"}}]}
@@ -200,7 +205,7 @@ def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
     from sendbox.core.blueprint import AccountSpec, PhoneSpec
     from sendbox.core.patterns import Pattern
 
-    fields = {name: settings[name] for name in ("assume", "attempts") if name in settings}
+    fields: dict[str, Any] = {name: settings[name] for name in ("assume", "attempts") if name in settings}
     if settings.get("conversation"):
         fields["phones"] = (PhoneSpec(Pattern("*", phone=True), conversation=True),)
     world = make_world(account=AccountSpec(templates=(settings.get("templates", OTP),)), **fields)

@@ -16,9 +16,11 @@ import click
 from sendbox.app import ROUTES
 from sendbox.cli import sendbox as command_line
 from sendbox.control import operations
+from sendbox.control.coverage import catalog
 from sendbox.control.operation import Operation
 from sendbox.core.advice import ADVICE
 from sendbox.core.assumptions import ASSUMPTIONS, CONFIDENCE, Assumption
+from sendbox.core.covered import DIMENSIONS
 from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import ATTEMPT, diagram
 from sendbox.core.orders import ORDER
@@ -313,6 +315,17 @@ def expectable() -> str:
     return table(("that", "is", "fields of `where`"), rows)
 
 
+def coverage() -> str:
+    """Every dimension of coverage with the number of its items, and one of them."""
+    items = catalog().items
+    rows = []
+    for name, heading in DIMENSIONS.items():
+        mine = [item for item in items if item.dimension == name]
+        example = mine[len(mine) // 2]
+        rows.append((code(name), heading, str(len(mine)), code(example.name), code(example.snippet)))
+    return table(("dimension", "is about", "items", "for example", "which would be tried by"), rows)
+
+
 PARTS: Final[dict[str, Callable[[], str]]] = {
     "served": served,
     "rests": rests,
@@ -321,6 +334,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "assumptions built": lambda: assumptions("built"),
     "confidence": confidence,
     "advice": advice,
+    "coverage": coverage,
     "traceability": traceability,
     "lifecycle sms": lambda: lifecycle("sms"),
     "lifecycle others": lambda: lifecycle("richmsg"),

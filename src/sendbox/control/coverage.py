@@ -88,7 +88,7 @@ async def coverage(call: Call, format: str = "json") -> Any:
     hosted = call.here
     report = Report(await loaded())
     await call.runtime.tried.of_world(hosted, report)
-    return _shown(report, format)
+    return await _shown(report, format)
 
 
 @operation("GET", "/coverage")
@@ -97,7 +97,7 @@ async def all_coverage(call: Call, format: str = "json") -> Any:
     _check(format)
     report = Report(await loaded())
     await call.runtime.tried.of_all(list(call.runtime.worlds.values()), report)
-    return _shown(report, format)
+    return await _shown(report, format)
 
 
 def _check(how: str) -> None:
@@ -105,8 +105,11 @@ def _check(how: str) -> None:
         raise ControlError(400, "bad_argument", f'format: "{how}" is no format; legal: {", ".join(FORMATS)}')
 
 
-def _shown(report: Report, how: str) -> Any:
-    return report.as_json() if how == "json" else Text(report.render(how), _MEDIA[how])
+async def _shown(report: Report, how: str) -> Any:
+    if how == "json":
+        return report.as_json()
+    text = await asyncio.get_running_loop().run_in_executor(None, report.render, how)  # ten milliseconds of HTML
+    return Text(text, _MEDIA[how])
 
 
 @operation("GET", "/worlds/{id}/assumptions")

@@ -54,7 +54,7 @@ class Report:
     def items(self, dimension: str) -> list[tuple[Item, int]]:
         """The items of a dimension, each with how often it was tried; never tried ones first."""
         counts = self.tally.get(dimension, {})
-        found = [(item, counts.get(item.name, 0)) for item in self.catalog.items if item.dimension == dimension]
+        found = [(item, counts.get(item.name, 0)) for item in self.catalog.dimensions[dimension]]
         return sorted(found, key=lambda each: each[1] > 0)
 
     def figures(self, dimension: str | None = None) -> tuple[int, int]:

@@ -40,6 +40,8 @@ class Collector:
     def __init__(self, world: World, catalog: Catalog) -> None:
         self.tally: Tally = {}
         self.leaned: dict[str, Leaned] = {}
+        #: how much was looked at, for whoever has to pause now and then
+        self.work = 0
         self._counting = True
         self._number = 0
         self._world = world
@@ -54,6 +56,7 @@ class Collector:
 
     def look(self, number: int, *, counting: bool) -> None:
         """Takes in the next entry; without `counting` it is only remembered for those after it."""
+        self.work += 1
         self._number, self._counting = number, counting
         journal = self._world.journal
         code = journal.kind[number]
@@ -147,6 +150,7 @@ class Collector:
         delivery, index = what
         done = delivery.tries[index]
         events = delivery.events
+        self.work += len(events)
         self._lean(*leaning.of_delivery(delivery))
         if index == 0:
             for event in events:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Dimension to name to how often it was tried.
 Tally = dict[str, dict[str, int]]
-_SLICE: Final = 50
+_SLICE: Final = 100
 #: The part of a path that stands for the items of an array.
 _ITEM: Final = "[]"
 
@@ -63,6 +63,9 @@ class Catalog:
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows: Mapping[str, Row] = {row.operation: row for row in rows}
         self.items: tuple[Item, ...] = (*_of_operations(rows), *FACTS, *_of_fields(rows))
+        self.dimensions: dict[str, list[Item]] = {name: [] for name in DIMENSIONS}
+        for item in self.items:
+            self.dimensions[item.dimension].append(item)
         self.assumed = {(item.dimension, item.name): item.assumed for item in self.items if item.assumed is not None}
         self._paths = {row.operation: _tree(row) for row in rows}
 
@@ -74,10 +77,11 @@ class Catalog:
 
     def named(self, tally: Tally) -> Tally:
         """A tally of everything that can be tried, with 0 where it was not; what is not in the catalog is left out."""
-        found: Tally = {dimension: {} for dimension in DIMENSIONS}
-        for item in self.items:
-            found[item.dimension][item.name] = tally.get(item.dimension, {}).get(item.name, 0)
-        return found
+        none: dict[str, int] = {}
+        return {
+            name: {item.name: tally.get(name, none).get(item.name, 0) for item in items}
+            for name, items in self.dimensions.items()
+        }
 
 
 def _of_operations(rows: Sequence[Row]) -> list[Item]:
@@ -154,7 +158,8 @@ def collect_in_slices(world: World, catalog: Catalog, first: int = 0) -> Generat
     collector = Collector(world, catalog)
     for number in range(len(world.journal)):
         collector.look(number, counting=number >= first)
-        if number % _SLICE == _SLICE - 1:
+        if collector.work >= _SLICE:  # a batch of events is many entries' work
+            collector.work = 0
             yield
     return Collected(collector.tally, collector.leaned)
 
