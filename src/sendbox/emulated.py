@@ -207,7 +207,11 @@ class Emulated(BaseRoute):
                     scope, hosted, key, route.operation, denied, why, Finding("$.token", "token", why, "§5")
                 )
             exchange.signup = signup
+        faults, detours = world.outlets.faults, world.outlets.detours
+        if faults.overtakes:
+            detours.hasty.clear()
         answer, findings = handled(exchange)
+        hasty = detours.hasty[:] if faults.overtakes else None
         if answer.work is not None:
             answer, findings = await worked(exchange, Slice().through(answer.work))
         if hosted.world is not world:
@@ -219,6 +223,8 @@ class Emulated(BaseRoute):
         self._journal(origin, hosted, record, answer)
         if runtime.settings.check_answers:
             self._check(route, answer)
+        if hasty:
+            await runtime.carrier.overtake(hosted, hasty)
         return answer
 
     def _journal(self, origin: str, hosted: Hosted, record: RequestRecord, answer: Answer) -> None:

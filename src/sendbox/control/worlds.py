@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from sendbox import __version__
 from sendbox.control.operation import Call, ControlError, each, newest, operation
@@ -12,8 +12,17 @@ from sendbox.core.digest import ENGINE
 from sendbox.core.spans import instant, iso
 from sendbox.core.views import account_view
 from sendbox.runtime import Hosted
-from sendbox.scenario.compile import compile_account_patch, compile_rule, compile_verify_rule, load
+from sendbox.scenario.compile import (
+    compile_account_patch,
+    compile_rule,
+    compile_verify_rule,
+    compile_webhook_rule,
+    load,
+)
 from sendbox.scenario.model import ScenarioError
+
+#: What `in` may say of a rule.
+LISTS: Final = ("attempts", "verify", "webhooks")
 
 
 def addresses(origin: str) -> dict[str, str]:
@@ -192,11 +201,14 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name})
     rules = ["attempts"] if blueprint.verify == hosted.blueprint.verify else ["attempts", "verify"]
+    if blueprint.webhooks != hosted.blueprint.webhooks:
+        rules.append("webhooks")
     if at_once:
         call.runtime.reset(hosted)
         return {"applied": [*rules, *differs], "at_reset": [], "skipped": []}
     hosted.world.set_attempts(blueprint.attempts)
     hosted.world.verify.set_rules(blueprint.verify)
+    hosted.world.outlets.faults.set_rules(blueprint.webhooks)
     return {"applied": rules, "at_reset": differs, "skipped": []}
 
 
@@ -220,13 +232,15 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
     """Puts a rule in front of a list; answers its id."""
     given = dict(_object(raw, "a rule"))
     where = given.pop("in", "attempts")
-    if where not in ("attempts", "verify"):
-        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: attempts, verify')
+    if where not in LISTS:
+        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: {", ".join(LISTS)}')
     world = call.here.world
     country = world.account.country
     try:
         if where == "verify":
             rule_id = world.verify.put_rule(compile_verify_rule(given, country=country))
+        elif where == "webhooks":
+            rule_id = world.outlets.faults.put_rule(compile_webhook_rule(given, country=country))
         else:
             rule_id = world.put_rule(compile_rule(given, country=country, timing=world.assume.timing))
     except ScenarioError as error:
@@ -247,7 +261,7 @@ def _object(raw: Any, what: str) -> dict[str, Any]:
 async def drop_rule(call: Call, rule: str) -> Any:
     """Takes a rule away that was put there."""
     world = call.here.world
-    if not world.drop_rule(rule) and not world.verify.drop_rule(rule):
+    if not any(drop(rule) for drop in (world.drop_rule, world.verify.drop_rule, world.outlets.faults.drop_rule)):
         raise ControlError(404, "no_such_rule", f'"{rule}" is no rule that control put into this world')
     return {"dropped": rule}
 

@@ -10,6 +10,7 @@ from sendbox.core.codes import VerifyRule
 from sendbox.core.partner_rules import PartnerSpec
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
+from sendbox.core.webhook_faults import WebhookRule
 
 Mode = Literal["manual", "real", "auto"]
 
@@ -92,3 +93,4 @@ class Blueprint:
     digest_ignore: tuple[str, ...] = ()
     verify: tuple[VerifyRule, ...] = ()
     partner: PartnerSpec = field(default_factory=PartnerSpec)
+    webhooks: tuple[WebhookRule, ...] = ()

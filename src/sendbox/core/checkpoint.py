@@ -38,6 +38,7 @@ def _shared(blueprint: Blueprint) -> dict[str, Any]:
     account = blueprint.account
     parts = (
         blueprint, blueprint.assume, *blueprint.attempts, *blueprint.timeline, *blueprint.verify,
+        *blueprint.webhooks,
         account.senders, account.templates, *account.templates, account.numbers, account.domains, account.stop_words,
     )  # fmt: skip
     return {str(number): part for number, part in enumerate(parts)}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.core.bulk import Bulk, Line
+from sendbox.core.detours import Applied
 from sendbox.core.events import info_of
 from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import STATES
@@ -152,6 +153,17 @@ def _signup(_world: World, _code: int, onboarding: Onboarding) -> dict[str, Any]
     return {"signup": signup.id, "mode": signup.mode, **onboarding.fields, "reason": signup.reason}
 
 
+def _webhook_fault(world: World, _code: int, applied: Applied) -> dict[str, Any]:
+    delivery, rule = applied.delivery, applied.rule
+    return {
+        "rule": rule.label,
+        "fault": rule.fault.text,
+        "delivery": None if delivery is None else world.outlets.id_of(delivery),
+        "events": [event_view(event) for event in applied.events],
+        **({} if applied.note is None else {"note": applied.note}),
+    }
+
+
 def _plain(_world: World, _code: int, what: dict[str, Any]) -> dict[str, Any]:
     return what
 
@@ -188,4 +200,5 @@ _RENDER: Final[dict[str, Callable[[World, int, Any], dict[str, Any]]]] = {
     "order": lambda _world, _code, what: order_view(*what),
     "bulk": _bulk,
     "bulk_line": _bulk_line,
+    "webhook_fault": _webhook_fault,
 }

@@ -19,6 +19,7 @@ KINDS: Final = (
     "validation", "limited",
     "signup", "template", "number", "notice",
     "key", "listed", "order", "bulk", "bulk_line",
+    "webhook_fault",
 )  # fmt: skip
 CODE: Final = {kind: code for code, kind in enumerate(KINDS)}
 #: Entries that tell what a tester did, not what the world did: left out of the digest.

@@ -287,7 +287,7 @@ class World:
                 yield
         self.outlets.clear()
         parts = (self.simulator, self.phones, self.outlets, self.subkeys, self.orders, self.bulks, self.verify)
-        for part in (*parts, self.partner, self.partner.templates):
+        for part in (*parts, self.partner, self.partner.templates, self.outlets.faults, self.outlets.detours):
             del part._world
 
     @property

@@ -12,6 +12,7 @@ from sendbox.core.assume import Timing
 from sendbox.core.blueprint import Blueprint, PhoneSpec, TimelineEntry
 from sendbox.core.codes import VerifyRule
 from sendbox.core.rules import Rule
+from sendbox.core.webhook_faults import WebhookRule
 from sendbox.scenario import library, lint, shape
 from sendbox.scenario.account import changes, compile_account
 from sendbox.scenario.assume import compile_assume
@@ -23,6 +24,8 @@ from sendbox.scenario.read import Given, read
 from sendbox.scenario.values import Reader
 from sendbox.scenario.verify import compile_limits, compile_verify_rules
 from sendbox.scenario.verify import compile_verify_rule as _verify_rule
+from sendbox.scenario.webhook_rules import compile_webhook_rule as _webhook_rule
+from sendbox.scenario.webhook_rules import compile_webhooks
 
 
 def load(source: Given, *, name: str | None = None, paths: bool = True) -> Blueprint:
@@ -66,6 +69,18 @@ def compile_verify_rule(rule: Mapping[str, Any], *, country: str = "420") -> Ver
     problems += shape.check(node, "verifyRule")
     reader = Reader(country)
     compiled = _verify_rule(node, reader)
+    problems += reader.problems
+    if problems:
+        raise ScenarioError(in_order(problems))
+    return replace(compiled, place=None)
+
+
+def compile_webhook_rule(rule: Mapping[str, Any], *, country: str = "420") -> WebhookRule:
+    """One rule of `webhooks` as control takes it. Raises `ScenarioError`; places are paths."""
+    node, problems = _from_object(rule)
+    problems += shape.check(node, "webhookRule")
+    reader = Reader(country)
+    compiled = _webhook_rule(node, reader)
     problems += reader.problems
     if problems:
         raise ScenarioError(in_order(problems))
@@ -136,6 +151,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         partner=compile_partner(node.get("partner"), reader),
         digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
         verify=compile_verify_rules(_items(verify.get("rules")), reader),
+        webhooks=compile_webhooks(_items(node.get("webhooks")), reader),
     )
 
 
@@ -188,7 +204,7 @@ def _from_object(value: Mapping[str, Any]) -> tuple[Node, list[Problem]]:
 
 
 def _not_a_list(node: Node) -> Problem:
-    if node.value in ("api", "webhooks"):
+    if node.value == "api":
         message = f"{show(node.value)} belongs to the scenario language but is not built yet in this version"
         return problem(node, "not-built", message)
     return problem(node, "in", f"{show(plain(node))} is not a list of rules; legal: attempts")
