@@ -117,17 +117,13 @@ class Outlets:
         return delivery, self._world.journal.add(delivery.made_at, CODE["delivery"], delivery)
 
     def queue(self, delivery: Delivery) -> None:
-        """Puts a batch at the end of its line; the built-in receiver, left to itself, answers at once.
-
-        But for what a rule answers in its place: then it is as busy as another receiver would be.
-        """
+        """Puts a batch at the end of its line; the built-in receiver, left to itself, answers at once."""
         outlet = delivery.outlet
-        if outlet.builtin and not self.captured and not (outlet.busy and self.faults.rules):
+        if outlet.builtin and not self.captured:
             begun = self._begin_try(delivery)
             if isinstance(begun, FakedTry):
-                outlet.busy = True
-                self.in_flight += 1
-                self.outcome(delivery, *begun.given)
+                begun.status, begun.error = begun.given
+                self._ended(delivery, self._world.clock.now)
                 return
             begun.status = 200
             delivery.state = "delivered"
@@ -199,7 +195,7 @@ class Outlets:
         last.error = error
         outlet = delivery.outlet
         free_at = now
-        if error == "timeout":
+        if error == "timeout" and not isinstance(last, FakedTry):  # whose turn is next must not go by what was faked
             free_at = max(now, last.at + (outlet.target.timeout_ms or world.assume.webhook_timeout))
         if isinstance(delivery, FaultyDelivery) and delivery.ahead:  # it was never in the line; its retries are
             delivery.ahead = False
@@ -207,7 +203,14 @@ class Outlets:
             world.timeline.at(free_at, -1, self.free_due, outlet)
         else:
             self.free_due(outlet)
-        if status is not None and error is None and 200 <= status < 300:
+        self._ended(delivery, free_at)
+
+    def _ended(self, delivery: Delivery, free_at: int) -> None:
+        """What becomes of a batch whose last try has ended: delivered, failed, or tried again (A20)."""
+        world = self._world
+        last = delivery.tries[-1]
+        status = last.status
+        if status is not None and last.error is None and 200 <= status < 300:
             delivery.state = "delivered"
             delivery.body = None
             return
@@ -220,7 +223,7 @@ class Outlets:
             self.failed += 1
             return
         delivery.state = "waiting"
-        again = max(now, free_at, last.at + retries[len(delivery.tries) - 1])
+        again = max(world.clock.now, free_at, last.at + retries[len(delivery.tries) - 1])
         world.timeline.at(again, -1, self.retry_due, (delivery, len(delivery.tries)))
 
     def free_due(self, outlet: Outlet) -> None:
