@@ -61,10 +61,10 @@ class Carrier:
                     break
                 world.run(world.now, BUDGET)
                 await work.pause()
-                if hosted.gone or hosted.world is not world:
-                    return
         finally:
             detours.racing.difference_update(requests)
+        if hosted.gone or hosted.world is not world:
+            return
         # those of another request that is answered just now may share a batch with these
         mine = [each for each in world.outlets.deliveries[first:] if detours.concerns(each, requests)]
         await self.launch(hosted, list(detours.taken()))
