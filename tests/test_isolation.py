@@ -69,11 +69,31 @@ REQUESTS = [
 ]
 
 
-def run(threads: int) -> dict[str, Any]:
+#: Faults of deliveries whose draws count nobody but the phone itself.
+FAULTY = {
+    "sendbox": 1,
+    "extends": "default",
+    "webhooks": [
+        {"name": "lost", "when": {"share": 0.2}, "fault": "drop"},
+        {"name": "twice", "when": {"share": 0.2}, "fault": {"duplicate": {"after": "0s..5s"}}},
+        {"name": "late", "when": {"share": 0.2}, "fault": {"delay": "1s..1m"}},
+        {"name": "old", "when": {"share": 0.2}, "fault": "stale"},
+        {"name": "mixed up", "when": {"phone": "*6"}, "fault": "reorder"},
+        {"name": "first", "when": {"phone": "*1"}, "fault": "overtake"},
+        {"name": "together", "when": {"phone": "*2"}, "fault": {"bundle": "10s"}},
+        {"name": "forged", "fault": "bad_signature"},
+        {"name": "flaky", "when": {"share": 0.1, "phone": "*7"}, "fault": {"answer": 503}},
+        {"name": "down", "when": {"from": "2s", "until": "1m"}, "fault": {"answer": "timeout"}},
+    ],
+}
+
+
+def run(threads: int, scenario: Any = "default") -> dict[str, Any]:
     """Sends all requests from so many threads over HTTP, and answers names, fates and digest."""
     server = SandboxServer(Settings(port=0, mode="manual", start=START, public_url=None)).start()
     try:
         with httpx.Client(base_url=server.origin, trust_env=False) as http:
+            http.post("/_sandbox/worlds", json={"id": "test-t", "scenario": scenario})
 
             def post(message: dict[str, Any]) -> tuple[str, str]:
                 answer = http.post("/v2/message", json=message, headers={"x-api-key": "test-t"}).json()
@@ -93,8 +113,9 @@ def run(threads: int) -> dict[str, Any]:
         server.stop()
 
 
-def test_many_threads_give_the_same_names_fates_and_digest() -> None:
+@pytest.mark.parametrize("scenario", ["default", FAULTY], ids=["default", "faulty"])
+def test_many_threads_give_the_same_names_fates_and_digest(scenario: Any) -> None:
     """Equal sets of requests, in any order and from any number of threads, have one outcome."""
-    one, many = run(1), run(8)
+    one, many = run(1, scenario), run(8, scenario)
     assert one["order_sensitive"] is False
     assert one == many

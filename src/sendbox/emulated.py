@@ -231,7 +231,11 @@ class Emulated(BaseRoute):
                     scope, hosted, key, route.operation, denied, why, Finding("$.token", "token", why, "§5")
                 )
             exchange.signup = signup
+        faults, detours = world.outlets.faults, world.outlets.detours
+        if faults.overtakes:
+            detours.hasty.clear()
         answer, findings = handled(exchange)
+        hasty = detours.hasty[:] if faults.overtakes else None
         if answer.work is not None:
             answer, findings = await worked(exchange, Slice().through(answer.work))
         if hosted.world is not world:
@@ -246,6 +250,8 @@ class Emulated(BaseRoute):
         record.canonical = exchange.content
         record.query = query
         self._journal(origin, hosted, record, answer, decision)
+        if hasty:
+            await runtime.carrier.overtake(hosted, hasty)
         return answer
 
     def _journal(

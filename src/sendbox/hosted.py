@@ -84,7 +84,7 @@ class Hosted:
 
     __slots__ = (
         "advancing", "auto", "blueprint", "busy", "changed", "changes", "checked", "checkpoints", "controls",
-        "deliverer", "failed", "gone", "lingering", "logged", "next_blueprint", "open", "outbox", "path", "pulling",
+        "deliverer", "gone", "lingering", "logged", "next_blueprint", "open", "outbox", "path", "pulling",
         "readers", "stirred", "tasks", "timer", "told", "tried", "world",
     )  # fmt: skip
 
@@ -124,8 +124,6 @@ class Hosted:
         self.pulling = False
         self.outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome]]] = {}
         self.checkpoints: dict[str, tuple[bytes, Blueprint]] = {}
-        #: how many deliveries of this epoch have failed for good
-        self.failed = 0
         #: how many of this epoch were held against the contract (tests only)
         self.checked = 0
 

@@ -136,7 +136,7 @@ class Mover:
         until_idle: bool = False,
     ) -> dict[str, Any]:
         world = hosted.world
-        began, first, fired, failed = world.now, len(world.journal), world.fired, hosted.failed
+        began, first, fired, failed = world.now, len(world.journal), world.fired, world.outlets.failed
         made = len(world.outlets.deliveries)
         way = _Way(self._runtime, hosted)
         hosted.advancing = True
@@ -156,7 +156,7 @@ class Mover:
             "to": world.now,
             "fired": world.fired - fired,
             "deliveries": len(world.outlets.deliveries) - made,
-            "failed": hosted.failed - failed,
+            "failed": world.outlets.failed - failed,
             "first": first,
             "last": len(world.journal),
             "next_due": world.timeline.next_due(),

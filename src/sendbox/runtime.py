@@ -20,7 +20,7 @@ from sendbox.core import checkpoint
 from sendbox.core.blueprint import Blueprint, Mode
 from sendbox.core.identity import tag_of
 from sendbox.core.journal import CODE, Capped
-from sendbox.core.why import refusal_line
+from sendbox.core.why import applied_line, refusal_line
 from sendbox.core.world import World
 from sendbox.delivering import Carrier
 from sendbox.hosted import Conflict, Deliverer, Hosted, Refusal, Slice
@@ -252,7 +252,6 @@ class Runtime:
         old, hosted.world = hosted.world, world
         world.bulks.decode = old.bulks.decode
         world.outlets.captured = hosted.pulling or hosted.deliverer is not None
-        hosted.failed = 0
         hosted.checked = len(world.outlets.deliveries)
         hosted.logged = len(world.journal)
         self.changed(hosted)
@@ -334,6 +333,8 @@ class Runtime:
             line = journal.entry(number)[2]
             for finding in line.findings:
                 self.log(world.id, f"line {line.number} of {line.bulk.bulk_id}: {finding.message} at {finding.path}")
+        for number in journal.find(CODE["webhook_fault"], hosted.logged):
+            self.log(world.id, applied_line(journal.entry(number)[2]))
         hosted.logged = len(journal)
 
     def kick(self, hosted: Hosted) -> None:

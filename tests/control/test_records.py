@@ -162,7 +162,7 @@ async def test_deliveries_show_target_events_and_tries() -> None:
         answer = await box.get(f"{WORLD}/deliveries?state=lost")
         assert (answer.status, answer.json["message"]) == (
             400,
-            'state: "lost" is no state of a delivery; legal: waiting, sending, delivered, failed, held',
+            'state: "lost" is no state of a delivery; legal: waiting, sending, delivered, failed, held, dropped',
         )
 
 

@@ -171,7 +171,8 @@ async def test_a_rule_with_times_decides_so_often() -> None:
 @pytest.mark.parametrize(
     ("body", "status", "error"),
     [
-        ({"in": "webhooks", "then": "failed"}, 400, "bad_argument"),
+        ({"in": "replies", "then": "failed"}, 400, "bad_argument"),
+        ({"in": "webhooks", "then": "failed"}, 422, "bad_rule"),
         ({"when": {"phne": "1"}, "then": "failed"}, 422, "bad_rule"),
         ({"then": "delivrd"}, 422, "bad_rule"),
         ([], 400, "bad_body"),

@@ -18,9 +18,10 @@ from sendbox.core.outages import Outage
 from sendbox.core.patterns import Pattern
 from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
-from sendbox.core.rules import When
+from sendbox.core.rules import Span, When
 from sendbox.core.verify import LimitReached
 from sendbox.core.views import delivery_view
+from sendbox.core.webhook_faults import Fault, WebhookRule, WebhookWhen
 from sendbox.core.world import World
 from tests.core.managed import manage
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, path, rule, send, send_one, step
@@ -94,6 +95,7 @@ def eventful() -> World:
             TimelineEntry(SECOND, True, "inbound", {"channel": "chatapp", "from": OTHER, "to": "1", "body": "Hello"}),
             TimelineEntry(SECOND, True, "outage", {"country": 262}, means=Outage(HOUR, countries=frozenset({"DE"}))),
         ),
+        webhooks=(WebhookRule("late", WebhookWhen(phone=Pattern(OTHER)), Fault("delay", Span(1, 1))),),
         assume=Assume(promotional_window=(10 * 60, 20 * 60), verify_limits=VerifyLimits(Rate(1, HOUR), None)),
     )
     world.journal.add(START, CODE["opened"], {"scenario": "empty"})

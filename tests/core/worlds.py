@@ -8,6 +8,7 @@ from typing import Any, Final
 import orjson
 
 from sendbox.core.blueprint import Blueprint, PhoneSpec
+from sendbox.core.detours import FakedTry
 from sendbox.core.events import batch_bytes, listed
 from sendbox.core.keys import Key
 from sendbox.core.lifecycle import STATES
@@ -115,7 +116,8 @@ def advance(world: World, by: int = 0, *, answer: Answer = answer_200) -> None:
     while True:
         world.run(until, PLENTY)
         for delivery in world.outlets.take():
-            world.outlets.outcome(delivery, *answer(delivery))
+            last = delivery.tries[-1]
+            world.outlets.outcome(delivery, *(last.given if isinstance(last, FakedTry) else answer(delivery)))
         if world.settled(until):
             return
 

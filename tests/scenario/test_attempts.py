@@ -150,9 +150,9 @@ def test_a_rule_of_control_has_paths_for_places() -> None:
     """A rule that is put in front of a list is checked like one in a file; `in` may name the list."""
     assert compile_rule({"in": "attempts", "then": "failed", "times": 1}).place is None
     with pytest.raises(ScenarioError) as error:
-        compile_rule({"in": "webhooks", "when": {"phone": "77"}, "then": "fail"})
+        compile_rule({"in": "api", "when": {"phone": "77"}, "then": "fail"})
     assert str(error.value).splitlines() == [
-        '$.in: "webhooks" belongs to the scenario language but is not built yet in this version',
+        '$.in: "api" belongs to the scenario language but is not built yet in this version',
         '$.then: "fail" is not a result; legal: ' + ", ".join(GOALS) + '; did you mean "failed"?',
         '$.when.phone: "77" is no phone number: 8 to 15 digits with an assigned calling code (A14)',
     ]

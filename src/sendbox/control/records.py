@@ -25,7 +25,7 @@ from sendbox.webhooks.policy import Failure, Outcome
 LIMIT = 1000
 #: `transition` stands for the seven kinds of results.
 TRANSITIONS = KINDS[:8]
-DELIVERY_STATES = ("waiting", "sending", "delivered", "failed", "held")
+DELIVERY_STATES = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 #: How a call from the outbox may have failed.
 FAILURES = get_args(Failure)
 

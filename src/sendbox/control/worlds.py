@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from sendbox import __version__
 from sendbox.control.operation import Call, ControlError, each, newest, operation
@@ -14,11 +14,21 @@ from sendbox.core.digest import ENGINE
 from sendbox.core.spans import instant, iso
 from sendbox.core.views import account_view
 from sendbox.runtime import Hosted
-from sendbox.scenario.compile import compile_account_patch, compile_api_rule, compile_rule, compile_verify_rule, load
+from sendbox.scenario.compile import (
+    compile_account_patch,
+    compile_api_rule,
+    compile_rule,
+    compile_verify_rule,
+    compile_webhook_rule,
+    load,
+)
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.texts import invents
 
 T = TypeVar("T")
+
+#: What `in` may say of a rule.
+LISTS: Final = ("attempts", "verify", "api", "webhooks")
 
 
 def addresses(origin: str) -> dict[str, str]:
@@ -212,6 +222,8 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
         rules.append("expect")
     if hosted.world.api.given != blueprint.api:
         rules.append("api")
+    if blueprint.webhooks != hosted.blueprint.webhooks:
+        rules.append("webhooks")
     if at_once:
         call.runtime.reset(hosted)
         return {"applied": [*rules, *differs], "at_reset": [], "skipped": []}
@@ -219,6 +231,7 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     hosted.world.verify.set_rules(blueprint.verify)
     hosted.world.expect = blueprint.expect
     hosted.world.api.set_rules(blueprint.api)
+    hosted.world.outlets.faults.set_rules(blueprint.webhooks)
     return {"applied": rules, "at_reset": differs, "skipped": []}
 
 
@@ -242,8 +255,8 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
     """Puts a rule in front of a list; answers its id."""
     given = dict(_object(raw, "a rule"))
     where = given.pop("in", "attempts")
-    if where not in ("attempts", "verify", "api"):
-        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: attempts, verify, api')
+    if where not in LISTS:
+        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: {", ".join(LISTS)}')
     world = call.here.world
     country = world.account.country
     try:
@@ -251,6 +264,8 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
             rule_id = world.verify.put_rule(compile_verify_rule(given, country=country))
         elif where == "api":
             rule_id = world.api.put_rule(compile_api_rule(given, country=country))
+        elif where == "webhooks":
+            rule_id = world.outlets.faults.put_rule(compile_webhook_rule(given, country=country))
         else:
             timing = world.assume.timing
             rule = await _off_the_loop(given, lambda: compile_rule(given, country=country, timing=timing))
@@ -274,7 +289,8 @@ def _object(raw: Any, what: str) -> dict[str, Any]:
 async def drop_rule(call: Call, rule: str) -> Any:
     """Takes a rule away that was put there."""
     world = call.here.world
-    if not (world.drop_rule(rule) or world.verify.drop_rule(rule) or world.api.drop_rule(rule)):
+    drops = (world.drop_rule, world.verify.drop_rule, world.api.drop_rule, world.outlets.faults.drop_rule)
+    if not any(drop(rule) for drop in drops):
         raise ControlError(404, "no_such_rule", f'"{rule}" is no rule that control put into this world')
     return {"dropped": rule}
 

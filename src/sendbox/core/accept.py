@@ -64,8 +64,18 @@ def accept(world: World, operation: str, sends: list[Send], key: Key, content: b
             submission.messages = tuple(messages)
             submission.outlet = outlet_for(world, key, send.callback)
             world.messages += messages
+            if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
+                _may_overtake(world, submission)
             world.timeline.at(_instant(send, now), submission.ordinal, world.simulator.submission_due, submission)
     return Accepted(request_id, base_ids, answers, findings)
+
+
+def _may_overtake(world: World, submission: Submission) -> None:
+    """Notes a request of which some event may have to leave before its answer (`webhooks:`, `overtake`)."""
+    send, faults = submission.send, world.outlets.faults
+    channel = send.steps[0].channel
+    if any(faults.may_overtake(channel, message.phone, send.tags) for message in submission.messages):
+        world.outlets.detours.hasty.append(submission.request_id)
 
 
 def _instant(send: Send, now: int) -> int:

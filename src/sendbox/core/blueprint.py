@@ -12,6 +12,7 @@ from sendbox.core.partner_rules import PartnerSpec
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
 from sendbox.core.traffic import Traffic
+from sendbox.core.webhook_faults import WebhookRule
 
 if TYPE_CHECKING:
     from sendbox.core.expect import Expectation
@@ -107,3 +108,4 @@ class Blueprint:
     #: what a sample client sends; only `play` and tests look at it
     traffic: tuple[Traffic, ...] = ()
     api: tuple[ApiRule, ...] = ()
+    webhooks: tuple[WebhookRule, ...] = ()

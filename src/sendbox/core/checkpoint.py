@@ -39,6 +39,7 @@ def _shared(blueprint: Blueprint) -> dict[str, Any]:
     parts = (
         blueprint, blueprint.assume, *blueprint.attempts, *blueprint.timeline, *blueprint.verify,
         *blueprint.api,
+        *blueprint.webhooks,
         account.senders, account.templates, *account.templates, account.numbers, account.domains, account.stop_words,
     )  # fmt: skip
     return {str(number): part for number, part in enumerate(parts)}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.core.bulk import Bulk
+from sendbox.core.detours import Applied
 from sendbox.core.events import info_of
 from sendbox.core.journal import CONTROL_KINDS, KINDS
 from sendbox.core.lifecycle import STATES
@@ -344,6 +345,11 @@ class _Canon:
             "processed": applied.rule.effective,
         }
 
+    def webhook_fault(self, _code: int, applied: Applied) -> Iterable[Line]:
+        """A rule was applied to events, one line an event: in which batch they are depends on who came first."""
+        for event in applied.events:
+            yield {"rule": applied.rule.label, "fault": applied.rule.fault.text, "event": self.event(event)}
+
 
 #: What a refused request may hold of receivers and of the world's own names.
 _REFUSED: Final = tuple((name,) for name in ("callback", "apikey", "subid", "default_callback_url"))
@@ -403,4 +409,5 @@ _LINES: Final[dict[str, Callable[[_Canon, int, Any], Iterable[Line]]]] = {
     "bulk_line": _Canon.bulk_line,
     "outage": _Canon.outage,
     "fault": _Canon.fault,
+    "webhook_fault": _Canon.webhook_fault,
 }

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.core.bulk import Bulk, Line
+from sendbox.core.detours import Applied
 from sendbox.core.events import info_of
 from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import STATES
@@ -170,6 +171,17 @@ def _fault(_world: World, _code: int, applied: Applied) -> dict[str, Any]:
     }
 
 
+def _webhook_fault(world: World, _code: int, applied: Applied) -> dict[str, Any]:
+    delivery, rule = applied.delivery, applied.rule
+    return {
+        "rule": rule.label,
+        "fault": rule.fault.text,
+        "delivery": None if delivery is None else world.outlets.id_of(delivery),
+        "events": [event_view(event) for event in applied.events],
+        **({} if applied.note is None else {"note": applied.note}),
+    }
+
+
 def _plain(_world: World, _code: int, what: dict[str, Any]) -> dict[str, Any]:
     return what
 
@@ -208,4 +220,5 @@ _RENDER: Final[dict[str, Callable[[World, int, Any], dict[str, Any]]]] = {
     "bulk_line": _bulk_line,
     "outage": _outage,
     "fault": _fault,
+    "webhook_fault": _webhook_fault,
 }

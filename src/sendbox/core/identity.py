@@ -52,6 +52,10 @@ class Draw:
         """An integer from `low` to `high`, both included."""
         return low + self._unit(purpose) % (high - low + 1)
 
+    def below(self, share: float, purpose: str) -> bool:
+        """Whether it belongs to a share, from 0 (never) to 1 (always)."""
+        return self._unit(purpose) < share * 2**64
+
     def weighted(self, weights: tuple[float, ...], purpose: str) -> int:
         """An index into `weights`, with their odds."""
         point = self._unit(purpose) / 2**64 * sum(weights)

@@ -21,6 +21,7 @@ KINDS: Final = (
     "key", "listed", "order", "bulk", "bulk_line",
     "outage",
     "fault",
+    "webhook_fault",
 )  # fmt: skip
 CODE: Final = {kind: code for code, kind in enumerate(KINDS)}
 #: Entries that tell what a tester did, not what the world did: left out of the digest.

@@ -12,10 +12,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.core.advice import NO_TARGET, advise
+from sendbox.core.detours import Detours, FakedTry, FaultyDelivery
 from sendbox.core.journal import CODE
 from sendbox.core.model import Target
 from sendbox.core.partner_records import Onboarding
 from sendbox.core.records import Attempt, Delivery, Inbound, Outlet, Try
+from sendbox.core.webhook_faults import WebhookFaults
 
 if TYPE_CHECKING:
     from sendbox.core.world import World
@@ -38,6 +40,10 @@ class Outlets:
         #: lines with a batch that may be tried now, in order; the values say nothing
         self.waiting: dict[Outlet, None] = {}
         self.in_flight = 0
+        #: how many deliveries have failed for good
+        self.failed = 0
+        self.faults = WebhookFaults(world, world.blueprint.webhooks)
+        self.detours = Detours(world)
         #: True while somebody outside takes the built-in receiver's deliveries too (an app in process, an outbox)
         self.captured = False
 
@@ -76,14 +82,19 @@ class Outlets:
     def flush(self, most: int = 1 << 60) -> bool:
         """Makes deliveries of the events of this instant, of about `most` at a time; False while there are more."""
         done = 0
+        faulty = bool(self.faults.rules)
         for outlet in self.dirty:
             size = outlet.target.batch_size if self._world.assume.bundle else 1
             first = 0
             while first < len(outlet.pending) and most > 0:
-                events = tuple(outlet.pending[first : first + size])
-                first += size
+                step = max(size, most // size * size) if faulty else size
+                events = tuple(outlet.pending[first : first + step])
+                first += step
                 most -= len(events)
-                self._make(outlet, events)
+                if faulty:
+                    self.detours.sort(outlet, events, size)
+                else:
+                    self._make(outlet, events)
             outlet.pending = outlet.pending[first:]
             if outlet.pending:
                 break
@@ -98,13 +109,23 @@ class Outlets:
         delivery = Delivery(number, "", outlet, events, now)
         self.deliveries.append(delivery)
         world.journal.add(now, CODE["delivery"], delivery)
-        self._queue(delivery)
+        self.queue(delivery)
 
-    def _queue(self, delivery: Delivery) -> None:
+    def made(self, delivery: Delivery) -> tuple[Delivery, int]:
+        """Adds a batch that a detour made; answers it with its entry's number."""
+        self.deliveries.append(delivery)
+        return delivery, self._world.journal.add(delivery.made_at, CODE["delivery"], delivery)
+
+    def queue(self, delivery: Delivery) -> None:
         """Puts a batch at the end of its line; the built-in receiver, left to itself, answers at once."""
         outlet = delivery.outlet
         if outlet.builtin and not self.captured:
-            self._begin_try(delivery).status = 200
+            begun = self._begin_try(delivery)
+            if isinstance(begun, FakedTry):
+                begun.status, begun.error = begun.given
+                self._ended(delivery, self._world.clock.now)
+                return
+            begun.status = 200
             delivery.state = "delivered"
             return
         delivery.state = "waiting"
@@ -119,12 +140,27 @@ class Outlets:
             again.error = None
             return again
         now = self._world.clock.now
-        begun = Try(now)
-        delivery.tries.append(begun)
-        if delivery.outlet.builtin and len(delivery.tries) == 1:
+        faked: FakedTry | None = None
+        order_sensitive = False
+        if self.faults.answers:
+            faked, order_sensitive = self.detours.faked(delivery)
+        begun = faked or Try(now)
+        # what was faked did not reach the receiver; of a real try the first is what it got
+        if faked is None and delivery.outlet.builtin and all(isinstance(each, FakedTry) for each in delivery.tries):
             self.hook.append(delivery)
-        self._world.journal.add(now, CODE["try"], (delivery, len(delivery.tries) - 1))
+        delivery.tries.append(begun)
+        entry = self._world.journal.add(now, CODE["try"], (delivery, len(delivery.tries) - 1))
+        if faked is not None:
+            self.detours.answered(delivery, faked, order_sensitive=order_sensitive)
+        elif order_sensitive:
+            self._world.journal.mark(entry)
         return begun
+
+    def begin(self, delivery: Delivery) -> None:
+        """A batch is under way from now on, and must come back through `outcome`."""
+        delivery.state = "sending"
+        self.in_flight += 1
+        self._begin_try(delivery)
 
     def take(self, most: int | None = None) -> list[Delivery]:
         """The batches to be tried now, at most one a target and `most` targets at a time.
@@ -140,14 +176,12 @@ class Outlets:
                 left, outlet.queue = outlet.queue, deque()
                 for delivery in left:
                     delivery.queued = False
-                    self._queue(delivery)
+                    self.queue(delivery)
                 continue
             delivery = outlet.queue.popleft()
             delivery.queued = False
-            delivery.state = "sending"
             outlet.busy = True
-            self.in_flight += 1
-            self._begin_try(delivery)
+            self.begin(delivery)
             taken.append(delivery)
         return taken
 
@@ -161,13 +195,22 @@ class Outlets:
         last.error = error
         outlet = delivery.outlet
         free_at = now
-        if error == "timeout":
+        if error == "timeout" and not isinstance(last, FakedTry):  # whose turn is next must not go by what was faked
             free_at = max(now, last.at + (outlet.target.timeout_ms or world.assume.webhook_timeout))
-        if free_at > now:
+        if isinstance(delivery, FaultyDelivery) and delivery.ahead:  # it was never in the line; its retries are
+            delivery.ahead = False
+        elif free_at > now:
             world.timeline.at(free_at, -1, self.free_due, outlet)
         else:
             self.free_due(outlet)
-        if status is not None and error is None and 200 <= status < 300:
+        self._ended(delivery, free_at)
+
+    def _ended(self, delivery: Delivery, free_at: int) -> None:
+        """What becomes of a batch whose last try has ended: delivered, failed, or tried again (A20)."""
+        world = self._world
+        last = delivery.tries[-1]
+        status = last.status
+        if status is not None and last.error is None and 200 <= status < 300:
             delivery.state = "delivered"
             delivery.body = None
             return
@@ -177,9 +220,10 @@ class Outlets:
         if len(delivery.tries) > len(retries):
             delivery.state = "failed"
             delivery.body = None
+            self.failed += 1
             return
         delivery.state = "waiting"
-        again = max(now, free_at, last.at + retries[len(delivery.tries) - 1])
+        again = max(world.clock.now, free_at, last.at + retries[len(delivery.tries) - 1])
         world.timeline.at(again, -1, self.retry_due, (delivery, len(delivery.tries)))
 
     def free_due(self, outlet: Outlet) -> None:
@@ -192,23 +236,30 @@ class Outlets:
         """A failed batch is due again, unless it was held, or released and tried, meanwhile."""
         delivery, tries = what
         if delivery.state == "waiting" and not delivery.queued and len(delivery.tries) == tries:
-            self._queue(delivery)
+            self.queue(delivery)
 
     # -- by hand
 
     def id_of(self, delivery: Delivery) -> str:
         """The id of a delivery: its `X-Request-Id`, the same on every try (A21). Made when first asked."""
         if not delivery.id:
-            first = delivery.events[0]
-            if isinstance(first, Inbound):
-                key = f"inbound {first.number}"
-            elif isinstance(first, Onboarding):
-                key = f"onboarding {first.signup.id} {first.number}"
-            else:
-                attempt, code = first
-                key = f"{attempt.message.id} {attempt.number} {code} {delivery.made_at - self._world.start}"
+            key = self.key_of(delivery.events[0], delivery.made_at)
+            if isinstance(delivery, FaultyDelivery):
+                if delivery.of is not None:
+                    return self.id_of(delivery.of)
+                if delivery.mark:
+                    key = f"{key} {delivery.mark}"
             delivery.id = self._world.delivery_name(key.encode())
         return delivery.id
+
+    def key_of(self, event: Any, at: int) -> str:
+        """What names an event that leaves at an instant."""
+        if isinstance(event, Inbound):
+            return f"inbound {event.number}"
+        if isinstance(event, Onboarding):
+            return f"onboarding {event.signup.id} {event.number}"
+        attempt, code = event
+        return f"{attempt.message.id} {attempt.number} {code} {at - self._world.start}"
 
     def find(self, delivery_id: str) -> Delivery | None:
         """A delivery by its id."""
@@ -233,7 +284,7 @@ class Outlets:
         if delivery.under_way:
             delivery.state = "sending"
         else:
-            self._queue(delivery)
+            self.queue(delivery)
         return True
 
     def replay(self, delivery: Delivery) -> bool:
@@ -241,9 +292,9 @@ class Outlets:
 
         Should it fail, it is retried as often as the schedule has tries left.
         """
-        if delivery.state not in ("delivered", "failed"):
+        if delivery.state not in ("delivered", "failed", "dropped"):
             return False
-        self._queue(delivery)
+        self.queue(delivery)
         return True
 
     def clear(self) -> None:
@@ -251,12 +302,16 @@ class Outlets:
         for outlet in self._lines.values():
             outlet.queue.clear()
             outlet.pending.clear()
+        self.detours.clear()
 
     def land(self) -> None:
         """After a restore: whatever was under way is not any more, and is first to be tried at this instant."""
         self.in_flight = 0
+        self.detours.land()
         for delivery in self.deliveries:
             if delivery.under_way:
+                if isinstance(delivery, FaultyDelivery):
+                    delivery.ahead = False
                 delivery.tries[-1].error = DROPPED
                 outlet = delivery.outlet
                 outlet.busy = False

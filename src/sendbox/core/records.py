@@ -259,7 +259,8 @@ class Try:
 class Delivery:
     """One batch of events on its way to one target. An event is (attempt, state code) or an `Inbound`.
 
-    `state` is one of `waiting` (in the queue, or between tries), `sending`, `delivered`, `failed`, `held`.
+    `state` is one of `waiting` (in the queue, or until a later try), `sending`, `delivered`, `failed`, `held`,
+    `dropped` (lost for good, by a rule).
     """
 
     __slots__ = ("_events", "body", "id", "made_at", "number", "outlet", "queued", "state", "tries")

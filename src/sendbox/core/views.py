@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from sendbox.core.detours import FakedTry, FaultyDelivery
 from sendbox.core.events import channel_details, info_of, kind_of
 from sendbox.core.lifecycle import SEEN, STATES
 from sendbox.core.partner_records import Notice, Onboarding
-from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord
+from sendbox.core.records import Attempt, Delivery, Inbound, Link, Message, RequestRecord, Try
 from sendbox.core.spans import iso
 from sendbox.core.validation import Session
 
@@ -117,8 +118,19 @@ def delivery_view(world: World, delivery: Delivery) -> dict[str, Any]:
         "at": iso(delivery.made_at),
         "state": delivery.state,
         "events": [event_view(event) for event in delivery.events],
-        "tries": [{"at": iso(t.at), "status": t.status, "error": t.error} for t in delivery.tries],
+        "tries": [try_view(each) for each in delivery.tries],
+        **(
+            {"rule": delivery.rule.label, "fault": delivery.rule.fault.text}
+            if isinstance(delivery, FaultyDelivery)
+            else {}
+        ),
     }
+
+
+def try_view(done: Try) -> dict[str, Any]:
+    """One try; `rule` where one answered in the receiver's place."""
+    view = {"at": iso(done.at), "status": done.status, "error": done.error}
+    return view | {"rule": done.rule.label} if isinstance(done, FakedTry) else view
 
 
 def target_of(delivery: Delivery) -> str:

@@ -1,10 +1,13 @@
-"""Why a hand-over was refused, in words: for the log, the journal, the page and the fixture's report (A61, A62)."""
+"""Why a hand-over was refused (A61, A62), or a delivery went wrong, in words: for log, journal, page and report."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sendbox.core.webhook_faults import subject_of
+
 if TYPE_CHECKING:
+    from sendbox.core.detours import Applied
     from sendbox.core.records import Attempt
 
 #: The journal's word, what it means, and where it is written.
@@ -29,3 +32,12 @@ def refusal_line(attempt: Attempt, why: str) -> str:
     step = attempt.step
     template = f' "{step.template.name}"' if step.template is not None else ""
     return f"{attempt.message.phone}: {step.channel}{template} rejected, {text} ({section})"
+
+
+def applied_line(applied: Applied) -> str:
+    """One line about a fault of a delivery: the number, what was to be told, and whose rule it was."""
+    first = subject_of(applied.events[0])
+    more = f" and {len(applied.events) - 1} more" if len(applied.events) > 1 else ""
+    note = "" if applied.note is None else f", {applied.note}"
+    what = f"{first.phone or 'a signup'}: {first.result or first.event}{more}"
+    return f'{what}: {applied.rule.fault.text}, by the rule "{applied.rule.label}" of webhooks{note}'

@@ -138,21 +138,24 @@ class World:
         outlets = self.outlets
         fired = 0
         most = budget * LIGHT
-        while steps and steps[0][0] <= until:
-            instant = steps[0][0]
-            if instant > clock.now and (
-                (outlets.dirty and not outlets.flush(most)) or outlets.waiting or not self._move(instant, most)
-            ):
-                self.fired += fired
-                return fired
-            if fired >= budget:
-                self.fired += fired
-                return fired
-            _, _, _, handler, what = heappop(steps)
-            handler(what)
-            fired += 1
-        if outlets.dirty:
-            outlets.flush(most)
+        while True:
+            while steps and steps[0][0] <= until:
+                instant = steps[0][0]
+                if instant > clock.now:
+                    flushed = not outlets.dirty or outlets.flush(most)
+                    if flushed and steps[0][0] < instant:  # what was flushed is to go on its way before that
+                        continue
+                    if not flushed or outlets.waiting or not self._move(instant, most):
+                        self.fired += fired
+                        return fired
+                if fired >= budget:
+                    self.fired += fired
+                    return fired
+                _, _, _, handler, what = heappop(steps)
+                handler(what)
+                fired += 1
+            if not outlets.dirty or not outlets.flush(most) or not steps or steps[0][0] > until:
+                break
         if rest and not outlets.ready and until > clock.now:
             self._move(until, most)
         self.fired += fired
@@ -311,7 +314,7 @@ class World:
             self.bulks,
             self.verify,
         )
-        for part in (*parts, self.partner, self.partner.templates):
+        for part in (*parts, self.partner, self.partner.templates, self.outlets.faults, self.outlets.detours):
             del part._world
 
     @property

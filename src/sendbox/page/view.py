@@ -34,7 +34,7 @@ _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)
 #: What a result or a state means for the eye.
 _TONES: Final = {
     **dict.fromkeys(("delivered", "seen", "verified", "2xx"), "good"),
-    **dict.fromkeys(("undelivered", "held", "advice", "expired"), "fair"),
+    **dict.fromkeys(("undelivered", "held", "dropped", "advice", "expired"), "fair"),
     **dict.fromkeys(("rejected", "failed", "refused", "error", "fault"), "bad"),
 }
 

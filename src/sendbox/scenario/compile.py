@@ -13,6 +13,7 @@ from sendbox.core.assume import Timing
 from sendbox.core.blueprint import Blueprint, PhoneSpec
 from sendbox.core.codes import VerifyRule
 from sendbox.core.rules import Rule
+from sendbox.core.webhook_faults import WebhookRule
 from sendbox.scenario import library, lint, shape
 from sendbox.scenario.account import changes, compile_account
 from sendbox.scenario.api import compile_api_rule as _api_rule
@@ -30,6 +31,8 @@ from sendbox.scenario.traffic import compile_traffic
 from sendbox.scenario.values import Reader
 from sendbox.scenario.verify import compile_limits, compile_verify_rules
 from sendbox.scenario.verify import compile_verify_rule as _verify_rule
+from sendbox.scenario.webhook_rules import compile_webhook_rule as _webhook_rule
+from sendbox.scenario.webhook_rules import compile_webhooks
 
 
 def load(
@@ -93,6 +96,18 @@ def compile_api_rule(rule: Mapping[str, Any], *, country: str = "420") -> ApiRul
     problems += shape.check(node, "apiRule")
     reader = Reader(country)
     compiled = _api_rule(node, reader)
+    problems += reader.problems
+    if problems:
+        raise ScenarioError(in_order(problems))
+    return replace(compiled, place=None)
+
+
+def compile_webhook_rule(rule: Mapping[str, Any], *, country: str = "420") -> WebhookRule:
+    """One rule of `webhooks` as control takes it. Raises `ScenarioError`; places are paths."""
+    node, problems = _from_object(rule)
+    problems += shape.check(node, "webhookRule")
+    reader = Reader(country)
+    compiled = _webhook_rule(node, reader)
     problems += reader.problems
     if problems:
         raise ScenarioError(in_order(problems))
@@ -174,6 +189,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         expect=compile_expectations(_items(node.get("expect")), reader),
         traffic=compile_traffic(_items(node.get("traffic")), reader, begins),
         api=compile_api_rules(_items(node.get("api")), reader),
+        webhooks=compile_webhooks(_items(node.get("webhooks")), reader),
     )
 
 
@@ -204,7 +220,4 @@ def _from_object(value: Mapping[str, Any]) -> tuple[Node, list[Problem]]:
 
 
 def _not_a_list(node: Node) -> Problem:
-    if node.value == "webhooks":
-        message = f"{show(node.value)} belongs to the scenario language but is not built yet in this version"
-        return problem(node, "not-built", message)
     return problem(node, "in", f"{show(plain(node))} is not a list of rules; legal: attempts")

@@ -42,6 +42,7 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "rule": {"then": "delivered"},
     "reply": {"body": "-"},
     "verify rule": {"then": {"code": "random"}},
+    "webhook rule": {"fault": "drop"},
     "click": {"after": 0},
     "happening": {"at": 0, "inbound": _INBOUND},
     "inbound": _INBOUND,

@@ -55,6 +55,8 @@ class HttpCall:
     url: str
     headers: list[tuple[str, str]]
     body: bytes = b""
+    #: the answer to a request waits for it (a fault, `overtake`)
+    urgent: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +84,22 @@ class Outcome:
         return advise(ANSWER_NOT_200, message, path)
 
 
-def encode(target: Target, events: bytes, request_id: str) -> HttpCall:
+def encode(
+    target: Target,
+    events: bytes,
+    request_id: str,
+    *,
+    content_type: str | None = None,
+    bad_signature: bool = False,
+    urgent: bool = False,
+) -> HttpCall:
     """The request that delivers `events`, an encoded JSON array, to `target` (§6, A01, A21, A69).
 
-    `request_id` is that of the delivery, the same on every try.
+    `request_id` is that of the delivery, the same on every try. Faults of a scenario: `content_type` is what the
+    request says its body is, which stays as it is; with `bad_signature` its signature is one of another secret.
     """
     own = [("User-Agent", USER_AGENT), ("X-Request-Id", request_id)]
+    wrong: list[tuple[str, str]] = []
     url, body = target.url, b""
     if target.method == "GET":
         url = _with_query(url, _field(events))
@@ -95,13 +107,16 @@ def encode(target: Target, events: bytes, request_id: str) -> HttpCall:
         body = _field(events).encode() if target.content_type == FORM else events
         own.append(("Content-Type", target.content_type))
         if target.secret:
-            own.append(("X-Request-Signature", sign(target.secret, body)))
-    given = [(name, value) for name, value in target.headers if name.lower() not in RESERVED]
+            own.append(("X-Request-Signature", sign(f"not {target.secret}" if bad_signature else target.secret, body)))
+        if content_type is not None:
+            wrong.append(("Content-Type", content_type))
+    left_out = {*RESERVED, *(name.lower() for name, _ in wrong)}
+    given = [*((name, value) for name, value in target.headers if name.lower() not in left_out), *wrong]
     names = {name.lower() for name, _ in given}
     if "authorization" in names:
         url = _without_credentials(url)
     return HttpCall(
-        target.method, url, [(name, value) for name, value in own if name.lower() not in names] + given, body
+        target.method, url, [(name, value) for name, value in own if name.lower() not in names] + given, body, urgent
     )
 
 

@@ -1,0 +1,326 @@
+"""Faults of deliveries: the rules of `webhooks:`, and what a world remembers of them.
+
+Two things are decided, each by the first rule that fits. How an event *travels* is decided when it is about to leave;
+how a *try* of a batch ends (`answer`) each time one is made, so that a retry after the rule's time gets through. What
+is drawn is keyed by the rule, the phone and how-manieth event of this phone (or try, for `answer`) asked the rule, so
+that no other phone and no order of arrival has a part in it; what counts (`nth`, `every`, `times`) goes by arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sendbox.core.identity import Draw
+from sendbox.core.lifecycle import STATES
+from sendbox.core.partner_records import Onboarding
+from sendbox.core.records import Inbound
+from sendbox.core.rules import Span
+from sendbox.core.spans import show
+
+if TYPE_CHECKING:
+    from sendbox.core.patterns import Pattern
+    from sendbox.core.world import World
+
+#: What may happen to an event on its way.
+FAULTS: Final = (
+    "drop", "duplicate", "delay", "reorder", "split", "bundle", "bad_signature", "stale", "overtake", "content_type",
+    "answer",
+)  # fmt: skip
+#: Those that gather the events of some time before anything is sent.
+GATHERING: Final = frozenset({"reorder", "bundle"})
+AT_ONCE: Final = Span(0, 0)
+#: Why a try fails that reaches nobody, beside a status.
+SILENCES: Final = ("timeout", "refused", "closed")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What happens: `kind` is one of `FAULTS`, and the fields that it does not name say nothing.
+
+    `after` is the time of `delay`, `duplicate` and `stale`, and the window of `reorder` and `bundle`. `copies` and
+    `new_id` are a duplicate's. `value` is the content type, or what a try is answered with: a status or a silence.
+    """
+
+    kind: str
+    after: Span = AT_ONCE
+    copies: int = 1
+    new_id: bool = False
+    value: str | int = ""
+
+    @property
+    def text(self) -> str:
+        """The fault in words, such as `delay 30s`."""
+        after = show(self.after.low) if self.after.low == self.after.high else f"{_span(self.after)}"
+        detail = {
+            "duplicate": f" {self.copies}, {'another' if self.new_id else 'the same'} id, after {after}",
+            "delay": f" {after}",
+            "reorder": f" {after}",
+            "bundle": f" {after}",
+            "stale": f" {after}",
+            "content_type": f" {self.value}",
+            "answer": f" {self.value}",
+        }
+        return f"{self.kind}{detail.get(self.kind, '')}"
+
+
+def _span(span: Span) -> str:
+    return f"{show(span.low)}..{show(span.high)}"
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookWhen:
+    """Conditions of a rule; None = not asked, all that are given must hold.
+
+    `begins` and `ends` are (milliseconds, from the world's start?), the end excluded. `share` is from 0 to 1. `nth` and
+    `every` count what satisfies all the rest, in order of arrival (order-sensitive).
+    """
+
+    result: tuple[str, ...] | None = None
+    event: tuple[str, ...] | None = None
+    gateway: tuple[str, ...] | None = None
+    phone: Pattern | None = None
+    tag: Pattern | None = None
+    nth: int | None = None
+    every: int | None = None
+    share: float | None = None
+    begins: tuple[int, bool] | None = None
+    ends: tuple[int, bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRule:
+    """One entry of `webhooks`. `key` is its name, or its canonical text. `times` limits how often it may be used."""
+
+    key: str
+    when: WebhookWhen
+    fault: Fault
+    times: int | None = None
+    name: str | None = None
+    place: str | None = None
+    #: set when control put the rule in front
+    id: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What the journal calls it."""
+        return self.name or self.key
+
+    @property
+    def counts(self) -> bool:
+        """Whether it goes by the order of arrival."""
+        return self.when.nth is not None or self.when.every is not None or self.times is not None
+
+
+class Subject(NamedTuple):
+    """What a rule may look at: one event about to leave, or about to be tried."""
+
+    event: str
+    result: str | None
+    gateway: str
+    phone: str
+    tags: tuple[str, ...] = ()
+    #: names the request that it belongs to
+    request: str = ""
+
+
+def subject_of(event: Any) -> Subject:
+    """An event as rules see it."""
+    if isinstance(event, Onboarding):
+        return Subject("partnerOnboarding", None, "", str(event.fields.get("phone_number") or ""))
+    if isinstance(event, Inbound):
+        replied = event.message
+        if replied is None:
+            return Subject("incomingMessage", None, event.channel, event.sender)
+        submission = replied.submission
+        return Subject(
+            "incomingReplyMessage", None, event.channel, event.sender, submission.send.tags, submission.request_id
+        )
+    attempt, code = event
+    submission = attempt.message.submission
+    return Subject(
+        "sentMessage",
+        STATES[code],
+        attempt.step.channel,
+        attempt.message.phone,
+        submission.send.tags,
+        submission.request_id,
+    )
+
+
+def older_of(event: Any) -> tuple[Any, int] | None:
+    """The event of the same message before this one; None where there is none."""
+    if isinstance(event, Onboarding):
+        return None
+    if isinstance(event, Inbound):
+        last = None if event.message is None else event.message.last
+        return None if last is None or not last.position else (last, last.state)
+    attempt, code = event
+    codes = [reached for reached, _ in attempt.transitions()]
+    before = codes[: len(codes) - 1 - codes[::-1].index(code)]
+    if before:
+        return attempt, before[-1]
+    earlier = attempt.previous
+    return None if earlier is None else (earlier, earlier.state)
+
+
+def fits(when: WebhookWhen, subject: Subject) -> bool:
+    """Whether the conditions hold that only look at the event itself."""
+    return (
+        (when.result is None or subject.result in when.result)
+        and (when.event is None or subject.event in when.event)
+        and (when.gateway is None or subject.gateway in when.gateway)
+        and (when.phone is None or when.phone.matches(subject.phone))
+        and (when.tag is None or any(map(when.tag.matches, subject.tags)))
+    )
+
+
+class Decision(NamedTuple):
+    """What rules decided about an event or a try: `rule` None = nothing happens to it.
+
+    `draw` is for what else the fault draws. Without a rule `order_sensitive` says that its turn had not come.
+    """
+
+    rule: WebhookRule | None
+    draw: Draw | None
+    order_sensitive: bool
+
+
+NOTHING: Final = Decision(None, None, order_sensitive=False)
+
+
+class Asked(NamedTuple):
+    """The newest that drew from a rule for a phone: how-manieth it was, when, and of which request."""
+
+    number: int
+    at: int
+    request: str
+
+
+class WebhookFaults:
+    """The rules of one world, and what it remembers of them."""
+
+    __slots__ = ("_asked", "_count", "_counted", "_used", "_world", "answers", "overtakes", "rules", "travels")
+
+    def __init__(self, world: World, rules: Sequence[WebhookRule]) -> None:
+        self._world = world
+        self._count = 0
+        #: (rule, phone) -> the newest that drew
+        self._asked: dict[tuple[str, str], Asked] = {}
+        #: rule -> how many fitted, and how many it decided
+        self._counted: dict[str, int] = {}
+        self._used: dict[str, int] = {}
+        self._set(list(rules))
+
+    def _set(self, rules: list[WebhookRule]) -> None:
+        self.rules = rules
+        #: those that decide how events travel, those that decide about tries, and those that overtake
+        self.travels = [rule for rule in rules if rule.fault.kind != "answer"]
+        self.answers = [rule for rule in rules if rule.fault.kind == "answer"]
+        self.overtakes = [rule for rule in rules if rule.fault.kind == "overtake"]
+
+    def set_rules(self, rules: Sequence[WebhookRule]) -> None:
+        """Replaces the scenario's rules; those that control put in front stay in front."""
+        self._set([*(rule for rule in self.rules if rule.id is not None), *rules])
+
+    def put_rule(self, rule: WebhookRule) -> str:
+        """Puts a rule in front and returns its id; holds for what leaves from now on, and for tries."""
+        self._count += 1
+        rule_id = f"w{self._count}"
+        self._set([replace(rule, id=rule_id), *self.rules])
+        return rule_id
+
+    def drop_rule(self, rule_id: str) -> bool:
+        """Takes a rule away that control put there; False when there is none of that id."""
+        kept = [rule for rule in self.rules if rule.id != rule_id]
+        dropped = len(kept) < len(self.rules)
+        self._set(kept)
+        return dropped
+
+    # -- deciding
+
+    def travel(self, event: Any, subject: Subject, *, racing: bool) -> Decision:
+        """How an event travels. `racing`: the answer of its own request has not gone out yet."""
+        return self._first(
+            (rule, subject)
+            for rule in self.travels
+            if (rule.fault.kind != "overtake" or racing)
+            and fits(rule.when, subject)
+            and (rule.fault.kind != "stale" or older_of(event) is not None)
+        )
+
+    def answer(self, subjects: Sequence[Subject]) -> Decision:
+        """How a try of a batch ends that reaches nobody; `rule` None = it is made."""
+        fitting = []
+        for rule in self.answers:
+            found = next((subject for subject in subjects if fits(rule.when, subject)), None)
+            if found is not None:
+                fitting.append((rule, found))
+        if not fitting:
+            return NOTHING
+        decided = self._first(fitting)
+        drawn = any(rule.when.share is not None for rule, _ in fitting)
+        # which event of several speaks for the batch depends on which came first
+        return decided._replace(order_sensitive=True) if drawn and len(subjects) > 1 else decided
+
+    def group(self, subject: Subject) -> tuple[bool, ...]:
+        """Which rules about tries an event falls under: what differs here shares no batch."""
+        return tuple(fits(rule.when, subject) for rule in self.answers)
+
+    def alone(self, subject: Subject) -> bool:
+        """Whether tries are drawn for the event, so that it shares a batch with no other."""
+        return any(rule.when.share is not None and fits(rule.when, subject) for rule in self.answers)
+
+    def may_overtake(self, channel: str, phone: str, tags: tuple[str, ...]) -> bool:
+        """Whether some event of a message just accepted may have to leave before the answer."""
+        asked = Subject("sentMessage", None, channel, phone, tags)
+        return any(fits(replace(rule.when, result=None), asked) and self._in_time(rule) for rule in self.overtakes)
+
+    def _first(self, rules: Iterable[tuple[WebhookRule, Subject]]) -> Decision:
+        order_sensitive = False
+        for rule, subject in rules:
+            if not self._in_time(rule):
+                continue
+            draw: Draw | None = None
+            if rule.when.share is not None:
+                draw, raced = self.draw(rule, subject)
+                order_sensitive = order_sensitive or raced
+                if not draw.below(rule.when.share, "share"):
+                    continue
+            if rule.counts:
+                order_sensitive = True
+                if not self._has_turn(rule):
+                    continue
+            return Decision(rule, draw, order_sensitive)
+        return Decision(None, None, order_sensitive)
+
+    def _in_time(self, rule: WebhookRule) -> bool:
+        now, start = self._world.clock.now, self._world.start
+        begins, ends = rule.when.begins, rule.when.ends
+        return (begins is None or now >= begins[0] + start * begins[1]) and (
+            ends is None or now < ends[0] + start * ends[1]
+        )
+
+    def _has_turn(self, rule: WebhookRule) -> bool:
+        name = rule.id or rule.key
+        when = rule.when
+        if when.nth is not None or when.every is not None:
+            count = self._counted[name] = self._counted.get(name, 0) + 1
+            if (when.nth is not None and count != when.nth) or (when.every is not None and count % when.every):
+                return False
+        if rule.times is not None:
+            used = self._used.get(name, 0)
+            if used >= rule.times:
+                return False
+            self._used[name] = used + 1
+        return True
+
+    def draw(self, rule: WebhookRule, subject: Subject) -> tuple[Draw, bool]:
+        """The draw of a rule for the next event of a phone, and whether another could have come before it as well."""
+        now = self._world.clock.now
+        before = self._asked.get((rule.key, subject.phone))
+        number = 0 if before is None else before.number + 1
+        raced = before is not None and before.at == now and before.request != subject.request
+        self._asked[rule.key, subject.phone] = Asked(number, now, subject.request)
+        return Draw(self._world.seed, f"{rule.key}\0{subject.phone}".encode(), number), raced

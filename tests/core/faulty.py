@@ -1,0 +1,50 @@
+"""What the tests of faults of deliveries share: rules, and what was told to whom and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sendbox.core.rules import Span
+from sendbox.core.webhook_faults import Fault, WebhookRule, WebhookWhen, subject_of
+from sendbox.core.world import World
+from tests.core.worlds import (
+    HOOK,
+    HOUR,
+    advance,
+    journaled,
+    make_world,
+    send,
+)
+
+SECOND = 1_000
+
+
+def fault(kind: str, key: str | None = None, times: int | None = None, **given: Any) -> WebhookRule:
+    """A rule; `after` in milliseconds, a pair for a span; whatever is no field of the fault is a condition."""
+    after = given.pop("after", 0)
+    low, high = after if isinstance(after, tuple) else (after, after)
+    fields = {name: given.pop(name) for name in ("copies", "new_id", "value") if name in given}
+    return WebhookRule(key or kind, WebhookWhen(**given), Fault(kind, Span(low, high), **fields), times)
+
+
+def met(world: World) -> list[tuple[int, list[Any]]]:
+    """(seconds, results or kinds) of each time that a rule was applied."""
+    return [(at // SECOND, told(applied.events)) for at, applied in journaled(world, "webhook_fault")]
+
+
+def told(events: list[Any]) -> list[Any]:
+    """What events tell, in short."""
+    return [subject_of(event).result or subject_of(event).event for event in events]
+
+
+def sent(world: World) -> list[tuple[int, list[Any]]]:
+    """(seconds, what the batch tells) of each try, in the order in which they were made."""
+    return [(at // SECOND, told(what[0].events)) for at, what in journaled(world, "try")]
+
+
+def run(*rules: WebhookRule, callback: str = HOOK, **blueprint: Any) -> World:
+    """A world in which one message went the usual way: sending at 0, sent at 1, delivered at 3 seconds."""
+    world = make_world(webhooks=rules, **blueprint)
+    send(world, callback=callback)
+    advance(world, HOUR)
+    return world

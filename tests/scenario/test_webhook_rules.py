@@ -1,0 +1,116 @@
+"""`webhooks:` of a scenario: rules in order, what they ask, and what goes wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sendbox.core.patterns import Pattern
+from sendbox.core.rules import Span
+from sendbox.core.spans import instant
+from sendbox.core.webhook_faults import FAULTS, SILENCES, Fault, WebhookRule, WebhookWhen
+from sendbox.scenario.compile import compile_webhook_rule, load
+from sendbox.scenario.model import ScenarioError
+from sendbox.scenario.shape import schema
+
+
+def rule(fault: Any = "drop", **more: Any) -> WebhookRule:
+    """The one rule of a scenario."""
+    (found,) = load({"sendbox": 1, "webhooks": [{"fault": fault, **more}]}).webhooks
+    return found
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("drop", Fault("drop")),
+        ("duplicate", Fault("duplicate")),
+        ({"duplicate": {"id": "same"}}, Fault("duplicate")),
+        (
+            {"duplicate": {"id": "new", "times": 3, "after": "1s..2s"}},
+            Fault("duplicate", Span(1_000, 2_000), 3, new_id=True),
+        ),
+        ({"delay": "30s"}, Fault("delay", Span(30_000, 30_000))),
+        ({"delay": "1s..5s"}, Fault("delay", Span(1_000, 5_000))),
+        ("reorder", Fault("reorder", Span(5_000, 5_000))),
+        ({"reorder": "1m"}, Fault("reorder", Span(60_000, 60_000))),
+        ("split", Fault("split")),
+        ({"bundle": 5_000}, Fault("bundle", Span(5_000, 5_000))),
+        ("bad_signature", Fault("bad_signature")),
+        ("stale", Fault("stale")),
+        ({"stale": "10s"}, Fault("stale", Span(10_000, 10_000))),
+        ("overtake", Fault("overtake")),
+        ({"content_type": "text/plain"}, Fault("content_type", value="text/plain")),
+        ({"answer": 503}, Fault("answer", value=503)),
+        ({"answer": "timeout"}, Fault("answer", value="timeout")),
+    ],
+)
+def test_faults(given: Any, expected: Fault) -> None:
+    """Each word, and each mapping of one key."""
+    assert rule(given).fault == expected
+
+
+def test_the_schema_names_every_fault() -> None:
+    """As a word or as a key, and every way in which a try may fail."""
+    words, mapping = schema()["$defs"]["webhookFault"]["anyOf"]
+    assert {*words["enum"], *mapping["properties"]} == set(FAULTS)
+    assert tuple(mapping["properties"]["answer"]["anyOf"][1]["enum"]) == SILENCES
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, WebhookWhen()),
+        ({"result": "sent"}, WebhookWhen(result=("sent",))),
+        ({"result": ["sent", "seen", "sent"]}, WebhookWhen(result=("sent", "seen"))),
+        ({"event": "incomingMessage"}, WebhookWhen(event=("incomingMessage",))),
+        ({"gateway": "sms"}, WebhookWhen(gateway=("sms",))),
+        (
+            {"gateway": ["chatapp", "chatapp_text"]},
+            WebhookWhen(gateway=("chatapp_text", "chatapp_template", "chatapp")),
+        ),
+        ({"phone": "777 000 101"}, WebhookWhen(phone=Pattern("420777000101", phone=True))),
+        ({"tag": "promo*"}, WebhookWhen(tag=Pattern("promo*"))),
+        ({"nth": 2, "every": 3}, WebhookWhen(nth=2, every=3)),
+        ({"share": 0.1}, WebhookWhen(share=0.1)),
+        ({"share": "10%"}, WebhookWhen(share=0.1)),
+        ({"share": "0.5 %"}, WebhookWhen(share=0.005)),
+        (
+            {"from": "1m", "until": "2026-03-01T09:00:00Z"},
+            WebhookWhen(begins=(60_000, True), ends=(instant("2026-03-01T09:00:00Z"), False)),
+        ),
+    ],
+)
+def test_conditions(given: dict[str, Any], expected: WebhookWhen) -> None:
+    """Words alone or in lists, `chatapp` for all of its kinds, shares in two forms, instants of either kind."""
+    assert rule(when=given).when == expected
+
+
+def test_rules_stand_in_order_and_have_keys() -> None:
+    """In the order of the file; a rule is known by its name, or by its text, which its place is not part of."""
+    text = """
+sendbox: 1
+webhooks:
+  - {name: lost, fault: drop, times: 2}
+  - {when: {phone: "4207*", result: sent}, fault: {delay: 60s}}
+"""
+    first, second = load(text, name="a.yaml").webhooks
+    assert (first.key, first.name, first.times, first.place) == ("lost", "lost", 2, "a.yaml:4")
+    assert second.key == '{"fault":"delay 1m","when":{"phone":"4207*","result":["sent"]}}'
+    assert (
+        second.key
+        == compile_webhook_rule({"fault": {"delay": "1m"}, "when": {"result": ["sent"], "phone": "4207*"}}).key
+    )
+
+
+def test_a_rule_of_control() -> None:
+    """It is checked like one in a file, with paths for places."""
+    assert compile_webhook_rule({"when": {"phone": "905 123 456"}, "fault": "drop"}, country="421") == WebhookRule(
+        '{"fault":"drop","when":{"phone":"421905123456"}}',
+        WebhookWhen(phone=Pattern("421905123456", phone=True)),
+        Fault("drop"),
+    )
+    with pytest.raises(ScenarioError) as error:
+        compile_webhook_rule({"fault": "dropp"})
+    assert str(error.value).startswith('$.fault: "dropp" is not a fault that is a word; legal: drop, ')
