@@ -116,7 +116,10 @@ async def test_a_wrong_rule_for_verify() -> None:
         status, answer = await box.do("POST", "/rules", **{"in": "verify", "then": {"code": "1"}})
         assert (status, [each["path"] for each in answer["problems"]]) == (422, ["$.then.code"])
         status, answer = await box.do("POST", "/rules", **{"in": "phones", "then": "failed"})
-        assert (status, answer["message"]) == (400, '"phones" is no list of rules; legal: attempts, verify, api, webhooks')
+        assert (status, answer["message"]) == (
+            400,
+            '"phones" is no list of rules; legal: attempts, verify, api, webhooks',
+        )
 
 
 async def test_rules_of_another_scenario_hold_at_once() -> None:

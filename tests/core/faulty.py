@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sendbox.core.rules import Span
-from sendbox.core.webhook_faults import Fault, WebhookRule, WebhookWhen, subject_of
+from sendbox.core.webhook_faults import WebhookFault, WebhookRule, WebhookWhen, subject_of
 from sendbox.core.world import World
 from tests.core.worlds import (
     HOOK,
@@ -24,7 +24,7 @@ def fault(kind: str, key: str | None = None, times: int | None = None, **given: 
     after = given.pop("after", 0)
     low, high = after if isinstance(after, tuple) else (after, after)
     fields = {name: given.pop(name) for name in ("copies", "new_id", "value") if name in given}
-    return WebhookRule(key or kind, WebhookWhen(**given), Fault(kind, Span(low, high), **fields), times)
+    return WebhookRule(key or kind, WebhookWhen(**given), WebhookFault(kind, Span(low, high), **fields), times)
 
 
 def met(world: World) -> list[tuple[int, list[Any]]]:

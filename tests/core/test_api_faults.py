@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.core import checkpoint
-from sendbox.core.api_faults import PROCESSED, ApiCall, ApiFaults, ApiRule, ApiWhen, Applied, Fault
+from sendbox.core.api_faults import PROCESSED, ApiCall, ApiFault, ApiFaults, ApiRule, ApiWhen, Applied
 from sendbox.core.assume import Rate
 from sendbox.core.identity import seed_bytes
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Span
 from tests.core.worlds import START, make_world
 
-ERROR = Fault("status", status=500)
+ERROR = ApiFault("status", status=500)
 PHONES = [f"4207770{n:05}" for n in range(40)]
 
 
-def rule(key: str = "r", when: ApiWhen | None = None, fault: Fault = ERROR, **fields: Any) -> ApiRule:
+def rule(key: str = "r", when: ApiWhen | None = None, fault: ApiFault = ERROR, **fields: Any) -> ApiRule:
     return ApiRule(key, when or ApiWhen(), fault, **fields)
 
 
@@ -41,7 +41,7 @@ def names(asked: ApiFaults, *calls: ApiCall) -> list[str | None]:
     return [None if found is None else found.rule.key for found, _ in map(asked.decide, calls)]
 
 
-def applied(fault: Fault, **fields: Any) -> Applied:
+def applied(fault: ApiFault, **fields: Any) -> Applied:
     found, _ = faults(rule(fault=fault, **fields)).decide(call())
     assert found is not None
     return found
@@ -124,7 +124,7 @@ def test_equal_rules_count_a_call_once() -> None:
 
 def test_a_rate_limit_lets_in_and_then_waits() -> None:
     """So many in any such time; a limited call does not count, and hears how long it must wait."""
-    asked = faults(rule(fault=Fault("rate_limit", rate=Rate(2, 1000))))
+    asked = faults(rule(fault=ApiFault("rate_limit", rate=Rate(2, 1000))))
     waits = []
     for now in (0, 300, 400, 999, 1000, 1100, 1300):
         found, order_sensitive = asked.decide(call(now=START + now))
@@ -138,7 +138,7 @@ def test_a_rate_limit_lets_in_and_then_waits() -> None:
 )
 def test_whose_limit_it_is(per: str, alone: str | None) -> None:
     """Each key has a limit of its own, or each phone, or all calls share one."""
-    asked = faults(rule(fault=Fault("rate_limit", rate=Rate(1, 1000), per=per)))
+    asked = faults(rule(fault=ApiFault("rate_limit", rate=Rate(1, 1000), per=per)))
     assert names(asked, call()) == [None]
     assert names(asked, call(key="test-w~shop")) == [None if alone == "key" else "r"]
     assert names(asked, call(phone=PHONES[1])) == [None if alone == "phone" else "r"]
@@ -146,7 +146,7 @@ def test_whose_limit_it_is(per: str, alone: str | None) -> None:
 
 def test_a_limit_that_lets_in_leaves_the_call_to_the_next_rule() -> None:
     """Later rules are asked about whoever is not limited; `times` counts the limited only."""
-    limit = rule("limit", fault=Fault("rate_limit", rate=Rate(1, 1000)), times=1)
+    limit = rule("limit", fault=ApiFault("rate_limit", rate=Rate(1, 1000)), times=1)
     assert names(faults(limit, rule("rest")), *[call()] * 3) == ["rest", "limit", "rest"]
 
 
@@ -185,11 +185,11 @@ def test_operations_draw_apart() -> None:
 
 def test_a_time_is_drawn_from_its_span() -> None:
     """A span gives each call a time of its own inside it, a duration is itself."""
-    asked = faults(rule(fault=Fault("delay", time=Span(1000, 10**9))))
+    asked = faults(rule(fault=ApiFault("delay", time=Span(1000, 10**9))))
     times = [found.time for found, _ in (asked.decide(call(phone)) for phone in PHONES) if found is not None]
     assert len(set(times)) == len(PHONES)
     assert all(1000 <= time <= 10**9 for time in times)
-    assert applied(Fault("delay", time=Span(7, 7))).time == 7
+    assert applied(ApiFault("delay", time=Span(7, 7))).time == 7
 
 
 MARKS: list[tuple[str, ApiRule, list[dict[str, Any]], list[bool]]] = [
@@ -249,7 +249,7 @@ def test_a_checkpoint_has_the_same_future() -> None:
     """Counts, lots and limits go on where they stood."""
     rules = (
         rule("nth", ApiWhen(every=3)),
-        rule("limit", ApiWhen(key=Pattern("k")), Fault("rate_limit", rate=Rate(1, 50))),
+        rule("limit", ApiWhen(key=Pattern("k")), ApiFault("rate_limit", rate=Rate(1, 50))),
         SHARED,
     )
     world = make_world(api=rules)
@@ -264,21 +264,21 @@ def test_a_checkpoint_has_the_same_future() -> None:
 
 # --- how it is told
 
-SHOWN: list[tuple[Fault, Any, bool, bool]] = [
+SHOWN: list[tuple[ApiFault, Any, bool, bool]] = [
     (ERROR, {"status": 500}, False, False),
-    (Fault("rate_limit", rate=Rate(1, 60_000)), {"rate_limit": "1/1m"}, False, False),
-    (Fault("delay", time=Span(1500, 1500)), {"delay": "1s500ms"}, True, False),
-    (Fault("trickle", time=Span(2000, 2000)), {"trickle": "2s"}, True, False),
-    (Fault("disconnect"), {"disconnect": "before"}, False, True),
-    (Fault("disconnect", middle=True), {"disconnect": "middle"}, True, False),
-    (Fault("garbage"), "garbage", True, True),
-    (Fault("bad_json"), "bad_json", True, False),
-    (Fault("timeout"), "timeout", False, True),
+    (ApiFault("rate_limit", rate=Rate(1, 60_000)), {"rate_limit": "1/1m"}, False, False),
+    (ApiFault("delay", time=Span(1500, 1500)), {"delay": "1s500ms"}, True, False),
+    (ApiFault("trickle", time=Span(2000, 2000)), {"trickle": "2s"}, True, False),
+    (ApiFault("disconnect"), {"disconnect": "before"}, False, True),
+    (ApiFault("disconnect", middle=True), {"disconnect": "middle"}, True, False),
+    (ApiFault("garbage"), "garbage", True, True),
+    (ApiFault("bad_json"), "bad_json", True, False),
+    (ApiFault("timeout"), "timeout", False, True),
 ]
 
 
 @pytest.mark.parametrize(("fault", "shown", "effective", "silent"), SHOWN, ids=[str(each[1]) for each in SHOWN])
-def test_faults_and_what_they_leave_of_a_call(fault: Fault, shown: Any, effective: bool, silent: bool) -> None:
+def test_faults_and_what_they_leave_of_a_call(fault: ApiFault, shown: Any, effective: bool, silent: bool) -> None:
     """Each is shown as a scenario writes it, says whether its call has its effect, and whether a status comes."""
     asked = faults(rule(fault=fault))
     found = next(found for found, _ in (asked.decide(call()) for _ in range(2)) if found is not None)
@@ -300,4 +300,4 @@ LINES = [
 def test_the_line_of_a_fault(fields: dict[str, Any], expected: str) -> None:
     """It says what happened, on what, by which rule, and whether the call had its effect."""
     assert applied(ERROR, **fields).line == expected
-    assert applied(Fault("garbage")).line.startswith("fault garbage on sendMessage")
+    assert applied(ApiFault("garbage")).line.startswith("fault garbage on sendMessage")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.core.advice import UNKNOWN_FIELD, advise
-from sendbox.core.api_faults import ApiRule, ApiWhen, Applied, Fault
+from sendbox.core.api_faults import ApiFault, ApiRule, ApiWhen, Applied
 from sendbox.core.assume import Assume
 from sendbox.core.blueprint import AccountSpec, TimelineEntry
 from sendbox.core.digest import canonical_in_slices, digest, digest_in_slices
@@ -174,7 +174,7 @@ def test_what_counts(fields: dict[str, Any]) -> None:
 
 
 def fault(key: str = "test-w", **fields: Any) -> Applied:
-    found = ApiRule("r", ApiWhen(), Fault("delay"), **fields.pop("rule", {}))
+    found = ApiRule("r", ApiWhen(), ApiFault("delay"), **fields.pop("rule", {}))
     return Applied(found, "sendMessage", key, PHONE, 5, 0, order_sensitive=False)._replace(**fields)
 
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from sendbox.core.advice import UNKNOWN_FIELD, advise
-from sendbox.core.api_faults import ApiRule, ApiWhen, Applied, Fault
+from sendbox.core.api_faults import ApiFault, ApiRule, ApiWhen, Applied
 from sendbox.core.assume import Assume, Rate, VerifyLimits
 from sendbox.core.blueprint import AccountSpec, TimelineEntry
 from sendbox.core.entries import entry_view
@@ -21,7 +21,7 @@ from sendbox.core.remarks import Finding
 from sendbox.core.rules import Span, When
 from sendbox.core.verify import LimitReached
 from sendbox.core.views import delivery_view
-from sendbox.core.webhook_faults import Fault, WebhookRule, WebhookWhen
+from sendbox.core.webhook_faults import WebhookFault, WebhookRule, WebhookWhen
 from sendbox.core.world import World
 from tests.core.managed import manage
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, path, rule, send, send_one, step
@@ -62,7 +62,7 @@ def test_an_entry_begins_with_number_instant_and_kind() -> None:
 
 def fault() -> Applied:
     """A fault of the HTTP interfaces that applied to a call."""
-    found = ApiRule("r", ApiWhen(), Fault("disconnect"), name="flaky")
+    found = ApiRule("r", ApiWhen(), ApiFault("disconnect"), name="flaky")
     return Applied(found, "getMessage", "test-w", "", 0, 0, order_sensitive=False)
 
 
@@ -95,7 +95,7 @@ def eventful() -> World:
             TimelineEntry(SECOND, True, "inbound", {"channel": "chatapp", "from": OTHER, "to": "1", "body": "Hello"}),
             TimelineEntry(SECOND, True, "outage", {"country": 262}, means=Outage(HOUR, countries=frozenset({"DE"}))),
         ),
-        webhooks=(WebhookRule("late", WebhookWhen(phone=Pattern(OTHER)), Fault("delay", Span(1, 1))),),
+        webhooks=(WebhookRule("late", WebhookWhen(phone=Pattern(OTHER)), WebhookFault("delay", Span(1, 1))),),
         assume=Assume(promotional_window=(10 * 60, 20 * 60), verify_limits=VerifyLimits(Rate(1, HOUR), None)),
     )
     world.journal.add(START, CODE["opened"], {"scenario": "empty"})

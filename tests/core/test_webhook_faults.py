@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.core.entries import entry_view
 from sendbox.core.patterns import Pattern
-from sendbox.core.webhook_faults import Fault, WebhookRule, WebhookWhen, older_of
+from sendbox.core.webhook_faults import WebhookFault, WebhookRule, WebhookWhen, older_of
 from sendbox.core.why import applied_line
 from tests.core.faulty import SECOND, fault, met, run, sent
 from tests.core.worlds import (
@@ -177,7 +177,7 @@ def test_the_words_for_a_fault(of: WebhookRule, text: str) -> None:
 
 def test_the_journal_says_which_rule_and_the_log_too() -> None:
     """Rule, fault, delivery and events; a line begins with the number."""
-    world = run(WebhookRule("k", WebhookWhen(result=("sent",)), Fault("drop"), name="lost on the way"))
+    world = run(WebhookRule("k", WebhookWhen(result=("sent",)), WebhookFault("drop"), name="lost on the way"))
     (number,) = world.journal.numbers(frozenset({"webhook_fault"}))
     shown = entry_view(world, number)
     delivery = next(each for each in world.outlets.deliveries if each.state == "dropped")

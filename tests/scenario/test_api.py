@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.app import ROUTES
-from sendbox.core.api_faults import ApiWhen, Fault
+from sendbox.core.api_faults import ApiFault, ApiWhen
 from sendbox.core.assume import Rate
 from sendbox.core.operations import EMULATED
 from sendbox.core.patterns import Pattern
@@ -20,33 +20,33 @@ def compiled(**rule: Any) -> Any:
     return load({"sendbox": 1, "api": [rule]}).api[0]
 
 
-FAULTS: list[tuple[Any, Fault]] = [
-    ({"status": 503}, Fault("status", status=503)),
+FAULTS: list[tuple[Any, ApiFault]] = [
+    ({"status": 503}, ApiFault("status", status=503)),
     (
         {"status": {"code": 503, "message": "Later", "headers": {"Retry-After": 30, "X-A": "b"}}},
-        Fault("status", status=503, message="Later", headers=(("Retry-After", "30"), ("X-A", "b"))),
+        ApiFault("status", status=503, message="Later", headers=(("Retry-After", "30"), ("X-A", "b"))),
     ),
-    ({"delay": "2s"}, Fault("delay", time=Span(2000, 2000))),
-    ({"delay": "1s..3s"}, Fault("delay", time=Span(1000, 3000))),
-    ("disconnect", Fault("disconnect")),
-    ({"disconnect": "before"}, Fault("disconnect")),
-    ({"disconnect": "middle"}, Fault("disconnect", middle=True)),
-    ("garbage", Fault("garbage")),
-    ("bad_json", Fault("bad_json")),
-    ("trickle", Fault("trickle", time=Span(2000, 2000))),
-    ({"trickle": 500}, Fault("trickle", time=Span(500, 500))),
-    ("timeout", Fault("timeout")),
-    ({"rate_limit": "10/s"}, Fault("rate_limit", rate=Rate(10, 1000))),
-    ({"rate_limit": {"max": 5, "within": "1h"}}, Fault("rate_limit", rate=Rate(5, 3_600_000))),
+    ({"delay": "2s"}, ApiFault("delay", time=Span(2000, 2000))),
+    ({"delay": "1s..3s"}, ApiFault("delay", time=Span(1000, 3000))),
+    ("disconnect", ApiFault("disconnect")),
+    ({"disconnect": "before"}, ApiFault("disconnect")),
+    ({"disconnect": "middle"}, ApiFault("disconnect", middle=True)),
+    ("garbage", ApiFault("garbage")),
+    ("bad_json", ApiFault("bad_json")),
+    ("trickle", ApiFault("trickle", time=Span(2000, 2000))),
+    ({"trickle": 500}, ApiFault("trickle", time=Span(500, 500))),
+    ("timeout", ApiFault("timeout")),
+    ({"rate_limit": "10/s"}, ApiFault("rate_limit", rate=Rate(10, 1000))),
+    ({"rate_limit": {"max": 5, "within": "1h"}}, ApiFault("rate_limit", rate=Rate(5, 3_600_000))),
     (
         {"rate_limit": {"max": 5, "within": "1h", "per": "phone"}},
-        Fault("rate_limit", rate=Rate(5, 3_600_000), per="phone"),
+        ApiFault("rate_limit", rate=Rate(5, 3_600_000), per="phone"),
     ),
 ]
 
 
 @pytest.mark.parametrize(("given", "expected"), FAULTS, ids=[str(each[0]) for each in FAULTS])
-def test_faults(given: Any, expected: Fault) -> None:
+def test_faults(given: Any, expected: ApiFault) -> None:
     """Every form of every fault."""
     assert compiled(fault=given).fault == expected
 

@@ -9,7 +9,7 @@ import pytest
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Span
 from sendbox.core.spans import instant
-from sendbox.core.webhook_faults import FAULTS, SILENCES, Fault, WebhookRule, WebhookWhen
+from sendbox.core.webhook_faults import FAULTS, SILENCES, WebhookFault, WebhookRule, WebhookWhen
 from sendbox.scenario.compile import compile_webhook_rule, load
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.shape import schema
@@ -24,29 +24,29 @@ def rule(fault: Any = "drop", **more: Any) -> WebhookRule:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ("drop", Fault("drop")),
-        ("duplicate", Fault("duplicate")),
-        ({"duplicate": {"id": "same"}}, Fault("duplicate")),
+        ("drop", WebhookFault("drop")),
+        ("duplicate", WebhookFault("duplicate")),
+        ({"duplicate": {"id": "same"}}, WebhookFault("duplicate")),
         (
             {"duplicate": {"id": "new", "times": 3, "after": "1s..2s"}},
-            Fault("duplicate", Span(1_000, 2_000), 3, new_id=True),
+            WebhookFault("duplicate", Span(1_000, 2_000), 3, new_id=True),
         ),
-        ({"delay": "30s"}, Fault("delay", Span(30_000, 30_000))),
-        ({"delay": "1s..5s"}, Fault("delay", Span(1_000, 5_000))),
-        ("reorder", Fault("reorder", Span(5_000, 5_000))),
-        ({"reorder": "1m"}, Fault("reorder", Span(60_000, 60_000))),
-        ("split", Fault("split")),
-        ({"bundle": 5_000}, Fault("bundle", Span(5_000, 5_000))),
-        ("bad_signature", Fault("bad_signature")),
-        ("stale", Fault("stale")),
-        ({"stale": "10s"}, Fault("stale", Span(10_000, 10_000))),
-        ("overtake", Fault("overtake")),
-        ({"content_type": "text/plain"}, Fault("content_type", value="text/plain")),
-        ({"answer": 503}, Fault("answer", value=503)),
-        ({"answer": "timeout"}, Fault("answer", value="timeout")),
+        ({"delay": "30s"}, WebhookFault("delay", Span(30_000, 30_000))),
+        ({"delay": "1s..5s"}, WebhookFault("delay", Span(1_000, 5_000))),
+        ("reorder", WebhookFault("reorder", Span(5_000, 5_000))),
+        ({"reorder": "1m"}, WebhookFault("reorder", Span(60_000, 60_000))),
+        ("split", WebhookFault("split")),
+        ({"bundle": 5_000}, WebhookFault("bundle", Span(5_000, 5_000))),
+        ("bad_signature", WebhookFault("bad_signature")),
+        ("stale", WebhookFault("stale")),
+        ({"stale": "10s"}, WebhookFault("stale", Span(10_000, 10_000))),
+        ("overtake", WebhookFault("overtake")),
+        ({"content_type": "text/plain"}, WebhookFault("content_type", value="text/plain")),
+        ({"answer": 503}, WebhookFault("answer", value=503)),
+        ({"answer": "timeout"}, WebhookFault("answer", value="timeout")),
     ],
 )
-def test_faults(given: Any, expected: Fault) -> None:
+def test_faults(given: Any, expected: WebhookFault) -> None:
     """Each word, and each mapping of one key."""
     assert rule(given).fault == expected
 
@@ -109,7 +109,7 @@ def test_a_rule_of_control() -> None:
     assert compile_webhook_rule({"when": {"phone": "905 123 456"}, "fault": "drop"}, country="421") == WebhookRule(
         '{"fault":"drop","when":{"phone":"421905123456"}}',
         WebhookWhen(phone=Pattern("421905123456", phone=True)),
-        Fault("drop"),
+        WebhookFault("drop"),
     )
     with pytest.raises(ScenarioError) as error:
         compile_webhook_rule({"fault": "dropp"})

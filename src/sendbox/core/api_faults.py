@@ -64,7 +64,7 @@ class ApiWhen:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ApiFault:
     """What goes wrong. `kind` is a key of `PROCESSED`; the other fields belong to one kind or two.
 
     `status` with `message` (None = its usual words) and `headers` of the answer; `time` of `delay` and `trickle` in
@@ -90,7 +90,7 @@ class ApiRule:
 
     key: str
     when: ApiWhen
-    fault: Fault
+    fault: ApiFault
     processed: bool | None = None
     times: int | None = None
     name: str | None = None

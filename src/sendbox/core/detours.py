@@ -55,7 +55,7 @@ class FakedTry(Try):
             self.given = value, "redirect"
 
 
-class Applied:
+class Detoured:
     """A rule was applied: to which events, and the delivery that came of it, where there is one already."""
 
     __slots__ = ("delivery", "events", "note", "rule")
@@ -207,7 +207,7 @@ class Detours:
         note: str | None = None,
     ) -> None:
         journal = self._world.journal
-        entry = journal.add(self._world.clock.now, CODE["webhook_fault"], Applied(rule, events, delivery, note))
+        entry = journal.add(self._world.clock.now, CODE["webhook_fault"], Detoured(rule, events, delivery, note))
         if order_sensitive:
             journal.mark(entry)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.core.bulk import Bulk
-from sendbox.core.detours import Applied
+from sendbox.core.detours import Detoured
 from sendbox.core.events import info_of
 from sendbox.core.journal import CONTROL_KINDS, KINDS
 from sendbox.core.lifecycle import STATES
@@ -345,7 +345,7 @@ class _Canon:
             "processed": applied.rule.effective,
         }
 
-    def webhook_fault(self, _code: int, applied: Applied) -> Iterable[Line]:
+    def webhook_fault(self, _code: int, applied: Detoured) -> Iterable[Line]:
         """A rule was applied to events, one line an event: in which batch they are depends on who came first."""
         for event in applied.events:
             yield {"rule": applied.rule.label, "fault": applied.rule.fault.text, "event": self.event(event)}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.core.bulk import Bulk, Line
-from sendbox.core.detours import Applied
+from sendbox.core.detours import Detoured
 from sendbox.core.events import info_of
 from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import STATES
@@ -171,7 +171,7 @@ def _fault(_world: World, _code: int, applied: Applied) -> dict[str, Any]:
     }
 
 
-def _webhook_fault(world: World, _code: int, applied: Applied) -> dict[str, Any]:
+def _webhook_fault(world: World, _code: int, applied: Detoured) -> dict[str, Any]:
     delivery, rule = applied.delivery, applied.rule
     return {
         "rule": rule.label,

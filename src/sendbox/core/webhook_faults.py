@@ -36,7 +36,7 @@ SILENCES: Final = ("timeout", "refused", "closed")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class WebhookFault:
     """What happens: `kind` is one of `FAULTS`, and the fields that it does not name say nothing.
 
     `after` is the time of `delay`, `duplicate` and `stale`, and the window of `reorder` and `bundle`. `copies` and
@@ -95,7 +95,7 @@ class WebhookRule:
 
     key: str
     when: WebhookWhen
-    fault: Fault
+    fault: WebhookFault
     times: int | None = None
     name: str | None = None
     place: str | None = None

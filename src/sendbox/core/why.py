@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sendbox.core.webhook_faults import subject_of
 
 if TYPE_CHECKING:
-    from sendbox.core.detours import Applied
+    from sendbox.core.detours import Detoured
     from sendbox.core.records import Attempt
 
 #: The journal's word, what it means, and where it is written.
@@ -34,7 +34,7 @@ def refusal_line(attempt: Attempt, why: str) -> str:
     return f"{attempt.message.phone}: {step.channel}{template} rejected, {text} ({section})"
 
 
-def applied_line(applied: Applied) -> str:
+def applied_line(applied: Detoured) -> str:
     """One line about a fault of a delivery: the number, what was to be told, and whose rule it was."""
     first = subject_of(applied.events[0])
     more = f" and {len(applied.events) - 1} more" if len(applied.events) > 1 else ""

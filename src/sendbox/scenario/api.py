@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from sendbox.core.api_faults import ANSWERED, AT_ONCE, ApiRule, ApiWhen, Fault
+from sendbox.core.api_faults import ANSWERED, AT_ONCE, ApiFault, ApiRule, ApiWhen
 from sendbox.core.operations import EMULATED
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Span
@@ -45,9 +45,9 @@ def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
     )
 
 
-def _canonical(when: ApiWhen, fault: Fault, processed: bool | None) -> str:
+def _canonical(when: ApiWhen, fault: ApiFault, processed: bool | None) -> str:
     """The text by which a rule without a name is known: what it asks and decides, however its times are written."""
-    asks, does = _given(when, ApiWhen()), _given(fault, Fault(fault.kind))
+    asks, does = _given(when, ApiWhen()), _given(fault, ApiFault(fault.kind))
     text = {"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed}
     return orjson.dumps(text, default=_canonical_value, option=orjson.OPT_SORT_KEYS).decode()
 
@@ -104,24 +104,24 @@ def _share(node: Node, reader: Reader) -> float:
     return share
 
 
-def _fault(node: Node, reader: Reader) -> Fault:
+def _fault(node: Node, reader: Reader) -> ApiFault:
     if not isinstance(node.value, dict):
-        return Fault(str(node.value), time=TRICKLE if node.value == "trickle" else AT_ONCE)
+        return ApiFault(str(node.value), time=TRICKLE if node.value == "trickle" else AT_ONCE)
     ((kind, given),) = node.value.items()
     match kind:
         case "status":
             return _status(given)
         case "delay" | "trickle":
-            return Fault(kind, time=reader.span(given))
+            return ApiFault(kind, time=reader.span(given))
         case "disconnect":
-            return Fault(kind, middle=given.value == "middle")
+            return ApiFault(kind, middle=given.value == "middle")
         case _:
             return _rate_limit(given, reader)
 
 
-def _status(node: Node) -> Fault:
+def _status(node: Node) -> ApiFault:
     code, message, headers = node.get("code"), node.get("message"), node.get("headers")
-    return Fault(
+    return ApiFault(
         "status",
         status=_whole(node if code is None else code),
         message=None if message is None else str(message.value),
@@ -129,10 +129,10 @@ def _status(node: Node) -> Fault:
     )
 
 
-def _rate_limit(node: Node, reader: Reader) -> Fault:
+def _rate_limit(node: Node, reader: Reader) -> ApiFault:
     per = node.get("per")
     rate = reader.rate(node if per is None else _without_per(node))
-    return Fault("rate_limit", rate=rate, per="key" if per is None else str(per.value))
+    return ApiFault("rate_limit", rate=rate, per="key" if per is None else str(per.value))
 
 
 def _without_per(node: Node) -> Node:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from sendbox.core.rules import Span
-from sendbox.core.webhook_faults import Fault, WebhookRule, WebhookWhen
+from sendbox.core.webhook_faults import WebhookFault, WebhookRule, WebhookWhen
 from sendbox.scenario import lint
 from sendbox.scenario.model import Node, show
 from sendbox.scenario.values import Reader
@@ -46,7 +46,7 @@ def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
     )
 
 
-def _canonical(when: WebhookWhen, fault: Fault) -> str:
+def _canonical(when: WebhookWhen, fault: WebhookFault) -> str:
     """The text by which a rule without a name is known: what it asks and what it does, in one fixed order."""
     asks = {field: getattr(when, field) for field in WebhookWhen.__slots__ if getattr(when, field) is not None}
     text = orjson.dumps(
@@ -108,13 +108,13 @@ def _share(node: Node, reader: Reader) -> float:
     return float(found[1]) / 100
 
 
-def _fault(node: Node, reader: Reader) -> Fault:
+def _fault(node: Node, reader: Reader) -> WebhookFault:
     if isinstance(node.value, str):
-        return Fault(node.value, REORDER) if node.value == "reorder" else Fault(node.value)
+        return WebhookFault(node.value, REORDER) if node.value == "reorder" else WebhookFault(node.value)
     ((kind, detail),) = node.entries().items()
     if kind == "duplicate":
         times, ids = detail.get("times"), detail.get("id")
-        return Fault(
+        return WebhookFault(
             kind,
             reader.span(detail.get("after")),
             1 if times is None else _count(times),
@@ -122,8 +122,8 @@ def _fault(node: Node, reader: Reader) -> Fault:
         )
     if kind in ("content_type", "answer"):
         value: Any = detail.value
-        return Fault(kind, value=value)
+        return WebhookFault(kind, value=value)
     if kind in ("delay", "stale"):
-        return Fault(kind, reader.span(detail))
+        return WebhookFault(kind, reader.span(detail))
     window = reader.duration(detail)
-    return Fault(kind, Span(window, window))
+    return WebhookFault(kind, Span(window, window))
