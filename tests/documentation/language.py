@@ -40,11 +40,6 @@ def mappings() -> dict[str, dict[str, Any]]:
     return {node["title"]: node for node in _nodes(schema()) if "title" in node and node.get("properties")}
 
 
-def not_built() -> dict[str, list[str]]:
-    """Keys of the language that are refused by name, by the title of their mapping."""
-    return {node["title"]: node["x-not-built"] for node in _nodes(schema()) if "x-not-built" in node}
-
-
 def _nodes(node: Any) -> Iterator[dict[str, Any]]:
     if isinstance(node, dict):
         yield node

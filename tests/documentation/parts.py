@@ -303,12 +303,6 @@ def locales() -> str:
     return ", ".join(map(code, schema()["$defs"]["locale"]["enum"])) + "."
 
 
-def later() -> str:
-    """Keys of the scenario language that are refused by name."""
-    rows = [(code(title), ", ".join(map(code, keys))) for title, keys in language.not_built().items()]
-    return table(("in", "not built yet"), rows)
-
-
 def expectable() -> str:
     """What can be expected, with the fields that a condition may ask."""
     rows = [(code(name), thing.says, ", ".join(map(code, thing.fields))) for name, thing in THINGS.items()]
@@ -350,7 +344,6 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "fixture phone": lambda: fixture("phone"),
     "pytest options": pytest_options,
     "assume": language.settings,
-    "not built": later,
     "expectable": expectable,
     "gaps": gaps,
     "fakes": fakes,

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import orjson
 
+from sendbox.core.lifecycle import STATES
 from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Ask, When
+from sendbox.core.rules import After, Ask, When, after_holds
 
 
 def differences(when: When, ask: Ask) -> list[str]:
@@ -80,6 +81,28 @@ def _in_memory(_wanted: int, _ask: Ask) -> None:
     """Not the attempt's: `core/explain.py` looks it up in the world's memory."""
 
 
+def _after(wanted: After, ask: Ask) -> str | None:
+    if after_holds(wanted, ask):
+        return None
+    found = []
+    if wanted.message is not None:
+        earlier = None if ask.earlier is None else ask.earlier(ask.phone, ask.ordinal)
+        was = "there is no message before this one" if earlier is None else f"the message before is {earlier.result}"
+        found.append(f"{was}, wanted one that is {' or '.join(wanted.message)}")
+    if (wanted.result, wanted.channel, wanted.info) != (None, None, None):
+        before = []
+        attempt = ask.before
+        while attempt is not None:
+            before.append(f"{attempt.step.channel} {STATES[attempt.state]}")
+            attempt = attempt.previous
+        asked = [" or ".join(words) for words in (wanted.channel, wanted.result) if words]
+        if wanted.info is not None:
+            asked.append(f"with an info like {_quoted(wanted.info)}")
+        were = f"the attempts before are {', '.join(before[::-1])}" if before else "there is no attempt before this one"
+        found.append(f"{were}, wanted one {' '.join(asked)}")
+    return "; ".join(found)
+
+
 def _quoted(value: object) -> str:
     return orjson.dumps(value.text if isinstance(value, Pattern) else value).decode()
 
@@ -95,4 +118,5 @@ DIFFERENCES: Final[dict[str, Callable[[Any, Ask], str | None]]] = {
     "nth": _in_memory,
     "key": _pattern("key"),
     "payload": _payload,
+    "after": _after,
 }

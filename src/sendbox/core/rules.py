@@ -215,7 +215,7 @@ def holds(when: When, ask: Ask) -> bool:
         and (when.key is None or when.key.matches(ask.key))
         and (when.body is None or when.body.matches(ask.body))
         and (when.payload is None or _payload_holds(when.payload, ask.payload()))
-        and (when.after is None or _after_holds(when.after, ask))
+        and (when.after is None or after_holds(when.after, ask))
     )
 
 
@@ -234,7 +234,8 @@ def _payload_holds(wanted: tuple[tuple[tuple[str, ...], object], ...], payload: 
     return True
 
 
-def _after_holds(after: After, ask: Ask) -> bool:
+def after_holds(after: After, ask: Ask) -> bool:
+    """Whether what must have happened before did."""
     if after.message is not None:
         earlier = None if ask.earlier is None else ask.earlier(ask.phone, ask.ordinal)
         if earlier is None or earlier.result not in after.message:

@@ -78,7 +78,7 @@ def _when(node: Node | None, reader: Reader) -> ApiWhen:
         phone=reader.phones(asked["phone"]) if "phone" in asked else None,
         since=since,
         until=until,
-        share=_share(asked["share"], reader) if "share" in asked else None,
+        share=reader.share(asked["share"]) if "share" in asked else None,
         call=_whole(asked["call"]) if "call" in asked else None,
         every=_whole(asked["every"]) if "every" in asked else None,
     )
@@ -93,15 +93,6 @@ def _operations(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
             message = f"{show(item.value)} is no operation of an emulated interface; legal: {listed(EMULATED)}"
             reader.complain(item, "operation", message, near=nearest(item.value, EMULATED))
     return tuple(dict.fromkeys(str(item.value) for item in words))
-
-
-def _share(node: Node, reader: Reader) -> float:
-    """A part of 1, from a number or a percentage."""
-    text = str(node.value)
-    share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    if not 0 < share <= 1:
-        reader.complain(node, "share", f"{show(node.value)} is no share; legal: above 0% up to 100%")
-    return share
 
 
 def _fault(node: Node, reader: Reader) -> ApiFault:

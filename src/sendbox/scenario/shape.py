@@ -2,7 +2,7 @@
 
 `jsonschema-rs` decides, which takes microseconds; `jsonschema` is imported only to explain what it refused. A schema
 node says in `x-says` what is wanted there, in words; in `x-without` what is wrong with a mapping that has none of the
-keys of which it needs one; in `x-not-built` which keys of the language do not exist yet.
+keys of which it needs one; in `x-refused` which keys people look for in vain, and why.
 
 After the complaints the deviating parts are cut off, and what is missing gets a stand-in, so that the rules of meaning
 can be asked about all the rest and no problem hides another.
@@ -283,9 +283,6 @@ def _near(rule: str, error: Error) -> str | None:
 def _unknown(node: Node, key: str, part: dict[str, Any]) -> Problem:
     if key in part.get("x-refused", ()):
         return problem(node, "refused", f"{show(key)} {part['x-refused'][key]}", key=key)
-    if key in part.get("x-not-built", ()):
-        message = f"{show(key)} belongs to the scenario language but is not built yet in this version"
-        return problem(node, "not-built", message, key=key)
     legal, title = part["properties"], part["title"]
     near = nearest(key, legal)
     owner = title if node.path.endswith(f".{title}") else _article(title)
@@ -296,11 +293,10 @@ def _unknown(node: Node, key: str, part: dict[str, Any]) -> Problem:
 
 
 def _missing(node: Node, error: Error, beside: list[str]) -> list[Problem]:
-    not_built = error.schema.get("x-not-built", ())
     wanted = error.validator_value
     meant = {nearest(key, wanted) for key in beside}
     missing = [key for key in wanted if key not in error.instance and key not in meant]
-    if not missing or any(key in not_built for key in beside):
+    if not missing:
         return []
     if missing == ["sendbox"]:
         message = f'{show(error.instance)} does not say which language it is in; begin it with "sendbox: 1"'

@@ -81,6 +81,14 @@ class Reader:
         """So many in so much time, from either form."""
         return self._by(spans.rate, node, "rate", Rate(1, 1))
 
+    def share(self, node: Node) -> float:
+        """A share above 0 and up to 1, from a number or a percentage."""
+        text = str(node.value)
+        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        if not 0 < share <= 1:
+            self.complain(node, "share", f"{show(node.value)} is no share; legal: above 0% up to 100%")
+        return share
+
     def number(self, node: Node) -> str:
         """A phone number in international form."""
         value = str(node.value)

@@ -70,7 +70,7 @@ def _when(node: Node | None, reader: Reader) -> WebhookWhen:
         tag=reader.pattern(asked["tag"]) if "tag" in asked else None,
         nth=_count(asked["nth"]) if "nth" in asked else None,
         every=_count(asked["every"]) if "every" in asked else None,
-        share=_share(asked["share"], reader) if "share" in asked else None,
+        share=reader.share(asked["share"]) if "share" in asked else None,
         begins=reader.moment(asked["from"]) if "from" in asked else None,
         ends=reader.moment(asked["until"]) if "until" in asked else None,
     )
@@ -93,19 +93,6 @@ def _words(node: Node | None) -> tuple[str, ...] | None:
 def _count(node: Node) -> int:
     assert isinstance(node.value, int)
     return node.value
-
-
-def _share(node: Node, reader: Reader) -> float:
-    """A share, from either form."""
-    if not isinstance(node.value, str):
-        assert isinstance(node.value, int | float)
-        return float(node.value)
-    found = _PERCENT.fullmatch(node.value)
-    if found is None or float(found[1]) > 100:
-        message = f"{show(node.value)} is no share; legal: a number from 0 to 1, or a percentage such as 10%"
-        reader.complain(node, "share", message)
-        return 0.0
-    return float(found[1]) / 100
 
 
 def _fault(node: Node, reader: Reader) -> WebhookFault:
