@@ -7,6 +7,7 @@ that is wrong would be worse than one that is missing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -102,8 +103,8 @@ CONDITIONS: Final[dict[str, Callable[[Any, Any, str], bool]]] = {
 }
 #: Keys of a rule that bound how often it decides.
 _COUNTS: Final = {"times"}
-#: Conditions whose literal text a later rule must share, by which rules are looked up.
-_LOOKED_UP: Final = ("phone", "number", "template", "client")
+#: Conditions by whose beginning rules are looked up, so that thousands are not compared one by one.
+_LOOKED_UP: Final = ("phone", "number", "tag", "body", "template", "client", "sender", "key")
 
 
 @dataclass(slots=True, eq=False)
@@ -152,21 +153,32 @@ def _rule(node: Node, kind: RuleList) -> _Rule:
     return _Rule(node, asks, decides or {()}, whole, bool(node.entries().keys() - known - _COUNTS))
 
 
-def _place(rule: _Rule, country: str) -> tuple[str, str] | None:
-    return next(iter(_places(rule, country)), None)
-
-
-def _places(rule: _Rule, country: str) -> Iterator[tuple[str, str]]:
+def _beginnings(rule: _Rule, country: str) -> Iterator[tuple[str, str]]:
+    """What each pattern of a rule begins with, before any wildcard."""
     for key in _LOOKED_UP:
-        if key in rule.asks and not {"*", "?"} & set(str(rule.asks[key])):
-            yield key, _digits(rule.asks[key], country) if key in ("phone", "number") else str(rule.asks[key])
+        if key in rule.asks:
+            value = rule.asks[key]
+            text = _digits(value, country) if CONDITIONS.get(key) is _number else str(value)
+            yield key, re.split("[*?]", text, maxsplit=1)[0]
+
+
+def _place(rule: _Rule, country: str) -> tuple[str, str] | None:
+    """Where a rule is kept: a rule that it shadows begins like that."""
+    return next((place for place in _beginnings(rule, country) if place[1]), None)
+
+
+def _places(rule: _Rule, country: str) -> Iterator[tuple[str, str] | None]:
+    """Where rules are kept that may shadow this one."""
+    yield None
+    for key, text in _beginnings(rule, country):
+        yield from ((key, text[:end]) for end in range(1, len(text) + 1))
 
 
 def _shadow(rule: _Rule, known: dict[tuple[str, str] | None, list[_Rule]], country: str) -> list[_Rule] | None:
     """The rules that together leave nothing to this one, None when it has a say."""
     open_ = set(rule.decides)
     found = []
-    for place in (None, *_places(rule, country)):
+    for place in _places(rule, country):
         for earlier in known.get(place, ()):
             if open_ & earlier.decides and _implied(earlier, rule, country):
                 open_ -= earlier.decides
