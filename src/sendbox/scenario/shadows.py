@@ -43,7 +43,7 @@ LISTS: Final = (
         ("attempts",),
         ("channel", "phone", "tag", "body", "sender", "operation", "attempt", "key", "payload"),
         (("then", "mix"), ("replies",), ("click",)),
-        extra=("name", "illegal"),
+        extra=("name", "illegal", "locale"),
     ),
     RuleList(("verify", "rules"), ("phone",), (("code",), ("sms",), ("limits",)), within="then"),
     RuleList(
@@ -52,8 +52,8 @@ LISTS: Final = (
         extra=("name", "after", "result", "reason"),
     ),
     RuleList(("partner", "signup"), ("client", "mode"), extra=("name", "after", "result", "reason")),
-    RuleList(("api",), ("operation", "phone", "key"), (("fault",),)),
-    RuleList(("webhooks",), ("result", "gateway", "channel", "phone", "tag", "key"), (("fault",),)),
+    RuleList(("api",), ("operation", "phone", "key"), (("fault",),), extra=("name", "processed")),
+    RuleList(("webhooks",), ("result", "event", "gateway", "phone", "tag"), (("fault",),)),
 )
 
 
@@ -97,10 +97,14 @@ CONDITIONS: Final[dict[str, Callable[[Any, Any, str], bool]]] = {
     "operation": _among,
     "result": _among,
     "gateway": _among,
+    "event": _among,
     "number": _number,
     "phone": _number,
     "payload": _payload,
 }
+#: Faults that are decided apart from the others, and those that let pass what fits.
+_APART: Final = {"answer"}
+_LENIENT: Final = {"rate_limit"}
 #: Keys of a rule that bound how often it decides.
 _COUNTS: Final = {"times"}
 #: Conditions by whose beginning rules are looked up, so that thousands are not compared one by one.
@@ -150,7 +154,16 @@ def _rule(node: Node, kind: RuleList) -> _Rule:
             whole = False
     said = node if kind.within is None else node.get(kind.within) or node
     decides = {thing for thing in kind.decides if any(said.get(key) is not None for key in thing)}
+    fault = node.get("fault")
+    for word in _faults(fault) & _APART:
+        decides = {(word,)}
+    whole = whole and not _faults(fault) & _LENIENT
     return _Rule(node, asks, decides or {()}, whole, bool(node.entries().keys() - known - _COUNTS))
+
+
+def _faults(node: Node | None) -> set[str]:
+    """The words of a fault: a word, or the keys of an object."""
+    return set() if node is None else set(node.entries()) or {str(node.value)}
 
 
 def _beginnings(rule: _Rule, country: str) -> Iterator[tuple[str, str]]:
