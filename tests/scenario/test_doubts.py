@@ -156,6 +156,15 @@ def test_a_rule_that_decides_something_else_has_a_say() -> None:
     assert [found.path for found in asked.found] == ["$.attempts[2]", "$.api[2]"]
 
 
+def test_faults_that_leave_others_a_say() -> None:
+    """How a try is answered is decided apart from how it travels, and a rate limit lets calls pass."""
+    travels = [{"fault": {"answer": 503}}, {"fault": "drop"}, {"when": {"result": "sent"}, "fault": {"answer": 500}}]
+    limited = [{"fault": {"rate_limit": "1/s"}}, {"fault": {"delay": "1s"}, "processed": True}, {"fault": "garbage"}]
+    asked = doubts({"webhooks": travels, "api": limited}, Blueprint())
+    shadows.find(asked)
+    assert [found.path for found in asked.found] == ["$.api[2]", "$.webhooks[2]"]
+
+
 @pytest.mark.parametrize(
     ("expected", "first", "last"),
     [
@@ -168,7 +177,7 @@ def test_a_rule_that_decides_something_else_has_a_say() -> None:
 )
 def test_a_span_of_time_that_ends_before_it_begins(expected: int, first: str, last: str) -> None:
     """`until` is after `from`, where both are of one kind."""
-    asked = doubts({"api": [{"when": {"from": first, "until": last, "after": True}}]}, Blueprint())
+    asked = doubts({"api": [{"when": {"from": first, "until": last, "after": True}, "delay": "soon"}]}, Blueprint())
     lengths.find(asked)
     assert [found.rule for found in asked.found] == ["until"] * expected
 

@@ -6,11 +6,15 @@ rules of the same file, since putting one's own before those of another scenario
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from sendbox.core.blueprint import Blueprint
-from sendbox.scenario.model import Node, Problem, problem
+from sendbox.scenario.model import Node, Problem, errors, problem
+
+#: Where a path goes a step deeper.
+_STEP: Final = re.compile(r"[.\[]")
 
 
 class Doubts:
@@ -20,10 +24,12 @@ class Doubts:
         self.root = root
         self.blueprint = blueprint
         self.found: list[Problem] = []
-        self._wrong: dict[str, list[str]] = {}
-        for each in problems:
-            if each.severity == "error":
-                self._wrong.setdefault(each.file, []).append(each.path)
+        #: (file, path) of everything in which something is wrong
+        self._wrong = {
+            (each.file, each.path[:end])
+            for each in errors(problems)
+            for end in (*(found.start() for found in _STEP.finditer(each.path)), len(each.path))
+        }
 
     def warn(
         self,
@@ -40,10 +46,7 @@ class Doubts:
 
     def sound(self, node: Node) -> bool:
         """Whether nothing in a part is wrong, so that it means what it says."""
-        wrong = self._wrong.get(node.source.file, ())
-        return not node.cut and not any(
-            path.startswith(node.path) and path[len(node.path) : len(node.path) + 1] in ("", ".", "[") for path in wrong
-        )
+        return not node.cut and (node.source.file, node.path) not in self._wrong
 
     def part(self, *keys: str) -> Node | None:
         """A part of the scenario, None when it does not have it."""

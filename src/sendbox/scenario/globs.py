@@ -18,7 +18,8 @@ _RUN: Final = re.compile(r"[*?]{2,}")
 
 def covers(wide: str, narrow: str, *, phone: bool = False) -> bool:
     """Whether every text that `narrow` takes is taken by `wide`. Never wrongly so."""
-    return _covers(_tidy(wide, phone), _tidy(narrow, phone), phone)
+    head = re.split("[*?]", wide, maxsplit=1)[0]  # most pairs differ here
+    return narrow.startswith(head) and _covers(_tidy(wide, phone), _tidy(narrow, phone), phone)
 
 
 def _covers(wide: str, narrow: str, phone: bool) -> bool:

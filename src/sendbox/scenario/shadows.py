@@ -7,6 +7,7 @@ that is wrong would be worse than one that is missing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -42,7 +43,7 @@ LISTS: Final = (
         ("attempts",),
         ("channel", "phone", "tag", "body", "sender", "operation", "attempt", "key", "payload"),
         (("then", "mix"), ("replies",), ("click",)),
-        extra=("name", "illegal"),
+        extra=("name", "illegal", "locale"),
     ),
     RuleList(("verify", "rules"), ("phone",), (("code",), ("sms",), ("limits",)), within="then"),
     RuleList(
@@ -51,8 +52,8 @@ LISTS: Final = (
         extra=("name", "after", "result", "reason"),
     ),
     RuleList(("partner", "signup"), ("client", "mode"), extra=("name", "after", "result", "reason")),
-    RuleList(("api",), ("operation", "phone", "key"), (("fault",),)),
-    RuleList(("webhooks",), ("result", "gateway", "channel", "phone", "tag", "key"), (("fault",),)),
+    RuleList(("api",), ("operation", "phone", "key"), (("fault",),), extra=("name", "processed")),
+    RuleList(("webhooks",), ("result", "event", "gateway", "phone", "tag"), (("fault",),)),
 )
 
 
@@ -96,14 +97,18 @@ CONDITIONS: Final[dict[str, Callable[[Any, Any, str], bool]]] = {
     "operation": _among,
     "result": _among,
     "gateway": _among,
+    "event": _among,
     "number": _number,
     "phone": _number,
     "payload": _payload,
 }
+#: Faults that are decided apart from the others, and those that let pass what fits.
+_APART: Final = {"answer"}
+_LENIENT: Final = {"rate_limit"}
 #: Keys of a rule that bound how often it decides.
 _COUNTS: Final = {"times"}
-#: Conditions whose literal text a later rule must share, by which rules are looked up.
-_LOOKED_UP: Final = ("phone", "number", "template", "client")
+#: Conditions by whose beginning rules are looked up, so that thousands are not compared one by one.
+_LOOKED_UP: Final = ("phone", "number", "tag", "body", "template", "client", "sender", "key")
 
 
 @dataclass(slots=True, eq=False)
@@ -149,24 +154,44 @@ def _rule(node: Node, kind: RuleList) -> _Rule:
             whole = False
     said = node if kind.within is None else node.get(kind.within) or node
     decides = {thing for thing in kind.decides if any(said.get(key) is not None for key in thing)}
+    fault = node.get("fault")
+    for word in _faults(fault) & _APART:
+        decides = {(word,)}
+    whole = whole and not _faults(fault) & _LENIENT
     return _Rule(node, asks, decides or {()}, whole, bool(node.entries().keys() - known - _COUNTS))
 
 
-def _place(rule: _Rule, country: str) -> tuple[str, str] | None:
-    return next(iter(_places(rule, country)), None)
+def _faults(node: Node | None) -> set[str]:
+    """The words of a fault: a word, or the keys of an object."""
+    return set() if node is None else set(node.entries()) or {str(node.value)}
 
 
-def _places(rule: _Rule, country: str) -> Iterator[tuple[str, str]]:
+def _beginnings(rule: _Rule, country: str) -> Iterator[tuple[str, str]]:
+    """What each pattern of a rule begins with, before any wildcard."""
     for key in _LOOKED_UP:
-        if key in rule.asks and not {"*", "?"} & set(str(rule.asks[key])):
-            yield key, _digits(rule.asks[key], country) if key in ("phone", "number") else str(rule.asks[key])
+        if key in rule.asks:
+            value = rule.asks[key]
+            text = _digits(value, country) if CONDITIONS.get(key) is _number else str(value)
+            yield key, re.split("[*?]", text, maxsplit=1)[0]
+
+
+def _place(rule: _Rule, country: str) -> tuple[str, str] | None:
+    """Where a rule is kept: a rule that it shadows begins like that."""
+    return next((place for place in _beginnings(rule, country) if place[1]), None)
+
+
+def _places(rule: _Rule, country: str) -> Iterator[tuple[str, str] | None]:
+    """Where rules are kept that may shadow this one."""
+    yield None
+    for key, text in _beginnings(rule, country):
+        yield from ((key, text[:end]) for end in range(1, len(text) + 1))
 
 
 def _shadow(rule: _Rule, known: dict[tuple[str, str] | None, list[_Rule]], country: str) -> list[_Rule] | None:
     """The rules that together leave nothing to this one, None when it has a say."""
     open_ = set(rule.decides)
     found = []
-    for place in (None, *_places(rule, country)):
+    for place in _places(rule, country):
         for earlier in known.get(place, ()):
             if open_ & earlier.decides and _implied(earlier, rule, country):
                 open_ -= earlier.decides
