@@ -1,9 +1,9 @@
 """What a scenario expects, and the verdict: which expectation failed, what came nearest, and why it did not count.
 
 An expectation counts the things (`core/things.py`) for which all its conditions hold. Its `then` is a chain: after the
-first thing that counted, in time, the next must follow. Where none had to count and none did, nothing has to
-follow. Times count from the world's start, in a chain from the thing before. Things of one instant follow each other in the order of their journal entries; a message, a delivery and a code,
-which have no entry, follow whatever else came at their instant.
+first thing that counted, in time, the next must follow. Where none had to count and none did, nothing has to follow.
+Times count from the world's start, in a chain from the thing before. Things of one instant follow each other in the
+order of their journal entries; a message, a delivery and a code, which have no entry, follow whatever else came then.
 """
 
 from __future__ import annotations
