@@ -123,6 +123,10 @@ def test_counts(that: str, where: dict[str, Any], count: int) -> None:
         ({"that": "opt_outs", "then": [{"that": "inbound"}]}, False),
         ({"that": "opt_outs", "then": [{"that": "inbound", "count": 0}, {"that": "requests", "count": 2}]}, True),
         ({"that": "messages", "then": [{"that": "messages", "at_least": 4}]}, True),
+        ({"that": "clicks", "at_least": 0, "then": [{"that": "messages", "count": 99}]}, True),
+        # two events of one batch follow each other in its order
+        ({"that": "events", "where": {"phone": "*01"}, "then": [{"that": "events", "within": 0}]}, True),
+        ({"that": "events", "where": {"phone": "*02"}, "then": [{"that": "events", "within": 0}]}, False),
     ],
     ids=str,
 )

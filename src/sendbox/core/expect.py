@@ -1,9 +1,9 @@
 """What a scenario expects, and the verdict: which expectation failed, what came nearest, and why it did not count.
 
 An expectation counts the things (`core/things.py`) for which all its conditions hold. Its `then` is a chain: after the
-first thing that counted, in time, the next must follow. Times count from the world's start, in a chain from the thing
-before. What could not be told apart from luck is not judged: things of one instant follow each other in the order of
-their journal entries, and things without an entry follow whatever came at their instant.
+first thing that counted, in time, the next must follow. Where none had to count and none did, nothing has to follow.
+Times count from the world's start, in a chain from the thing before. Things of one instant follow each other in the
+order of their journal entries; a message, a delivery and a code, which have no entry, follow whatever else came then.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 #: So many things that nearly counted, or counted and should not, are shown.
 NEAREST: Final = 3
-#: Things held against conditions between two pauses.
-_SLICE: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +149,7 @@ def _follows(found: Found, before: Found) -> bool:
         return found.at > before.at
     if found.entry is None or before.entry is None:
         return found.what is not before.what
-    return found.entry > before.entry
+    return (found.entry, found.part) > (before.entry, before.part)
 
 
 def _inside(value: Any, path: tuple[str, ...]) -> Any:
@@ -207,9 +205,8 @@ def _count(world: World, expectation: Expectation, before: Found | None) -> Gene
     surplus: list[Found] = []
     near: list[Found] = []
     rank: tuple[int, bool, int] = (0, False, 0)
-    for position, found in enumerate(things(world, expectation.that)):
-        if position % _SLICE == _SLICE - 1 or found is None:
-            yield
+    for found in things(world, expectation.that):
+        yield  # each time: a delivery with a thousand events takes its while
         if found is None:
             continue
         unmet = _unmet(world, expectation, found, before)
@@ -254,6 +251,8 @@ def _judge(world: World, expectation: Expectation) -> Generator[None, None, dict
             }
         if step == 0:
             view |= {"step": 0, "found": counted.number, "wanted": each.wanted, "why": None, "nearest": []}
+        if before is None and counted.first is None:
+            break  # nothing that anything could follow, and that was legal
         before = counted.first or before
     return view
 
