@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from sendbox import cli
+from sendbox.playing import play
 from sendbox.scenario.compile import check
 from sendbox.settings import PORT
 from tests.documentation import language
@@ -65,6 +66,17 @@ def test_scenarios_play(block: Block, sendbox: Sandbox) -> None:
         assert client.post(f"{sendbox.base_url}/message", json=message).status_code == 200
     sendbox.advance("2d")
     assert sendbox.message().attempts
+
+
+TRAFFIC: Final = [block for block in GOOD if "\ntraffic:" in block.text]
+
+
+@pytest.mark.parametrize("block", TRAFFIC, ids=[block.place for block in TRAFFIC])
+def test_traffic_gets_what_it_expects(block: Block) -> None:
+    """Each request gets the status that its entry names, and none is refused besides."""
+    played = play(block.text)
+    assert played.passed
+    assert all(each.status in (200, 302, each.traffic.status) for each in played.asked)
 
 
 def test_every_key_of_the_language_has_an_example() -> None:

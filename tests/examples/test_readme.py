@@ -147,8 +147,9 @@ def test_the_scenario_is_right_and_plays(folder: Folder) -> None:
     (schema,) = re.findall(r"\A# yaml-language-server: \$schema=(\S+)\n", block.text)
     assert (ROOT / schema).is_file()
     (commands,) = bash("sendbox")
-    check, serve = commands.text.splitlines()
+    check, play, serve = commands.text.splitlines()
     assert folder.run(check) == f"{block.file}: ok\n"
+    assert folder.run(play).startswith("An unlucky afternoon\n")
     with folder.serving(serve) as served:
         assert "An unlucky afternoon" in served.banner
         events = _played(served.origin)

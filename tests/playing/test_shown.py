@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -196,9 +197,26 @@ def test_requests_say_whom_they_are_for(played: Played, value: Any, expected: st
 def test_requests_say_what_came_of_them(played: Played, asked: dict[str, Any], expected: str) -> None:
     """The status, the messages, and what was expected instead."""
     traffic = Traffic(0, True, "op", status=asked.pop("expects", None))
-    played.entries, played.asked = [], [Asked(traffic, 0, **asked)]
+    text = json.dumps(asked.get("answer")).replace('"x"', f'"{played.world.messages[0].id}"')
+    played.entries, played.asked = [], [Asked(traffic, 0, **{**asked, "answer": json.loads(text)})]
     found, _ = rows(played)
     assert found[0].answer == expected
+
+
+def test_messages_of_a_call_are_named_by_recipient() -> None:
+    """An answer of /messages has the base of their ids; that to a form has one id."""
+    messages = [{"body": "x", "to": to(2)}, {"body": "y", "to": to(1)}]
+    simple = {"number": PHONE, "message": "Hello"}
+    given = {
+        "sendbox": 1,
+        "traffic": [
+            {"at": 0, "request": {"operation": "sendMessages", "body": messages}},
+            {"at": 0, "request": {"operation": "sendSimpleMessage", "form": simple}},
+        ],
+    }
+    found, names = rows(play(given))
+    assert [row.answer for row in found if row.who == "client"] == ["200 m1 m2 m3", "200 m4"]
+    assert len(names.ids) == 4
 
 
 def test_a_request_without_an_entry_stands_where_it_was_sent(played: Played) -> None:

@@ -22,6 +22,8 @@ RECEIVER: Final = "receiver"
 SHOWN: Final = 60
 EVENTS: Final = 4
 
+#: So many recipients an object of a call may have (§8).
+_RECIPIENTS: Final = 10
 #: Entries that say nothing by themselves: a delivery is told by its tries, control by what it does.
 _SILENT: Final = frozenset({"delivery", "opened", "control", "reset", "restored"})
 #: What every entry has, and ids that say nothing to people.
@@ -94,6 +96,7 @@ class _Teller:
 
     def __init__(self, played: Played, names: Names) -> None:
         self._names = names
+        self._world = played.world
         self._asked = {each.number: each for each in played.asked}
         self._events = {entry["delivery"]: entry["events"] for entry in played.entries if entry["kind"] == "delivery"}
 
@@ -118,7 +121,7 @@ class _Teller:
         title = f' "{cut(traffic.name)}"' if traffic.name else ""
         what = f"{traffic.operation}{title}{_about(traffic.value)}"
         said = [asked.error or ""] if asked.status is None else [str(asked.status)]
-        said += [self._names.of(message_id) for message_id in _accepted(asked.answer)]
+        said += [self._names.of(each) for named in _accepted(asked.answer) for each in self._messages(named)]
         said += [f"{len(lines)} rejected" for lines in (_rejected(asked.answer),) if lines]
         if asked.status is not None and asked.status >= 400:
             findings = entry.get("findings") or ()
@@ -130,6 +133,12 @@ class _Teller:
         marked = bool(entry.get("order_sensitive"))
         to = WORLD if asked.sent else None
         return Row(asked.at, CLIENT, what, tone, to, " ".join(filter(None, said)), marked)
+
+    def _messages(self, named: str) -> list[str]:
+        """The ids that an answer's id stands for: of /messages the base of one for each recipient (§2.3)."""
+        if self._world.message(named) is not None:
+            return [named]
+        return [each for each in (f"{named}-{index}" for index in range(_RECIPIENTS)) if self._world.message(each)]
 
     # -- a function a kind: who, what, and what else is to be said of the row
 
@@ -345,10 +354,11 @@ def _about(value: Any) -> str:
 
 def _accepted(answer: Any) -> list[str]:
     """The messages that an answer names."""
-    if isinstance(answer, list):
-        return [found for each in answer for found in _accepted(each)]
-    accepted = answer.get("accepted") if isinstance(answer, Mapping) else None
-    return [each["message_id"] for each in accepted if "message_id" in each] if isinstance(accepted, list) else []
+    if not isinstance(answer, Mapping):
+        return [found for each in answer for found in _accepted(each)] if isinstance(answer, list) else []
+    accepted = answer.get("accepted")
+    named = [answer] if accepted is True else accepted if isinstance(accepted, list) else []
+    return [each["message_id"] for each in named if "message_id" in each]
 
 
 def _rejected(answer: Any) -> list[Any]:
