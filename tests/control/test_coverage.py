@@ -174,8 +174,8 @@ async def test_worlds_are_read_before_they_are_taken_apart() -> None:
     """The sweep reads what nobody asked for, and reading it twice at once counts it once."""
     async with boxed(coverage=True) as box:
         runtime = box.runtime
-        for number in range(60):
-            await box.send(f"4207770001{number:02}")
+        for number in range(120):
+            await box.send(f"420777{number:04}01")
         world = runtime.worlds[KEY].world
         await box.delete(WORLD)
         reading = runtime.tried.fold(world)
@@ -189,7 +189,7 @@ async def test_worlds_are_read_before_they_are_taken_apart() -> None:
         runtime._sweep()
         await turns()
         assert not world.messages[0].submission.messages
-        assert (await tried(box, "/_sandbox/coverage"))["operations"] == {"sendMessage accepted": 60}
+        assert (await tried(box, "/_sandbox/coverage"))["operations"] == {"sendMessage accepted": 120}
 
 
 # --- formats

@@ -1,4 +1,7 @@
-"""Coverage in the core: journals whose entries were counted by hand, item by item."""
+"""Coverage in the core: journals whose entries were counted by hand, item by item.
+
+Long because each kind of entry has a journal of its own.
+"""
 
 from __future__ import annotations
 
