@@ -1,7 +1,8 @@
 """The command line: `sendbox serve`, `check`, `numbers`, `assumptions`, `coverage`, `ready`, `forward`, `init`.
 
 Arguments, help, and how it ends are here; what the commands do is in `sendbox.commands`, imported when one is called.
-Long because each command is a function here. Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`.
+Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`. Long because
+each command is a function here.
 """
 
 from __future__ import annotations
