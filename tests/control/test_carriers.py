@@ -54,6 +54,14 @@ def test_call(carrier: InProcess | Client, world: str, server: SandboxServer) ->
     assert carrier.call("messages", world, {"phone": "420777000101", "tag": None}) == {"messages": []}
 
 
+def test_what_is_no_json(carrier: InProcess | Client, world: str) -> None:
+    """An operation that gives texts gives the same text, whichever way it is asked."""
+    given = carrier.call("coverage", world, {"format": "text"})
+    assert given.startswith("0 of ")
+    assert str(given) == "".join(given)
+    assert carrier.call("coverage", world, {"format": "json"})["leaned"] == {}
+
+
 def test_arguments_find_their_place(carrier: InProcess | Client, world: str) -> None:
     """Arguments travel in path, query and body, also those with awkward characters, and bodies that are texts."""
     carrier.call("checkpoint", world, {"name": "a b?c#ž"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -12,6 +13,7 @@ from sendbox.control.coverage import catalog
 from sendbox.core.assumptions import ASSUMPTIONS
 from sendbox.core.coverage import Row
 from sendbox.core.covered import DIMENSIONS, Item
+from sendbox.hosted import Slice
 from sendbox.routes import ROUTES
 from sendbox.scenario.compile import check
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, boxed, turns
@@ -174,8 +176,8 @@ async def test_worlds_are_read_before_they_are_taken_apart() -> None:
     """The sweep reads what nobody asked for, and reading it twice at once counts it once."""
     async with boxed(coverage=True) as box:
         runtime = box.runtime
-        for number in range(60):
-            await box.send(f"4207770001{number:02}")
+        for number in range(120):
+            await box.send(f"420777{number:04}01")
         world = runtime.worlds[KEY].world
         await box.delete(WORLD)
         reading = runtime.tried.fold(world)
@@ -189,7 +191,40 @@ async def test_worlds_are_read_before_they_are_taken_apart() -> None:
         runtime._sweep()
         await turns()
         assert not world.messages[0].submission.messages
-        assert (await tried(box, "/_sandbox/coverage"))["operations"] == {"sendMessage accepted": 60}
+        assert (await tried(box, "/_sandbox/coverage"))["operations"] == {"sendMessage accepted": 120}
+
+
+@pytest.mark.asyncio
+async def test_who_asks_waits_for_what_is_being_read() -> None:
+    """A world that somebody else is just reading is in the sum as well."""
+    async with boxed(coverage=True) as box:
+        for number in range(120):
+            await box.send(f"420777{number:04}01")
+        world = box.runtime.worlds[KEY].world
+        await box.delete(WORLD)
+        reading = box.runtime.tried.fold(world)
+        next(reading)
+        asked = asyncio.create_task(tried(box, "/_sandbox/coverage"))
+        await turns(20)
+        assert not asked.done()
+        for _ in reading:
+            pass
+        assert (await asked)["operations"] == {"sendMessage accepted": 120}
+
+
+@pytest.mark.asyncio
+async def test_a_world_that_ends_while_it_is_read_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever adds up all worlds meets one that is closed meanwhile: it counts among those that are gone."""
+    monkeypatch.setattr(Slice, "over", property(lambda _self: True))  # pauses wherever it may
+    async with boxed(coverage=True) as box:
+        for number in range(300):
+            await box.send(f"420777{number:04}01")
+        hosted = box.runtime.worlds[KEY]
+        asked = asyncio.create_task(tried(box, "/_sandbox/coverage"))
+        while not hosted.readers:
+            await asyncio.sleep(0)
+        await box.delete(WORLD)
+        assert (await asked)["operations"] == {"sendMessage accepted": 300}
 
 
 # --- formats

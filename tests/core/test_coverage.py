@@ -1,4 +1,7 @@
-"""Coverage in the core: journals whose entries were counted by hand, item by item."""
+"""Coverage in the core: journals whose entries were counted by hand, item by item.
+
+Long because each kind of entry has a journal of its own.
+"""
 
 from __future__ import annotations
 
@@ -183,6 +186,21 @@ def test_a_try_that_is_under_way_counts_as_none_of_them() -> None:
     assert set(catalog().named(tally)["webhooks"].values()) == {0}
 
 
+def test_s6_an_event_that_comes_in_two_batches() -> None:
+    """A duplicate is told by its events, whatever carries them; the order is that of each message's own."""
+    world = make_world()
+    message = send_one(world, callback=HOOK)
+    advance(world, MINUTE)
+    carried = world.outlets.deliveries[0]
+    copy = Delivery(99, "", carried.outlet, tuple(carried.events), world.now)
+    copy.state = "delivered"
+    world.outlets.deliveries.append(copy)
+    world.outlets.replay(copy)
+    advance(world, 0)
+    assert tallied(world, "webhooks") == {"webhooks": {"duplicate": 1}}
+    assert message.result == "delivered"
+
+
 # --- phones
 
 
@@ -307,6 +325,8 @@ def test_s2_2_a_conversation_that_closes() -> None:
     [
         ("sendMessage", 200, b"{}", None),
         ("sendMessage", 400, b"{}", "sending 400"),
+        ("sendMessage", 500, b"{}", "sending 500"),
+        ("sendMessage", 0, b"", None),
         ("sendSimpleMessage", 415, b"{}", "sending 415"),
         ("listMessages", 403, b"{}", "rest 403"),
         ("listTemplates", 200, b'{"success":false,"message":"x"}', "partner success false"),
@@ -372,9 +392,9 @@ def test_faults_count_by_their_word() -> None:
 
     collector = Collector(make_world(), catalog())
     collector._counting = True
-    for fault in ("drop", {"delay": "2s"}, {}):
+    for fault in ("drop", {"delay": "2s"}, "delay 30s", {}):
         collector._fault("webhook faults", {"fault": fault})
-    assert collector.tally == {"webhook faults": {"drop": 1, "delay": 1, "": 1}}
+    assert collector.tally == {"webhook faults": {"drop": 1, "delay": 2, "": 1}}
 
 
 # --- sums

@@ -146,7 +146,11 @@ class Client:
                 path = path.replace(f"{{{key}}}", quote(str(given.pop(key)), safe=""))
         try:
             response = self._http.request(row.method, f"{self.origin}/_sandbox{path}", **_payload(row, given))
-            if response.is_success and response.headers.get("content-type", "").startswith("text/"):
+            if (
+                "format" in row.takes
+                and response.is_success
+                and response.headers.get("content-type", "").startswith("text/")
+            ):
                 return response.text
             value = response.json()
         except (httpx.HTTPError, httpx.InvalidURL) as error:

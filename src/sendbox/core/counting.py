@@ -50,9 +50,10 @@ class Collector:
         self._states: dict[Attempt, int] = {}
         #: attempts that the flow moved on from
         self._left: set[Attempt] = set()
-        #: of each attempt, how many of its states a receiver has taken; of each delivery, whether it did
-        self._taken: dict[Attempt, int] = {}
+        #: events and deliveries that a receiver has taken, and the furthest of each attempt's states among them
+        self._taken: set[Any] = set()
         self._done: set[Delivery] = set()
+        self._newest: dict[Attempt, int] = {}
 
     def look(self, number: int, *, counting: bool) -> None:
         """Takes in the next entry; without `counting` it is only remembered for those after it."""
@@ -119,6 +120,8 @@ class Collector:
             if record.status in (404, 405):
                 self._count("errors", "unknown path" if record.status == 404 else "wrong method")
             return
+        if not record.status:
+            return  # a fault kept the answer back: the client knows nothing
         self._count("operations", f"{row.operation} {'accepted' if accepted else 'refused'}")
         error = _error_of(row.interface, record)
         if error is not None:
@@ -159,9 +162,7 @@ class Collector:
                 self._count("webhooks", "several events in one")
             if delivery.outlet.target.secret is not None:
                 self._count("webhooks", "signed")
-        if delivery in self._done:
-            self._count("webhooks", "duplicate")
-        elif index:
+        if index and delivery not in self._done:
             self._count("webhooks", "retry")
         taken = done.status is not None and done.error is None and 200 <= done.status < 300
         if not taken:
@@ -174,20 +175,26 @@ class Collector:
         if done.at > delivery.made_at and delivery not in self._done:
             self._count("webhooks", "late")
         self._done.add(delivery)
-        self._in_order(events)
+        self._take(events)
 
-    def _in_order(self, events: Sequence[Any]) -> None:
-        """Whether a receiver takes an event of an attempt after a later one of the same."""
+    def _take(self, events: Sequence[Any]) -> None:
+        """A receiver takes events: some of them again, or after a later one of the same attempt."""
+        again = False
         for event in events:
+            if event in self._taken:
+                again = True
+                continue
+            self._taken.add(event)
             if isinstance(event, tuple):
                 attempt, code = event
-                place = next(
-                    place for place, (state, _) in enumerate(attempt.transitions(), 1) if state == code
-                )  # a lawless path may reach a state twice: the first counts
-                if place < self._taken.get(attempt, 0):
+                # a lawless path may reach a state twice: the first counts
+                place = next(place for place, (state, _) in enumerate(attempt.transitions()) if state == code)
+                if place < self._newest.get(attempt, 0):
                     self._count("webhooks", "out of order")
                 else:
-                    self._taken[attempt] = place
+                    self._newest[attempt] = place
+        if again:
+            self._count("webhooks", "duplicate")
 
     def no_target(self, _code: int, _event: Any) -> None:
         """An event that nobody asked for."""
@@ -285,9 +292,10 @@ class Collector:
         self._lean("A25")
 
     def _fault(self, dimension: str, view: Mapping[str, Any]) -> None:
-        """A fault that the scenario asked for: a word, or an object with one key."""
+        """A fault that the scenario asked for: a word, a word and its value, or an object with one key."""
         fault = view.get("fault")
-        self._count(dimension, str(next(iter(fault), "")) if isinstance(fault, Mapping) else str(fault))
+        text = str(next(iter(fault), "") if isinstance(fault, Mapping) else fault)
+        self._count(dimension, text.partition(" ")[0])
 
 
 #: Kinds that tell of a fault, by the dimension that counts them.

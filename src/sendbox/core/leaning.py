@@ -118,7 +118,8 @@ UNTOLD: Final[dict[str, str]] = {}
 def of_request(interface: str, record: RequestRecord, request: Any) -> Iterator[str]:
     """The rows that a call rests on, beside those that its remarks and fields name."""
     if record.status >= 400:
-        yield REFUSALS[interface]
+        if record.status < 500:
+            yield REFUSALS[interface]
         if record.status == 403:
             yield "A19"
         if record.operation == "registerDevice":
