@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sendbox.core.events import info_of
 from sendbox.core.identity import Draw
 from sendbox.core.lifecycle import STATES
 from sendbox.core.patterns import Pattern
@@ -242,6 +241,8 @@ def after_holds(after: After, ask: Ask) -> bool:
             return False
     if after.result is None and after.channel is None and after.info is None:
         return True
+    from sendbox.core.events import info_of  # `sendbox --help` reads this module, and need not read JSON
+
     attempt = ask.before
     while attempt is not None:
         if (

@@ -9,10 +9,9 @@ invented ones with the number that was drawn.
 
 from __future__ import annotations
 
+import json  # `sendbox --help` reads this module, and need not load more
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-import orjson
 
 from sendbox.core.identity import Draw
 
@@ -133,7 +132,7 @@ def _value(gap: Gap, world: World, phone: str, attempt: Attempt | None) -> str:
             return message.id
         case "request_id":
             return message.submission.request_id
-    return _inside(orjson.loads(send.payload), gap.path)
+    return _inside(json.loads(send.payload), gap.path)
 
 
 def _inside(value: Any, path: tuple[str, ...]) -> str:
@@ -147,4 +146,4 @@ def _inside(value: Any, path: tuple[str, ...]) -> str:
             return ""
     if value is None:
         return ""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
