@@ -18,7 +18,9 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from sendbox.contract.validators import Contract, NotLoaded
+from sendbox.core.advice import POLLING_STOPPED_CLOCK, advise
 from sendbox.core.blueprint import Blueprint
+from sendbox.core.polls import MANY
 from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
 from sendbox.core.world import World
@@ -212,7 +214,11 @@ class Emulated(BaseRoute):
             answer, findings = await worked(exchange, Slice().through(answer.work))
         if hosted.world is not world:
             return None
+        if route.method == "GET" and world.clock.mode == "manual":
+            _remark_poll(exchange, scope["path"], answer)
         record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
+        record.query = query
+        record.content_type = exchange.content_type
         record.findings = findings
         record.advice = exchange.advice
         record.canonical = exchange.content
@@ -314,6 +320,15 @@ def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> Non
         if len(hosted.told) < MOST_TOLD:
             hosted.told.add(advice)
         runtime.log(world_id, f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}")
+
+
+def _remark_poll(exchange: Exchange, path: str, answer: Answer) -> None:
+    """Advice, once a world, to a client that waits for something while the clock stands."""
+    world = exchange.world
+    question = b"\0".join((path.encode(), exchange.query, exchange.key.id.encode()))
+    if world.polls.asked(world.instants, question, answer.body):
+        text = f"{path} was asked {MANY} times with the same answer while the clock stands; advance it, then ask"
+        exchange.advice.append(advise(POLLING_STOPPED_CLOCK, text, "$", exchange.route.section))
 
 
 async def _read(receive: Receive) -> bytes | None:

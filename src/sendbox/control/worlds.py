@@ -92,11 +92,13 @@ async def open_world(
     salt: str | None = None,
     deliveries: str = "push",
     now: Any = None,
+    frozen: Any = False,
 ) -> Any:
     """Opens a world with settings of its own. 409 `world_exists` with what is there.
 
     `now` is the present as the opener sees it: where nothing pins a start, the world starts then and not by the
-    server's clock, so that it agrees with a client whose clock a test has frozen.
+    server's clock, so that it agrees with a client whose clock a test has frozen. `frozen` says that it is, so that the
+    start counts as pinned.
     """
     runtime = call.runtime
     if id is not None and not runtime.legal_id(id):
@@ -107,9 +109,12 @@ async def open_world(
         raise ControlError(400, "bad_argument", f'"{deliveries}" is no way of delivering; legal: push, pull')
     blueprint = None if scenario is None else read_scenario(scenario)
     settings = clock_settings(clock or {})
+    if frozen not in (True, False, "true", "false"):
+        raise ControlError(400, "bad_argument", f"frozen: {frozen!r} is not legal; legal: true, false")
     pinned = (blueprint or runtime.blueprint).start, runtime.settings.start
-    if now is not None and pinned == (None, None):
-        settings.setdefault("start", to_instant(now, "now"))
+    if now is not None and pinned == (None, None) and "start" not in settings:
+        settings["start"] = to_instant(now, "now")
+        settings["pinned"] = frozen in (True, "true")
     there = runtime.worlds.get(id or "")
     if there is not None:
         raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, there))

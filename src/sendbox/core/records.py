@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from sendbox.core.remarks import Advice, Finding
     from sendbox.core.rules import Fate
 
+#: The content type of nearly every request.
+JSON_TYPE: Final = b"application/json"
+
 _TRANSITION: Final = struct.Struct("<Bq")
 TRANSITION_SIZE: Final = _TRANSITION.size
 pack_transition = _TRANSITION.pack
@@ -27,10 +30,14 @@ iter_transitions = _TRANSITION.iter_unpack
 
 
 class RequestRecord:
-    """One call of an emulated interface: what came, what was answered, and the remarks. `body` as it came."""
+    """One call of an emulated interface: what came, what was answered, and the remarks. `body`, `query` as they came.
+
+    `content_type` is the header's value, None where there was none; JSON's is kept once for all.
+    """
 
     __slots__ = (
-        "advice", "answer", "body", "canonical", "findings", "key", "method", "operation", "path", "status",
+        "advice", "answer", "body", "canonical", "content_type", "findings", "key", "method", "operation", "path",
+        "query", "status",
     )  # fmt: skip
 
     def __init__(
@@ -43,6 +50,8 @@ class RequestRecord:
         self.status = status
         self.body = body
         self.answer = answer
+        self.query = b""
+        self.content_type: bytes | None = JSON_TYPE
         self.findings: Sequence[Finding] = ()
         self.advice: Sequence[Advice] = ()
         #: the request as its names were derived from it, None when it was refused

@@ -25,6 +25,7 @@ from sendbox.core.orders import Orders
 from sendbox.core.outlets import Outlets
 from sendbox.core.partner import Partner
 from sendbox.core.phones import Phones
+from sendbox.core.polls import Polls
 from sendbox.core.records import Accepted, Link, Message, RequestRecord
 from sendbox.core.remarks import Advice
 from sendbox.core.rows import Rows
@@ -53,6 +54,7 @@ class World:
         mode: Mode | None = None,
         shard: int = 0,
         epoch: int = 0,
+        pinned: bool = True,
     ) -> None:
         self.id = world_id
         self.tag = tag_of(world_id, shard)
@@ -64,6 +66,8 @@ class World:
         self.names = seed_bytes(self.salt)
         self.start_given = start
         self.start = start
+        #: whether somebody said when the world starts; else it was the present of whoever opened it
+        self.pinned = pinned
         #: counts resets; what was in flight in an older epoch is dropped
         self.epoch = epoch
         self.clock = Clock(start, mode or blueprint.mode or "manual", blueprint.rate, reading)
@@ -82,6 +86,10 @@ class World:
         self.fired = 0
         #: how many instants the clock was moved to
         self.instants = 0
+        #: what clients ask again and again while time stands
+        self.polls = Polls()
+        #: advances, for whoever carries the world out again: (entries before, entries after, instant reached)
+        self.moves: list[tuple[int, int, int]] = []
         self._equal: dict[bytes, int] = {}
         self._rule_count = 0
         self.simulator = Simulator(self)

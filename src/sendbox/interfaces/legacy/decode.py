@@ -12,6 +12,7 @@ from sendbox.core import numbers
 from sendbox.core.advice import BODY_TRUNCATED, NUMBER_CONVERTED, NUMBER_INVALID, SENDER_FORM, advise
 from sendbox.core.model import Recipient, Send, Step
 from sendbox.core.remarks import Finding
+from sendbox.interfaces.advising import remark_number
 from sendbox.interfaces.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
 from sendbox.interfaces.legacy.errors import (
     BAD_MESSAGE,
@@ -112,6 +113,7 @@ def _recipient(exchange: Exchange, raw: str, name: str) -> Recipient:
         return Recipient(raw, valid=False)
     if number != raw:
         exchange.advice.append(advise(NUMBER_CONVERTED, f"{show(raw)} is converted to {number}", f"$.{name}"))
+    remark_number(number, f"$.{name}", exchange.advice)
     return Recipient(number)
 
 

@@ -20,6 +20,7 @@ from sendbox.core.advice import (
 from sendbox.core.numbers import normalize
 from sendbox.core.remarks import Finding
 from sendbox.core.verify import OPERATION
+from sendbox.interfaces.advising import remark_number as remark_sms_number
 from sendbox.interfaces.verify.errors import INVALID_PHONE, MISSING_FIELD, refusal
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def remark_number(exchange: Exchange, phone: str) -> None:
     elif normalize(phone, exchange.world.account.country) != phone:
         text = f'"{phone}" looks like a national number; the country code is to be included, nothing is converted here'
         exchange.advice.append(advise(NATIONAL_NUMBER, text, "$.phoneNumber"))
+    else:
+        remark_sms_number(phone, "$.phoneNumber", exchange.advice)
 
 
 def token_of(body: bytes) -> str:
