@@ -218,6 +218,7 @@ class Emulated(BaseRoute):
             _remark_poll(exchange, scope["path"], answer)
         record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
         record.query = query
+        record.bare = route.auth != "header" and _header_key(scope) is None
         record.content_type = exchange.content_type
         record.findings = findings
         record.advice = exchange.advice

@@ -29,6 +29,8 @@ def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
         "api_key": world.id,
         "scenario": hosted.blueprint.name,
         "seed": world.seed_given,
+        "salt": world.salt,
+        "tag": world.tag,
         "epoch": world.epoch,
         "started": iso(world.start),
         "clock": clock_view(hosted),
@@ -195,7 +197,7 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     hosted = call.here
     differs = blueprint_differences(hosted.blueprint, blueprint)
     hosted.next_blueprint = blueprint
-    hosted.world.control("scenario", {"name": blueprint.name})
+    hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
     rules = ["attempts"] if blueprint.verify == hosted.blueprint.verify else ["attempts", "verify"]
     if at_once:
         call.runtime.reset(hosted)
@@ -238,7 +240,7 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
         raise ControlError(
             422, "bad_rule", str(error), problems=[problem.as_json() for problem in error.problems]
         ) from None
-    world.control("rule", {"id": rule_id, "rule": given})
+    world.control("rule", {"id": rule_id, "rule": given, "in": where})
     return {"id": rule_id, "in": where}
 
 
@@ -248,7 +250,7 @@ def _object(raw: Any, what: str) -> dict[str, Any]:
     return raw
 
 
-@operation("DELETE", "/worlds/{id}/rules/{rule}")
+@operation("DELETE", "/worlds/{id}/rules/{rule}", act=True)
 async def drop_rule(call: Call, rule: str) -> Any:
     """Takes a rule away that was put there."""
     world = call.here.world

@@ -92,3 +92,5 @@ class Blueprint:
     digest_ignore: tuple[str, ...] = ()
     verify: tuple[VerifyRule, ...] = ()
     partner: PartnerSpec = field(default_factory=PartnerSpec)
+    #: the scenario as it stands in files, merged with all that it builds on; None where it never was one
+    source: dict[str, Any] | None = field(default=None, compare=False, repr=False)

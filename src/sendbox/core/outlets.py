@@ -203,7 +203,8 @@ class Outlets:
             if isinstance(first, Inbound):
                 key = f"inbound {first.number}"
             elif isinstance(first, Onboarding):
-                key = f"onboarding {first.signup.id} {first.number}"
+                name = first.signup.id.removeprefix(self._world.tag)  # equal salts give equal ids, in any world
+                key = f"onboarding {name} {first.number}"
             else:
                 attempt, code = first
                 key = f"{attempt.message.id} {attempt.number} {code} {delivery.made_at - self._world.start}"

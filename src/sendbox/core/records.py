@@ -36,8 +36,8 @@ class RequestRecord:
     """
 
     __slots__ = (
-        "advice", "answer", "body", "canonical", "content_type", "findings", "key", "method", "operation", "path",
-        "query", "status",
+        "advice", "answer", "bare", "body", "canonical", "content_type", "findings", "key", "method", "operation",
+        "path", "query", "status",
     )  # fmt: skip
 
     def __init__(
@@ -51,6 +51,8 @@ class RequestRecord:
         self.body = body
         self.answer = answer
         self.query = b""
+        #: whether it came without the key in its header
+        self.bare = False
         self.content_type: bytes | None = JSON_TYPE
         self.findings: Sequence[Finding] = ()
         self.advice: Sequence[Advice] = ()

@@ -155,6 +155,13 @@ class World:
         self.fired += fired
         return fired
 
+    def moved(self, first: int) -> None:
+        """Notes that the world was advanced to the present instant, from its entry `first` on."""
+        moves, now = self.moves, self.clock.now
+        if moves and moves[-1][1] == first:  # nobody did anything in between
+            first = moves.pop()[0]
+        moves.append((first, len(self.journal), now))
+
     def settled(self, until: int) -> bool:
         """Whether nothing is due any more up to `until` and nothing is ready to be delivered."""
         due = self.timeline.next_due()

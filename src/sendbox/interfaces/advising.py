@@ -98,7 +98,9 @@ def remark_ttl(step: Step, world: World, path: str, advice: list[Advice]) -> Non
 def remark_clock(world: World, what: str, path: str, section: str, advice: list[Advice]) -> None:
     """Advice on a decision by the day or the hour where the start of the world is that of the machine's clock."""
     if not world.pinned and world.clock.mode != "real":
-        text = f"{what} looks at the clock, and nobody pinned the start of this world: another day gives another outcome"
+        text = (
+            f"{what} looks at the clock, and nobody pinned the start of this world: another day gives another outcome"
+        )
         advice.append(advise(START_NOT_PINNED, text, path, section))
 
 

@@ -136,6 +136,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         partner=compile_partner(node.get("partner"), reader),
         digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
         verify=compile_verify_rules(_items(verify.get("rules")), reader),
+        source={key: plain(value) for key, value in node.entries().items() if key != "extends"},
     )
 
 
