@@ -35,7 +35,7 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
         about = About(_scenario(world.blueprint), proof["digest"], proof["engine"], __version__)
         file, text = f"test_{stem}.py", pytest_file(world, made, about)
     else:
-        value, left_out = scenario_of(world, made, _source(world.blueprint))
+        value, left_out = scenario_of(world, made, _base(world.blueprint))
         head = [f"# {world.id}, exported by Sendbox {__version__}; its digest was {proof['digest']}"]
         head += [f"# not as it was: {line}" for line in left_out]
         file, text = f"{stem}.yaml", "\n".join(head) + "\n" + dump(value)
@@ -44,9 +44,18 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
 
 def _scenario(blueprint: Blueprint) -> str:
     """The name of a scenario of the library, or the text of any other."""
-    if blueprint.name in library.names() and load(blueprint.name) is blueprint:
-        return blueprint.name
-    return dump(_source(blueprint))
+    return blueprint.name if _of_the_library(blueprint) else dump(_source(blueprint))
+
+
+def _of_the_library(blueprint: Blueprint) -> bool:
+    return blueprint.name in library.names() and load(blueprint.name) is blueprint
+
+
+def _base(blueprint: Blueprint) -> dict[str, Any]:
+    """What the scenario of an export begins with."""
+    if _of_the_library(blueprint):
+        return {"sendbox": 1, "name": f"{blueprint.name}, exported", "extends": blueprint.name}
+    return _source(blueprint)
 
 
 def _source(blueprint: Blueprint) -> dict[str, Any]:

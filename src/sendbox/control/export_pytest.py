@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.control.literals import Literals
+from sendbox.control.literals import Literals, broken
 from sendbox.core.export import Act, Call, Script, whole
 from sendbox.core.records import JSON_TYPE
 from sendbox.core.spans import iso
@@ -27,6 +27,8 @@ _PHONE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "phone_offline": ("offline", ()),
     "phone_online": ("online", ()),
 }
+#: Methods that httpx has a function for, with a body and without.
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH")
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms"))
 
 
@@ -111,11 +113,11 @@ class _File:
         if not whole(self._script):
             lines.append('@pytest.mark.xfail(reason="not all of it can be done again", strict=False)')
         clock = {"mode": "manual", "start": iso(world.start_given)}
-        given = f"seed={world.seed_given!r}, clock={Literals({}).value(clock)}, salt={Literals({}).text(world.salt)}"
+        plain = Literals({})
+        given = {"seed": repr(world.seed_given), "clock": plain.value(clock), "salt": plain.text(world.salt)}
+        arguments = ["scenario=SCENARIO", *(f"{key}={value}" for key, value in given.items())]
         lines += [
-            "@pytest.mark.sendbox(",
-            f"    scenario=SCENARIO, {given}",
-            ")",
+            broken("@pytest.mark.sendbox", arguments, 0),
             f"def test_{name}(sendbox):",
         ]
         if re.search(r"\btag\b", body):
@@ -142,23 +144,22 @@ class _File:
         record = step.record
         query = f"?{record.query.decode('latin-1')}" if record.query else ""
         given = {**self._headers(step), **self._body(step)}
-        shown = ", ".join(
-            [self._literals.text(record.path + query), *(f"{name}={text}" for name, text in given.items())]
-        )
-        call = f'client.request("{record.method}", {shown})'
-        if record.method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
-            call = f"client.{record.method.lower()}({shown})"
+        shown = [self._literals.text(record.path + query), *(f"{name}={text}" for name, text in given.items())]
+        function = f"client.{record.method.lower()}"
+        if record.method not in _METHODS:
+            function, shown = "client.request", [json.dumps(record.method), *shown]
         name = f"answer_{step.number}"
-        if len(call) > 100:
-            call = call.replace("(", "(\n        ", 1)[:-1] + "\n    )" if "\n" not in call else call
-        self._lines.append(f"{name} = {call}  # {record.operation}" if "\n" not in call else f"{name} = {call}")
+        self._lines.append(broken(f"{name} = {function}", shown))
         self._lines.append(f"assert {name}.status_code == {record.status}")
-        for count, (text, path) in enumerate(step.names):
-            word = re.sub(r"\W", "_", path[-1]) if not path[-1].startswith("#") else "name"
-            variable = f"{word}_{step.number}" + (f"_{count}" if count else "")
-            keys = "".join(f"[{key[1:]}]" if key.startswith("#") else f"[{json.dumps(key)}]" for key in path)
-            self._lines.append(f"{variable} = {name}.json(){keys}")
-            self._names.setdefault(text, variable)
+        for text, path in step.names:
+            if text not in self._names:
+                word = re.sub(r"\W", "_", next(key for key in reversed(path) if key[0] != "#"))
+                variable = f"{word}_{step.number}"
+                taken = sum(other.startswith(variable) for other in self._names.values())
+                variable = f"{variable}_{taken}" if taken else variable
+                keys = "".join(f"[{key[1:]}]" if key[0] == "#" else f"[{json.dumps(key)}]" for key in path)
+                self._lines.append(f"{variable} = {name}.json(){keys}")
+                self._names[text] = variable
 
     def _headers(self, step: Call) -> Mapping[str, str]:
         """The key, and a content type that httpx would not send by itself."""
@@ -178,7 +179,7 @@ class _File:
         record = step.record
         value = self._as_json(step)
         if value is not None:
-            return {"json": self._literals.value(value[0], 4, 24)}
+            return {"json": self._literals.value(value[0], 4, 50)}
         if not record.body:
             return {}
         try:

@@ -9,12 +9,15 @@ from urllib.parse import parse_qsl
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.control.export_pytest import duration
 from sendbox.core.export import Act, Call, Script
+from sendbox.core.journal import CODE
 from sendbox.core.spans import iso
 
 if TYPE_CHECKING:
     from sendbox.core.world import World
 
 _TOKEN: Final = re.compile(r"^/v1/validations/([^/]+)")
+#: Acts by which a phone writes.
+_WRITTEN: Final = frozenset({"inbound", "phone_reply", "phone_write", "phone_press"})
 FORM: Final = b"application/x-www-form-urlencoded"
 
 
@@ -27,7 +30,7 @@ def scenario_of(world: World, script: Script, source: dict[str, Any]) -> tuple[d
     if made.rules:
         value["attempts"] = [*made.rules, *(source.get("attempts") or [])]
     if made.timeline:
-        value["timeline"] = [*(source.get("timeline") or []), *made.timeline]
+        value["timeline"] = [*made.timeline, *(source.get("timeline") or [])]
     if made.traffic:
         value["traffic"] = made.traffic
     return value, [*script.left_out, *made.left_out]
@@ -72,9 +75,10 @@ class _Made:
         if record.key != self._world.id:
             request["key"] = record.key.rpartition("~")[2]
         entry: dict[str, Any] = {"at": self._at(step.at)}
-        if step.names:
+        new = [(text, path) for text, path in step.names if text not in self._names]
+        if new:
             entry["name"] = name = f"entry-{step.number}"
-            for text, path in step.names:
+            for text, path in new:
                 self._names.setdefault(text, f"${name}.{'.'.join(key.lstrip('#') for key in path)}")
         self.traffic.append({**entry, "request": request})
 
@@ -98,14 +102,19 @@ class _Made:
             return {name: self._quoted(item) for name, item in value.items()}
         return [self._quoted(item) for item in value] if isinstance(value, list) else value
 
+    def _written(self, number: int) -> dict[str, Any]:
+        """What a phone wrote by the act of this entry, which stands behind it."""
+        journal = self._world.journal
+        found = next(n for n in range(number, -1, -1) if journal.kind[n] == CODE["inbound"])
+        inbound = journal.what[found]
+        said = {"channel": inbound.channel, "from": inbound.sender, "body": inbound.body}
+        return said | ({"to": inbound.recipient} if inbound.recipient else {})
+
     def _act(self, step: Act) -> None:
         detail = step.detail
         entry: dict[str, Any] | None = None
-        if step.what == "inbound":
-            entry = {"inbound": self._quoted(detail)}
-        elif step.what == "phone_write":
-            inbound = {"channel": detail.get("channel", "sms"), "from": detail["number"], "body": detail["body"]}
-            entry = {"inbound": inbound | ({"to": detail["to"]} if "to" in detail else {})}
+        if step.what in _WRITTEN:
+            entry = {"inbound": self._written(step.number)}
         elif step.what == "account":
             entry = {"account": detail["changes"]}
         elif step.what == "move_template":

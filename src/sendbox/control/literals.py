@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 WIDTH: Final = 110
@@ -19,15 +19,12 @@ class Literals:
         """A text: a plain literal, a name, or an f-string in which names stand."""
         if value in self.names:
             return self.names[value]
-        pieces: list[str] = [value]
-        named = False
-        for name in sorted(self.names, key=len, reverse=True):
-            if name in value:
-                named = True
-                pieces = [part for piece in pieces for part in _split(piece, name)]
-        if not named:
-            return f'"{_escaped(value)}"'
         known = self.names
+        pieces = [value]
+        for name in sorted(known, key=len, reverse=True):
+            pieces = [part for piece in pieces for part in ([piece] if piece in known else _split(piece, name))]
+        if len(pieces) == 1:
+            return f'"{_escaped(value)}"'
         shown = (f"{{{known[piece]}}}" if piece in known else _escaped(piece, braces=True) for piece in pieces)
         return f'f"{"".join(shown)}"'
 
@@ -57,17 +54,24 @@ class Literals:
     def call(self, function: str, positional: list[Any], named: Mapping[str, Any], indent: int = 4) -> str:
         """A call; arguments that are no names in Python are given as a mapping."""
         odd = {name: value for name, value in named.items() if not name.isidentifier() or keyword.iskeyword(name)}
-        shown = [self.value(item, indent + 4) for item in positional]
+        shown = [self.value(item, indent) for item in positional]
         shown += [
-            f"{name}={self.value(item, indent + 4, len(name) + 1)}" for name, item in named.items() if name not in odd
+            f"{name}={self.value(item, indent, len(name) + 40)}" for name, item in named.items() if name not in odd
         ]
         if odd:
-            shown.append(f"**{self.value(odd, indent + 4, 2)}")
-        line = f"{function}({', '.join(shown)})"
-        if len(line) + indent <= WIDTH and "\n" not in line:
-            return line
-        pad = " " * (indent + 4)
-        return "\n".join([f"{function}(", *(f"{pad}{item}," for item in shown), " " * indent + ")"])
+            shown.append(f"**{self.value(odd, indent, 40)}")
+        return broken(function, shown, indent)
+
+
+def broken(function: str, arguments: Sequence[str], indent: int = 4, room: int = WIDTH) -> str:
+    """A call of written arguments: in one line, with the last of them broken open, or each in a line of its own."""
+    line = f"{function}({', '.join(arguments)})"
+    first = line.partition("\n")[0]
+    if len(first) + indent <= room and ("\n" not in line or "\n" not in "".join(arguments[:-1])):
+        return line
+    pad = " " * (indent + 4)
+    deeper = (each.replace("\n", "\n    ") for each in arguments)
+    return "\n".join([f"{function}(", *(f"{pad}{each}," for each in deeper), " " * indent + ")"])
 
 
 def _split(piece: str, name: str) -> list[str]:
