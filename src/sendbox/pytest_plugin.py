@@ -174,6 +174,16 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
+def _told(sandbox: Sandbox | AsyncSandbox) -> list[str]:
+    """What a sandbox has to say about a test that failed: its remarks, what happened, what is still to come."""
+    try:
+        return [*sandbox.report(), *sandbox.story()]
+    except Exception as error:  # whatever it is, the test's own report matters more
+        if getattr(error, "error", None) == "no_such_world":
+            return ["the world was closed before the test failed"]
+        return [f"the sandbox cannot say what happened: {error!r}"]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -182,10 +192,7 @@ def pytest_runtest_makereport(
     failed = call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception)
     if failed and call.when != "teardown":
         for sandbox in item.stash.get(_USED, []):
-            try:
-                lines = sandbox.report()
-            except Exception as error:  # whatever it is, the test's own report matters more
-                lines = [f"the sandbox cannot say what happened: {error!r}"]
+            lines = _told(sandbox)
             if lines:
                 item.add_report_section(call.when, "sendbox", "\n".join(lines))
     return (yield)
