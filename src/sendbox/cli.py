@@ -1,7 +1,8 @@
-"""The command line: `sendbox serve`, `check`, `numbers`, `assumptions`, `ready`, `forward`, `init`.
+"""The command line: `sendbox serve`, `check`, `numbers`, `assumptions`, `ready`, `forward`, `export`, `init`.
 
 Arguments, help, and how it ends are here; what the commands do is in `sendbox.commands`, imported when one is called.
-Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`.
+Every error is one line that begins with `sendbox: `; the exit codes are those of `commands/outcome.py`. It is
+long because every command has its help here.
 """
 
 from __future__ import annotations

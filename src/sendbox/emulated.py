@@ -24,6 +24,7 @@ from sendbox.core.polls import MANY
 from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
 from sendbox.core.world import World
+from sendbox.interfaces.diagnosis import valued
 from sendbox.interfaces.exchange import Answer, Exchange, Route
 from sendbox.interfaces.handling import handled, worked
 from sendbox.interfaces.partner import tokens
@@ -220,7 +221,7 @@ class Emulated(BaseRoute):
         record.query = query
         record.bare = route.auth != "header" and _header_key(scope) is None
         record.content_type = exchange.content_type
-        record.findings = findings
+        record.findings = valued(findings, exchange) if findings else ()
         record.advice = exchange.advice
         record.canonical = exchange.content
         self._journal(origin, hosted, record, answer)

@@ -20,6 +20,7 @@ from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
 from sendbox.hosted import Slice
 from sendbox.interfaces.advising import remark_accepted
+from sendbox.interfaces.diagnosis import valued
 from sendbox.interfaces.exchange import Answer, Exchange, Refused
 from sendbox.interfaces.requests import canonical
 from sendbox.interfaces.rest.encode import success
@@ -115,7 +116,7 @@ def line_decoder(contract: Contract) -> Decoder:
             send = decode_message(message, "$", exchange, exchange.advice)
             content = canonical(without_callback(message))
         except Refused as refused:
-            return Decoded(None, b"", refused.findings, exchange.advice)
+            return Decoded(None, b"", valued(refused.findings, exchange), exchange.advice)
         return Decoded(send, content, (), [*exchange.advice, *remark_accepted(world, [send], bulk.key)])
 
     return decode

@@ -23,7 +23,7 @@ LOOKED_AT: Final = 20
 
 def next_steps(world: World, most: int) -> list[dict[str, Any]]:
     """The next steps, at most so many, soonest first: `at`, `what`, and the phone they are about, if any."""
-    found = []
+    found: list[dict[str, Any]] = []
     for looked, (instant, handler, subject) in enumerate(_soonest(world)):
         if len(found) == most or looked >= most * LOOKED_AT:
             break

@@ -67,6 +67,12 @@ def legal(exchange: Exchange, body: Any, remaining: int) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name in known}
 
 
+def misshapen(exchange: Exchange, body: Any) -> list[Finding]:
+    """What is wrong with the shape of a body that is refused for another reason."""
+    checker = exchange.contract.checker(exchange.route.request or "")
+    return [] if checker.is_valid(body) else checker.findings(body)
+
+
 def canonical(value: Any) -> bytes:
     """A body in one form: what names are derived from, and what the digest reads."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
