@@ -105,7 +105,7 @@ def script(world: World) -> Script:
     if modes:
         made.left_out.append("the clock ran by itself for a time; here it goes by hand from instant to instant")
     made.outcomes = _outcomes(world)
-    made.delivers = any(not delivery.outlet.builtin for delivery in world.outlets.deliveries)
+    made.delivers = bool(made.outcomes) or any(not delivery.outlet.builtin for delivery in world.outlets.deliveries)
     made.steps = _named(made.steps)
     return made
 
@@ -120,7 +120,7 @@ def _lost(record: RequestRecord) -> bool:
 
 
 def _outcomes(world: World) -> dict[str, list[int | str]]:
-    """The tries that ended otherwise than in 200, of deliveries that left the world: a status or a word for each."""
+    """How tries ended, a status or a word for each, of deliveries with one that did not end in 200."""
     found = {}
     for delivery in world.outlets.deliveries:
         ended: list[int | str] = []
@@ -129,7 +129,7 @@ def _outcomes(world: World) -> dict[str, list[int | str]]:
                 ended.append(done.status)
             elif done.error is not None:
                 ended.append(done.error)
-        if not delivery.outlet.builtin and any(each != 200 for each in ended):
+        if any(each != 200 for each in ended):
             found[world.outlets.id_of(delivery)] = ended
     return found
 

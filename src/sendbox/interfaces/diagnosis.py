@@ -86,8 +86,8 @@ def _value(path: str, request: Any, exchange: Exchange) -> str | None:
         return None
     value = request
     for step in steps:
-        inside = step in value if isinstance(value, dict) else isinstance(step, int) and isinstance(value, list)
-        if not inside or (isinstance(value, list) and step >= len(value)):
+        held = dict(enumerate(value)) if isinstance(value, list) else value
+        if not isinstance(held, dict) or step not in held:
             return None
-        value = value[step]
+        value = held[step]
     return show(value)
