@@ -67,8 +67,8 @@ def _transition(attempt: Attempt) -> About:
 
 def _ttl(attempt: Attempt) -> About:
     step = attempt.step
-    reached = CONDITIONS[CONDITIONS.index(step.condition) :]
-    if attempt is not attempt.message.last or STATES[attempt.state] in reached:
+    good = CONDITIONS[CONDITIONS.index(step.condition) :]
+    if attempt is not attempt.message.last or any(STATES[code] in good for code, _ in attempt.transitions()):
         return None
     text = f'ttl of {step.channel} ends; if it is not "{step.condition}" by then the flow goes on'
     return {"what": text, "phone": attempt.message.phone}

@@ -22,6 +22,7 @@ MESSAGE: Final = "sending.json#/$defs/Message"
 #: What stands in for a field that is required somewhere, by its name; others are left out.
 _STAND_INS: Final[dict[str, Any]] = {
     "to": [{"phone_number": "420777000101"}],
+    "flow": [{"sms": {}}],
     "phone_number": "420777000101",
     "body": "x",
     "sender": "1",
