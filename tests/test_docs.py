@@ -180,6 +180,32 @@ def test_advice_is_documented(code: str) -> None:
     assert f"| `{code}` |" in documented("advice.md")
 
 
+#: The headings of a page about a code of advice.
+HEADINGS: Final = [
+    "What it means",
+    "A test that draws it",
+    "What the service does",
+    "How to mend it",
+    "How to silence it",
+]
+
+
+@pytest.mark.parametrize("code", ADVICE)
+def test_advice_has_a_page(code: str) -> None:
+    """docs/advice has a page for each code, with its section, its headings and a test that asserts the code."""
+    text = text_of(DOCS / "advice" / f"{code}.md")
+    assert text.startswith(f"# `{code}`\n")
+    assert ADVICE[code].section in text
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == HEADINGS
+    assert f"def test_{code.replace('-', '_')}(sendbox):" in text
+    assert f'"{code}" in [advice.code for advice in sendbox.advice]' in text
+
+
+def test_every_page_about_advice_has_a_code() -> None:
+    """No page is left of a code that is gone."""
+    assert {path.stem for path in (DOCS / "advice").glob("*.md")} == set(ADVICE)
+
+
 @pytest.mark.parametrize("id_", [row.id for row in ASSUMPTIONS])
 def test_assumptions_are_documented(id_: str) -> None:
     """docs/assumptions.md has each assumption."""

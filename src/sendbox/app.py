@@ -127,6 +127,8 @@ def _short_link(runtime: Runtime) -> Any:
             return PlainTextResponse("there is no such link", 404)
         runtime.present(hosted)
         link = hosted.world.open_link(code, count=request.method == "GET")
+        if link is not None and request.method == "GET":
+            hosted.world.control("link", {"code": code})
         if link is None:
             return PlainTextResponse("this link has expired", 410)
         target = link.target

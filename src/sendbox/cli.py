@@ -534,6 +534,39 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
 
 
 @sendbox.command()
+@click.argument("world")
+@click.option(
+    "--url", envvar="SENDBOX_URL", show_envvar=True, help="Address of the sandbox.  [default: this machine's]"
+)
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(("pytest", "scenario")),
+    default="pytest",
+    show_default=True,
+    help="What the file is to be.",
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="File to write; nothing is overwritten.  [default: print it]"
+)
+def export(world: str, url: str | None, form: str, output: Path | None) -> None:
+    """Turn what was done to a world into a file that does it again.
+
+    A pytest file ends in the world's digest, so it proves that the same came of it. What cannot be done again is said
+    in the first lines of the file.
+
+    \b
+    Example:
+      sendbox export test-demo --output test_demo.py && pytest test_demo.py
+    """
+    from sendbox.commands.export import export as fetch
+
+    text = fetch(world, url or address.default(), form, output)
+    if text is not None:
+        click.echo(text, nl=False)
+
+
+@sendbox.command()
 @click.argument("file", default="sendbox.yaml", type=click.Path(path_type=Path))
 def init(file: Path) -> None:
     """Write a first scenario, with comments.

@@ -18,11 +18,14 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from sendbox.contract.validators import Contract, NotLoaded
+from sendbox.core.advice import POLLING_STOPPED_CLOCK, advise
 from sendbox.core.blueprint import Blueprint
+from sendbox.core.polls import MANY
 from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
 from sendbox.core.world import World
 from sendbox.faulting import NO_FAULT, Decision, carry_out, decide, note, reply, spoilt, told
+from sendbox.interfaces.diagnosis import valued
 from sendbox.interfaces.exchange import Answer, Exchange, Route
 from sendbox.interfaces.handling import handled, worked
 from sendbox.interfaces.partner import tokens
@@ -240,12 +243,16 @@ class Emulated(BaseRoute):
             answer, findings = await worked(exchange, Slice().through(answer.work))
         if hosted.world is not world:
             return None
+        if route.method == "GET" and world.clock.mode == "manual":
+            _remark_poll(exchange, scope["path"], answer)
         if runtime.settings.check_answers:
             self._check(route, answer)
         if decision[0] is not None:
             answer = spoilt(decision[0], route.error, answer)
         record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
-        record.findings = findings
+        record.bare = route.auth != "header" and _header_key(scope) is None
+        record.content_type = exchange.content_type
+        record.findings = valued(findings, exchange) if findings else ()
         record.advice = exchange.advice
         record.canonical = exchange.content
         record.query = query
@@ -356,6 +363,15 @@ def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> Non
         if len(hosted.told) < MOST_TOLD:
             hosted.told.add(advice)
         runtime.log(world_id, f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}")
+
+
+def _remark_poll(exchange: Exchange, path: str, answer: Answer) -> None:
+    """Advice, once a world, to a client that waits for something while the clock stands."""
+    world = exchange.world
+    question = b"\0".join((path.encode(), exchange.query, exchange.key.id.encode()))
+    if world.polls.asked(world.instants, question, answer.body):
+        text = f"{path} was asked {MANY} times with the same answer while the clock stands; advance it, then ask"
+        exchange.advice.append(advise(POLLING_STOPPED_CLOCK, text, "$", exchange.route.section))
 
 
 async def _read(receive: Receive) -> bytes | None:

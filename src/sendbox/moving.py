@@ -149,6 +149,7 @@ class Mover:
                 await way.to(began + (by or 0) if to is None else to)
         finally:
             hosted.advancing = False
+            world.moved(first)
             world.clock.rebase(self._runtime.reading())
             self._runtime.changed(hosted)
         return {

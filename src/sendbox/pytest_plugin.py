@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 #: pytest shows a failure where the test called, not inside of here.
 __tracebackhide__ = True
 _MARKER: Final = (
-    "sendbox(scenario=…, seed=…, clock=…, strict=…, expect=…): how the test's world opens; strict=True (or a list of "
-    "codes) fails the test when there is advice, expect=True when an expectation of the scenario does not hold"
+    "sendbox(scenario=…, seed=…, clock=…, salt=…, strict=…, ignore=…, expect=…): how the test's world opens; "
+    "strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; expect=True when "
+    "an expectation of the scenario does not hold"
 )
-_LEGAL: Final = ("scenario", "seed", "clock", "strict", "expect")
+_LEGAL: Final = ("scenario", "seed", "clock", "salt", "strict", "ignore", "expect")
+#: What of them is not about how the world opens.
+_STRICTNESS: Final = ("strict", "ignore", "expect")
 #: The sandboxes that a test used.
 _USED: Final = pytest.StashKey[list[Any]]()
 #: What a session that wants coverage gathers it with.
@@ -57,6 +60,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "sendbox_patience", "real seconds that a receiver of webhooks may take to answer, default 1", default="1"
+    )
+    parser.addini(
+        "sendbox_strict",
+        "true, or codes of advice that fail every test whose marker says nothing else; !code leaves one out",
+        default="",
     )
 
 
@@ -157,9 +165,9 @@ def _marked(node: pytest.Item) -> dict[str, Any]:
 def _given(node: pytest.Item) -> dict[str, Any]:
     """How the test's world opens."""
     marked = _marked(node)
-    _codes(marked)
+    _strictness(node.config, marked)
     _expects(marked)
-    return {name: value for name, value in marked.items() if name not in ("strict", "expect")}
+    return {name: value for name, value in marked.items() if name not in _STRICTNESS}
 
 
 def _expects(marked: dict[str, Any]) -> bool:
@@ -170,18 +178,32 @@ def _expects(marked: dict[str, Any]) -> bool:
     return expect
 
 
-def _codes(marked: dict[str, Any]) -> frozenset[str]:
-    """The codes of advice that fail the test."""
+def _strictness(config: pytest.Config, marked: dict[str, Any]) -> tuple[frozenset[str], bool]:
+    """The codes of advice that fail the test, and whether notes do too: they do where their code was named."""
     from sendbox.core.advice import ADVICE
 
-    strict = marked.get("strict", False)
-    if isinstance(strict, bool):
-        return frozenset(ADVICE) if strict else frozenset()
-    codes = [strict] if isinstance(strict, str) else list(strict)
-    for code in codes:
-        if code not in ADVICE:
-            raise pytest.UsageError(f"{code!r} is no code of advice; legal: {', '.join(ADVICE)}")
-    return frozenset(codes)
+    strict, ignored = marked.get("strict"), _words(marked.get("ignore", ()))
+    if strict is None:
+        given = str(config.getini("sendbox_strict")).replace(",", " ").split()
+        ignored += [word[1:] for word in given if word[0] == "!"]
+        kept = [word for word in given if word[0] != "!"]
+        strict = kept[0] == "true" if kept in (["true"], ["false"]) else kept or bool(given)
+    try:
+        wanted, left_out = _named(() if isinstance(strict, bool) else strict), _named(ignored)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    plain = strict is True
+    return (frozenset(ADVICE) if plain else wanted) - left_out, not plain
+
+
+def _words(given: Any) -> list[Any]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _named(given: Any) -> frozenset[str]:
+    from sendbox.core.advice import codes
+
+    return codes(_words(given))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -193,11 +215,27 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         judged = [line for sandbox in used for line in sandbox.verdict_lines()]
         if judged:
             pytest.fail("\n".join(judged), pytrace=False)
-    codes = _codes(_marked(item)) if used else frozenset()
-    lines = [line for sandbox in used if codes for code, line in sandbox.advice_lines() if code in codes]
+    codes, notes = _strictness(item.config, _marked(item)) if used else (frozenset[str](), False)
+    lines = [
+        line
+        for sandbox in used
+        if codes
+        for code, line, note in sandbox.advice_lines()
+        if code in codes and (notes or not note)
+    ]
     if lines:
         pytest.fail("strict: there was advice\n" + "\n".join(lines), pytrace=False)
     return result
+
+
+def _told(sandbox: Sandbox | AsyncSandbox) -> list[str]:
+    """What a sandbox has to say about a test that failed: its remarks, what happened, what is still to come."""
+    try:
+        return [*sandbox.report(), *sandbox.story()]
+    except Exception as error:  # whatever it is, the test's own report matters more
+        if getattr(error, "error", None) == "no_such_world":
+            return ["the world was closed before the test failed"]
+        return [f"the sandbox cannot say what happened: {error!r}"]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -208,10 +246,7 @@ def pytest_runtest_makereport(
     failed = call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception)
     if failed and call.when != "teardown":
         for sandbox in item.stash.get(_USED, []):
-            try:
-                lines = sandbox.report()
-            except Exception as error:  # whatever it is, the test's own report matters more
-                lines = [f"the sandbox cannot say what happened: {error!r}"]
+            lines = _told(sandbox)
             if lines:
                 item.add_report_section(call.when, "sendbox", "\n".join(lines))
     return (yield)

@@ -132,8 +132,12 @@ class Runtime:
         mode: Mode | None = None,
         start: int | None = None,
         rate: float | None = None,
+        pinned: bool = True,
     ) -> Hosted:
-        """Opens a world. Raises `Conflict` for an id in use, or at the cap."""
+        """Opens a world. Raises `Conflict` for an id in use, or at the cap.
+
+        `pinned` False where `start` is only the present of whoever asks.
+        """
         if world_id is None:
             world_id = self._draw_id()
         if world_id in self.worlds:
@@ -149,6 +153,7 @@ class Runtime:
                 break
         else:
             instant = wall.now_ms() // 1000 * 1000
+            pinned = False
         world = World(
             world_id,
             blueprint,
@@ -160,6 +165,7 @@ class Runtime:
             mode=mode or blueprint.mode or settings.mode,
             shard=settings.shard,
             max_journal=settings.max_journal,
+            pinned=pinned,
         )
         if rate is not None:
             world.clock.change(reading, rate=rate)
@@ -225,6 +231,7 @@ class Runtime:
             shard=old.shard,
             epoch=old.epoch + 1,
             max_journal=self.settings.max_journal,
+            pinned=old.pinned or blueprint.start is not None,
         )
         if blueprint.rate == old.blueprint.rate:  # else the new scenario has a say
             world.clock.rate = world.clock.own_rate = old.clock.own_rate

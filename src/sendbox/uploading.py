@@ -21,11 +21,12 @@ from sendbox.core.records import RequestRecord
 from sendbox.core.remarks import Finding
 from sendbox.faulting import NO_FAULT, Decision, carry_out, decide, spoilt
 from sendbox.hosted import Slice
+from sendbox.interfaces.advising import remark_accepted
+from sendbox.interfaces.diagnosis import valued
 from sendbox.interfaces.exchange import Answer, Exchange, Refused
 from sendbox.interfaces.requests import canonical
 from sendbox.interfaces.rest.encode import success
 from sendbox.interfaces.rest.errors import error
-from sendbox.interfaces.senders import unregistered
 from sendbox.interfaces.sending.decode import decode_message
 from sendbox.interfaces.sending.handlers import read_json, without_callback
 from sendbox.interfaces.sending.routes import ROUTES as SENDING
@@ -125,8 +126,8 @@ def line_decoder(contract: Contract) -> Decoder:
             send = decode_message(message, "$", exchange, exchange.advice)
             content = canonical(without_callback(message))
         except Refused as refused:
-            return Decoded(None, b"", refused.findings, exchange.advice)
-        return Decoded(send, content, (), [*exchange.advice, *unregistered(world, [send])])
+            return Decoded(None, b"", valued(refused.findings, exchange), exchange.advice)
+        return Decoded(send, content, (), [*exchange.advice, *remark_accepted(world, [send], bulk.key)])
 
     return decode
 

@@ -40,3 +40,14 @@ def test_advise_refuses_an_unknown_code() -> None:
     """A code without a row is a mistake of ours."""
     with pytest.raises(KeyError):
         advise("no-such-code", "m", "$")
+
+
+def test_codes_are_checked_and_the_nearest_named() -> None:
+    """A word that is no code is an error with the nearest code, where one is near."""
+    assert advice.codes(["unknown-field", "unknown-field"]) == {"unknown-field"}
+    with pytest.raises(
+        ValueError, match=r"'unknown-feeld' is no code of advice; did you mean \"unknown-field\"\?; legal:"
+    ):
+        advice.codes(["unknown-feeld"])
+    with pytest.raises(ValueError, match=r"'zzz' is no code of advice; legal:"):
+        advice.codes(["zzz"])

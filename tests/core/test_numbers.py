@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.core.numbering import CODES
-from sendbox.core.numbers import normalize
+from sendbox.core.numbers import doubt, doubtful, normalize
 
 WRITTEN = [
     pytest.param("420777000101", "420", "420777000101", id="normal already"),
@@ -117,3 +117,23 @@ def test_no_calling_code_begins_with_another() -> None:
 def test_a_national_number_fits_behind_its_code() -> None:
     """No length in the table makes a number longer than E.164 allows."""
     assert all(len(code) + length <= 15 for code, *_, lengths in CODES for length in lengths)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        ("420777000101", None),
+        ("12025550123", None),
+        ("447700900123", None),
+        ("42077700010", "has 8 digits behind 420, where numbers of Czechia have 9"),
+        ("420612345678", "begins with 61 behind 420, as no number of Czechia does"),
+        ("120255501234", "has 11 digits behind 1, where numbers of United States have 10"),
+        ("37912345678", None),
+        ("99912345678", None),
+    ],
+)
+def test_a14_numbers_that_look_wrong(number: str, said: str | None) -> None:
+    """A number is doubtful by its length, then by its first two digits; where no plan is known nothing is."""
+    assert doubtful(number) is (said is not None)
+    if said is not None:
+        assert doubt(number) == said

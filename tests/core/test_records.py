@@ -144,6 +144,7 @@ def test_remarks_as_json() -> None:
     """A finding and an advice show all their fields, under their names."""
     assert Finding("$.to", "minItems", "[] is too short", "§2.1", "A56").as_json() == {
         "path": "$.to",
+        "value": None,
         "rule": "minItems",
         "message": "[] is too short",
         "section": "§2.1",
@@ -155,6 +156,8 @@ def test_remarks_as_json() -> None:
         "path": "$.x",
         "section": "§2",
         "assumed": None,
+        "note": False,
+        "docs": "docs/advice/unknown-field.md",
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.text import Segments, segment, to_gsm
+from sendbox.core.text import Segments, barely_over, lone_culprit, segment, to_gsm
 
 BASIC = (
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
@@ -127,3 +127,37 @@ def test_a_converted_text_is_gsm(text: str) -> None:
     converted = to_gsm(text)
     assert segment(converted).encoding == "GSM-7"
     assert to_gsm(converted) == converted
+
+
+@pytest.mark.parametrize(
+    ("sent", "culprit"),
+    [
+        ("a" * 70 + "\u2019", ("\u2019", 71, 1)),
+        ("\u2019" + "a" * 100 + "\u2019", ("\u2019", 1, 1)),
+        ("a" * 50 + "\u2019", None),
+        ("č" + "a" * 100 + "\u2019", None),
+        ("a" * 200, None),
+        ("\u2019" + "a" * 600, ("\u2019", 1, 4)),
+    ],
+    ids=["one", "twice the same", "costs nothing", "two", "none", "long"],
+)
+def test_s6_the_one_character_that_costs(sent: str, culprit: tuple[str, int, int] | None) -> None:
+    """The one foreign character that makes more segments, where it is, and how many there would be without it."""
+    assert lone_culprit(sent) == culprit
+
+
+@pytest.mark.parametrize(
+    ("sent", "room"),
+    [
+        ("a" * 160, None),
+        ("a" * 161, 160),
+        ("a" * 162, None),
+        ("a" * 307, 306),
+        ("č" * 71, 70),
+        ("č" * 135, 134),
+        ("a", None),
+    ],
+)
+def test_s6_a_segment_for_one_character(sent: str, room: int | None) -> None:
+    """What one segment less would hold, where the text has just one unit more."""
+    assert barely_over(segment(sent)) == room

@@ -103,8 +103,11 @@ def confidence() -> str:
 
 def advice() -> str:
     """The codes."""
-    rows = [(code(name), kind.meaning, kind.section, kind.assumed or "-") for name, kind in ADVICE.items()]
-    return table(("code", "is about", "specification", "assumption"), rows)
+    rows = [
+        (code(name), kind.meaning, kind.section, kind.assumed or "-", f"[page](advice/{name}.md)")
+        for name, kind in ADVICE.items()
+    ]
+    return table(("code", "is about", "specification", "assumption", "more"), rows)
 
 
 def traceability() -> str:

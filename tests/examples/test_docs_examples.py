@@ -28,7 +28,7 @@ from tests.examples.running import Folder, need_curl, tell
 if TYPE_CHECKING:
     from sendbox.fixture import Sandbox
 
-BLOCKS: Final = [block for path in sorted((ROOT / "docs").glob("*.md")) for block in blocks(path)]
+BLOCKS: Final = [block for path in sorted((ROOT / "docs").rglob("*.md")) for block in blocks(path)]
 FIRST: Final = {"sendbox:", "# yaml-language-server:"}
 
 
@@ -138,7 +138,7 @@ def test_commands_of_other_pages_are_there() -> None:
 def _collect(names: dict[str, Any]) -> None:
     """Runs the python blocks that have tests, each document in a module of its own, and takes over their tests."""
     for document, found in itertools.groupby(BLOCKS, lambda block: block.document):
-        stem = document.removesuffix(".md")
+        stem = document.removesuffix(".md").replace("-", "_")
         module = ModuleType(f"{__name__}_{stem}")
         module.__dict__.update(pytest=pytest, httpx=httpx)
         sys.modules[module.__name__] = module  # where freezers look for what they replace

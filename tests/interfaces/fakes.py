@@ -26,9 +26,13 @@ class FakeWorld:
             senders={},
             business={},
             registered=lambda family, sender: True,
+            template=lambda name, language, sender: None,
         )
     )
     rejected: frozenset[int] = frozenset()
+    id: str = "test-world"
+    keys: dict[str, Key] = field(default_factory=lambda: {"test-world": Key("test-world")})
+    pinned: bool = True
     credit: bool = True
     request_id: str = "r1"
     taken: list[tuple[str, Send, Key, bytes, str]] = field(default_factory=list)

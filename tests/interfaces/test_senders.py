@@ -11,7 +11,7 @@ from sendbox.core.world import World
 from sendbox.interfaces.senders import unregistered
 
 TAKEN = "it is taken all the same"
-REJECTED = "the step will be rejected"
+REJECTED = "the step will be rejected, and the message with it"
 REGISTERED = {"sms": frozenset({"Acme"}), "richmsg": frozenset({"Acme"}), "chatapp": frozenset({"109"})}
 
 
@@ -40,3 +40,15 @@ def test_a59_unregistered_senders(
     found = unregistered(world, [Send([Recipient("420777000101")], [step])])
     lines = [] if expected is None else [f'"{sender}" is not registered as a sender for {expected[0]}; {expected[1]}']
     assert [advice.message for advice in found] == lines
+    assert all(advice.note is (senders == "any") for advice in found)
+
+
+def test_a59_where_the_sender_stands_and_where_the_flow_goes_on() -> None:
+    """The path is that of the step's own sender or of the root's; a step that is rejected says what comes next."""
+    world = World("test-senders", Blueprint(account=AccountSpec(senders=REGISTERED)), start=0)  # type: ignore[arg-type]
+    steps = [Step("richmsg", "Hello", "Other"), Step("sms", "Hello", "Mine")]
+    found = unregistered(world, [Send([Recipient("420777000101")], steps, path="$[1]", own_senders=0b10)])
+    assert [(advice.path, advice.message.partition("; ")[2]) for advice in found] == [
+        ("$[1].sender", "the step will be rejected, and the flow goes on with sms"),
+        ("$[1].flow[1].sms.sender", TAKEN),
+    ]

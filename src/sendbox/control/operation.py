@@ -84,7 +84,8 @@ class Operation:
     """One row: `name` in the clients, `method` and `path` over HTTP (under `/_sandbox`), `status` of a good answer.
 
     `raw` hands the request's body over unparsed, as argument `raw` (scenario texts). `arguments` are the parameters of
-    the function, `takes` the same by public name.
+    the function, `takes` the same by public name. An `act` is something that a tester does to the world: once it is
+    done it is journaled with its arguments, so that it can be done again (`export`).
     """
 
     name: str
@@ -95,6 +96,7 @@ class Operation:
     raw: bool = False
     arguments: tuple[str, ...] = ()
     takes: Mapping[str, Argument] = field(default_factory=dict)
+    act: bool = False
 
     @property
     def worldly(self) -> bool:
@@ -117,7 +119,9 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
 _WORDS: Final = {str: "text", int: "a whole number", dict: "an object", NoneType: "null"}
 
 
-def operation(method: str, path: str, *, status: int = 200, raw: bool = False) -> Callable[[Function], Function]:
+def operation(
+    method: str, path: str, *, status: int = 200, raw: bool = False, act: bool = False
+) -> Callable[[Function], Function]:
     """Makes a function an operation; its name is the function's."""
 
     def enter(function: Function) -> Function:
@@ -133,7 +137,7 @@ def operation(method: str, path: str, *, status: int = 200, raw: bool = False) -
             for each in parameters
         }
         arguments = tuple(each.name for each in parameters)
-        OPERATIONS[name] = Operation(name, method, path, function, status, raw, arguments, takes)
+        OPERATIONS[name] = Operation(name, method, path, function, status, raw, arguments, takes, act)
         return function
 
     return enter
@@ -159,7 +163,10 @@ async def perform(
         hosted.controls += 1
         hosted.readers += 1
         try:
-            return await row.function(call, **given)
+            answer = await row.function(call, **given)
+            if row.act:
+                hosted.world.control(row.name, {name: value for name, value in arguments.items() if value is not None})
+            return answer
         finally:
             hosted.controls -= 1
             hosted.readers -= 1

@@ -33,14 +33,14 @@ async def signup(call: Call, signup: str) -> Any:
     return signup_view(call.here.world, await _signup(call, signup))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/open")
+@operation("POST", "/worlds/{id}/signups/{signup}/open", act=True)
 async def open_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client's browser shows the hosted page; a token, if one is given, must be the signup's, and valid still."""
     found = await _signup(call, signup, token)
     return _done(call, found, lambda: call.here.world.partner.open(found))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/number")
+@operation("POST", "/worlds/{id}/signups/{signup}/number", act=True)
 async def give_number(
     call: Call,
     signup: str,
@@ -54,35 +54,35 @@ async def give_number(
     return _done(call, found, lambda: call.here.world.partner.give_number(found, phone_number, texts))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/code")
+@operation("POST", "/worlds/{id}/signups/{signup}/code", act=True)
 async def enter_code(call: Call, signup: str, code: str, token: str | None = None) -> Any:
     """The client enters the code that came to its number."""
     found = await _signup(call, signup, token)
     return _done(call, found, lambda: call.here.world.partner.confirm(found, code))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/resend")
+@operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True)
 async def resend_code(call: Call, signup: str, token: str | None = None) -> Any:
     """The code is sent again: a new one."""
     found = await _signup(call, signup, token)
     return _done(call, found, lambda: call.here.world.partner.resend_code(found))
 
 
-@operation("DELETE", "/worlds/{id}/signups/{signup}/number")
+@operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True)
 async def change_number(call: Call, signup: str, token: str | None = None) -> Any:
     """The client takes back the number it gave, to give another one."""
     found = await _signup(call, signup, token)
     return _done(call, found, lambda: call.here.world.partner.change_number(found))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/finish")
+@operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True)
 async def finish_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client has done its part; the account is connected, as the scenario has it."""
     found = await _signup(call, signup, token)
     return _done(call, found, lambda: call.here.world.partner.finish(found))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/complete")
+@operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True)
 async def complete_signup(
     call: Call, signup: str, phone_number: str | None = None, details: dict[str, Any] | None = None
 ) -> Any:
@@ -92,14 +92,14 @@ async def complete_signup(
     return _done(call, found, lambda: call.here.world.partner.complete(found, phone_number, texts))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/fail")
+@operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True)
 async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Any:
     """The signup comes to nothing."""
     found = await _signup(call, signup)
     return _done(call, found, lambda: call.here.world.partner.fail(found, reason))
 
 
-@operation("PATCH", "/worlds/{id}/templates/{template}")
+@operation("PATCH", "/worlds/{id}/templates/{template}", act=True)
 async def move_template(call: Call, template: str, status: str, reason: str | None = None) -> Any:
     """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal ones for an illegal status."""
     world = call.here.world
@@ -118,7 +118,7 @@ async def move_template(call: Call, template: str, status: str, reason: str | No
     return template_view(world, moved)
 
 
-@operation("PATCH", "/worlds/{id}/numbers/{number}")
+@operation("PATCH", "/worlds/{id}/numbers/{number}", act=True)
 async def move_number(call: Call, number: str, status: str | None = None, quality: str | None = None) -> Any:
     """Moves a business number, by id or phone number: its status, its quality. 409 with the legal ones if illegal."""
     world = call.here.world

@@ -136,21 +136,21 @@ def _done(call: Call, found: Delivery, done: bool, what: str) -> Any:
     return delivery_view(call.here.world, found)
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay")
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True)
 async def replay_delivery(call: Call, delivery: str) -> Any:
     """Sends an ended delivery once more."""
     found = _delivery(call, delivery)
     return _done(call, found, call.here.world.outlets.replay(found), "replayed; wait until it ended")
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold")
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True)
 async def hold_delivery(call: Call, delivery: str) -> Any:
     """Stops further tries."""
     found = _delivery(call, delivery)
     return _done(call, found, call.here.world.outlets.hold(found), "held")
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/release")
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True)
 async def release_delivery(call: Call, delivery: str) -> Any:
     """Lets a held delivery go on."""
     found = _delivery(call, delivery)

@@ -104,12 +104,12 @@ async def move_message(call: Call, message_id: str, result: str, info: str | Non
     found = _message(world, message_id)
     _legal("result", result, STATES[1:])
     _try(lambda: world.move_by_hand(found, result, info))
-    world.control("event", {"message_id": message_id, "result": result})
+    world.control("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})
     call.runtime.changed(call.here)
     return message_view(world, found)
 
 
-@operation("POST", "/worlds/{id}/inbound", status=201)
+@operation("POST", "/worlds/{id}/inbound", status=201, act=True)
 async def inbound(
     call: Call, channel: str, from_: str, body: str, to: str | None = None, message_id: str | None = None
 ) -> Any:
@@ -158,7 +158,7 @@ def _latest(world: World, number: str, message_id: str | None) -> Message:
     return inbox[-1].message
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201)
+@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True)
 async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Any:
     """The phone answers the newest message it received, or the one named."""
     world = call.here.world
@@ -168,13 +168,13 @@ async def phone_reply(call: Call, number: str, body: str, message_id: str | None
     return inbound_view(written)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/write", status=201)
+@operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True)
 async def phone_write(call: Call, number: str, body: str, channel: str = "sms", to: str | None = None) -> Any:
     """The phone writes out of the blue."""
     return await inbound(call, channel, number, body, to)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/click")
+@operation("POST", "/worlds/{id}/phones/{number}/click", act=True)
 async def phone_click(call: Call, number: str, message_id: str | None = None) -> Any:
     """The phone follows the first working link of the newest message that it received, or of the one named."""
     world = call.here.world
@@ -184,7 +184,7 @@ async def phone_click(call: Call, number: str, message_id: str | None = None) ->
     return link_view(link)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/press", status=201)
+@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True)
 async def phone_press(call: Call, number: str, button: Any = 0, message_id: str | None = None) -> Any:
     """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
     world = call.here.world
@@ -195,7 +195,7 @@ async def phone_press(call: Call, number: str, button: Any = 0, message_id: str 
     return inbound_view(written)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/seen")
+@operation("POST", "/worlds/{id}/phones/{number}/seen", act=True)
 async def phone_seen(call: Call, number: str, message_id: str | None = None) -> Any:
     """The phone's owner opens a message (not on sms)."""
     world = call.here.world
@@ -205,7 +205,7 @@ async def phone_seen(call: Call, number: str, message_id: str | None = None) -> 
     return message_view(world, found)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/opt-out")
+@operation("POST", "/worlds/{id}/phones/{number}/opt-out", act=True)
 async def phone_opt_out(call: Call, number: str) -> Any:
     """The phone's owner opts out of promotional messages."""
     world = call.here.world
@@ -216,7 +216,7 @@ async def phone_opt_out(call: Call, number: str) -> Any:
     return phone_view(world, normal)
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/offline")
+@operation("POST", "/worlds/{id}/phones/{number}/offline", act=True)
 async def phone_offline(call: Call, number: str) -> Any:
     """Switches the phone off."""
     world = call.here.world
@@ -224,7 +224,7 @@ async def phone_offline(call: Call, number: str) -> Any:
     return phone_view(world, _handset(world, number))
 
 
-@operation("POST", "/worlds/{id}/phones/{number}/online")
+@operation("POST", "/worlds/{id}/phones/{number}/online", act=True)
 async def phone_online(call: Call, number: str) -> Any:
     """Switches the phone on; what waited for it arrives when the clock is next moved."""
     world = call.here.world

@@ -44,6 +44,8 @@ def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
         "api_key": world.id,
         "scenario": hosted.blueprint.name,
         "seed": world.seed_given,
+        "salt": world.salt,
+        "tag": world.tag,
         "epoch": world.epoch,
         "started": iso(world.start),
         "clock": clock_view(hosted),
@@ -118,11 +120,13 @@ async def open_world(
     salt: str | None = None,
     deliveries: str = "push",
     now: Any = None,
+    frozen: Any = False,
 ) -> Any:
     """Opens a world with settings of its own. 409 `world_exists` with what is there.
 
     `now` is the present as the opener sees it: where nothing pins a start, the world starts then and not by the
-    server's clock, so that it agrees with a client whose clock a test has frozen.
+    server's clock, so that it agrees with a client whose clock a test has frozen. `frozen` says that it is, so that the
+    start counts as pinned.
     """
     runtime = call.runtime
     if id is not None and not runtime.legal_id(id):
@@ -133,9 +137,12 @@ async def open_world(
         raise ControlError(400, "bad_argument", f'"{deliveries}" is no way of delivering; legal: push, pull')
     blueprint = None if scenario is None else await read_scenario(scenario)
     settings = clock_settings(clock or {})
+    if frozen not in (True, False, "true", "false"):
+        raise ControlError(400, "bad_argument", f"frozen: {frozen!r} is not legal; legal: true, false")
     pinned = (blueprint or runtime.blueprint).start, runtime.settings.start
-    if now is not None and pinned == (None, None):
-        settings.setdefault("start", to_instant(now, "now"))
+    if now is not None and pinned == (None, None) and "start" not in settings:
+        settings["start"] = to_instant(now, "now")
+        settings["pinned"] = frozen in (True, "true")
     there = runtime.worlds.get(id or "")
     if there is not None:
         raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, there))
@@ -216,7 +223,7 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     call.runtime.not_advancing(hosted)
     differs = blueprint_differences(hosted.blueprint, blueprint)
     hosted.next_blueprint = blueprint
-    hosted.world.control("scenario", {"name": blueprint.name})
+    hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
     rules = ["attempts"] if blueprint.verify == hosted.blueprint.verify else ["attempts", "verify"]
     if blueprint.expect != hosted.blueprint.expect:
         rules.append("expect")
@@ -275,7 +282,7 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
         raise ControlError(
             422, "bad_rule", str(error), problems=[problem.as_json() for problem in error.problems]
         ) from None
-    world.control("rule", {"id": rule_id, "rule": given})
+    world.control("rule", {"id": rule_id, "rule": given, "in": where})
     return {"id": rule_id, "in": where}
 
 
@@ -285,7 +292,7 @@ def _object(raw: Any, what: str) -> dict[str, Any]:
     return raw
 
 
-@operation("DELETE", "/worlds/{id}/rules/{rule}")
+@operation("DELETE", "/worlds/{id}/rules/{rule}", act=True)
 async def drop_rule(call: Call, rule: str) -> Any:
     """Takes a rule away that was put there."""
     world = call.here.world

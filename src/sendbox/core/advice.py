@@ -6,7 +6,9 @@ add a constant and a row here; `advise` refuses a code that has no row.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 from sendbox.core.remarks import Advice
@@ -36,6 +38,14 @@ ANSWER_NOT_200: Final = "answer-not-200"
 NATIONAL_NUMBER: Final = "national-number"
 PROOF_CANNOT_HOLD: Final = "proof-cannot-hold"
 HAPPENING_BEFORE_START: Final = "happening-before-start"
+NUMBER_DOUBTFUL: Final = "number-doubtful"
+UNICODE_BY_ONE_CHARACTER: Final = "unicode-by-one-character"
+ONE_CHARACTER_OVER: Final = "one-character-over"
+TTL_TOO_SHORT: Final = "ttl-too-short"
+CALLBACK_MISSING: Final = "callback-missing"
+START_NOT_PINNED: Final = "start-not-pinned"
+POLLING_STOPPED_CLOCK: Final = "polling-stopped-clock"
+TEMPLATE_NEAR_LIMIT: Final = "template-near-limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +89,32 @@ ADVICE: Final[dict[str, Kind]] = {
     HAPPENING_BEFORE_START: Kind(
         "an entry of `timeline:` whose instant lies before the start of the world; it happens at the start", "§1"
     ),
+    NUMBER_DOUBTFUL: Kind("a number whose length or beginning its country does not assign", "§2.1", "A14"),
+    UNICODE_BY_ONE_CHARACTER: Kind("an sms that has more segments because of one character", "§6"),
+    ONE_CHARACTER_OVER: Kind("an sms whose last segment holds one character only", "§6"),
+    TTL_TOO_SHORT: Kind("a ttl that ends before the condition can be met; the next step is always used", "§2.2", "A63"),
+    CALLBACK_MISSING: Kind("a message without a callback where no default is set; nobody hears of it", "§6", "A68"),
+    START_NOT_PINNED: Kind("a decision by the day or the hour in a world whose start nobody pinned", "§2.1"),
+    POLLING_STOPPED_CLOCK: Kind("the same question with the same answer again and again while time stands", "§4.4"),
+    TEMPLATE_NEAR_LIMIT: Kind("a template that, filled, is close to the limit of a body", "§8", "A06"),
 }
 
 
-def advise(code: str, message: str, path: str, section: str | None = None) -> Advice:
+def advise(code: str, message: str, path: str, section: str | None = None, *, note: bool = False) -> Advice:
     """Advice of a code in the table; `section` where the place is more exact than the table's.
 
     Raises `KeyError` for a code that has no row.
     """
     kind = ADVICE[code]
-    return Advice(code, message, path, section or kind.section, kind.assumed)
+    return Advice(code, message, path, section or kind.section, kind.assumed, note)
+
+
+def codes(words: Iterable[str]) -> frozenset[str]:
+    """The words, each of which must be a code. Raises ValueError that names the first that is none, and the nearest."""
+    found = frozenset(words)
+    for word in sorted(map(str, found)):
+        if word not in ADVICE:
+            near = get_close_matches(word, ADVICE, 1)
+            hint = f'; did you mean "{near[0]}"?' if near else ""
+            raise ValueError(f"{word!r} is no code of advice{hint}; legal: {', '.join(ADVICE)}")
+    return found

@@ -109,3 +109,5 @@ class Blueprint:
     traffic: tuple[Traffic, ...] = ()
     api: tuple[ApiRule, ...] = ()
     webhooks: tuple[WebhookRule, ...] = ()
+    #: the scenario as it stands in files, merged with all that it builds on; None where it never was one
+    source: dict[str, Any] | None = field(default=None, compare=False, repr=False)

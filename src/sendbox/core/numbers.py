@@ -8,9 +8,10 @@ the United States in every account, as its `1` is followed by the ten digits tha
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from sendbox.core.numbering import CODES
+from sendbox.core.numbering_prefixes import PREFIXES
 
 SHORTEST: Final = 8
 LONGEST: Final = 15
@@ -45,6 +46,49 @@ def normalize(raw: str, prefix: str = "420") -> str | None:
     elif size == 9 and prefix == "420" and digits[0] in "67":
         digits = "420" + digits
     return digits if SHORTEST <= len(digits) <= LONGEST and digits[:3] in _CODES else None
+
+
+class _Plan(NamedTuple):
+    """What a number of one calling code looks like: lengths and first two digits behind the code."""
+
+    code: str
+    country: str
+    lengths: frozenset[int]
+    begins: frozenset[str]
+
+
+def _begins(text: str) -> frozenset[str]:
+    pairs = (part.partition("-") for part in text.split())
+    return frozenset(f"{n:02d}" for low, _, high in pairs for n in range(int(low), int(high or low) + 1))
+
+
+_ANY: Final = frozenset(f"{n:02d}" for n in range(100))
+_BEGINS: Final = {code: _begins(text) for code, text in PREFIXES}
+_PLANS: Final = {
+    code: _Plan(code, country, frozenset(len(code) + n for n in lengths), _BEGINS.get(code, _ANY))
+    for code, _, country, _, _, lengths in CODES
+}
+#: The plan of a number by its first three digits; codes without numbers of their own have none.
+_PLAN_OF: Final = {head: _PLANS[code] for head, code in _CODES.items() if _PLANS[code].lengths}
+
+
+def doubtful(number: str) -> bool:
+    """Whether a normalized number has a length or a beginning that its country does not assign. On the hot path."""
+    plan = _PLAN_OF.get(number[:3])
+    if plan is None:
+        return False
+    cut = len(plan.code)
+    return len(number) not in plan.lengths or number[cut : cut + 2] not in plan.begins
+
+
+def doubt(number: str) -> str:
+    """What is doubtful about a number that is, in words that follow it."""
+    plan = _PLAN_OF[number[:3]]
+    rest = number[len(plan.code) :]
+    if len(number) not in plan.lengths:
+        legal = " or ".join(str(n - len(plan.code)) for n in sorted(plan.lengths))
+        return f"has {len(rest)} digits behind {plan.code}, where numbers of {plan.country} have {legal}"
+    return f"begins with {rest[:2]} behind {plan.code}, as no number of {plan.country} does"
 
 
 def _international(digits: str) -> bool:

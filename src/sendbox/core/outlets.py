@@ -257,7 +257,8 @@ class Outlets:
         if isinstance(event, Inbound):
             return f"inbound {event.number}"
         if isinstance(event, Onboarding):
-            return f"onboarding {event.signup.id} {event.number}"
+            name = event.signup.id.removeprefix(self._world.tag)  # equal salts give equal ids, in any world
+            return f"onboarding {name} {event.number}"
         attempt, code = event
         return f"{attempt.message.id} {attempt.number} {code} {at - self._world.start}"
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from sendbox.core.remarks import Advice, Finding
     from sendbox.core.rules import Fate
 
+#: The content type of nearly every request.
+JSON_TYPE: Final = b"application/json"
+
 _TRANSITION: Final = struct.Struct("<Bq")
 TRANSITION_SIZE: Final = _TRANSITION.size
 pack_transition = _TRANSITION.pack
@@ -28,11 +31,14 @@ iter_transitions = _TRANSITION.iter_unpack
 
 
 class RequestRecord:
-    """One call of an emulated interface: what came, what was answered, and the remarks. `body` as it came."""
+    """One call of an emulated interface: what came, what was answered, and the remarks. `body`, `query` as they came.
+
+    `content_type` is the header's value, None where there was none; JSON's is kept once for all.
+    """
 
     __slots__ = (
-        "advice", "answer", "body", "canonical", "fault", "findings", "key", "method", "operation", "path", "query",
-        "status",
+        "advice", "answer", "bare", "body", "canonical", "content_type", "fault", "findings", "key", "method",
+        "operation", "path", "query", "status",
     )  # fmt: skip
 
     def __init__(
@@ -45,6 +51,10 @@ class RequestRecord:
         self.status = status
         self.body = body
         self.answer = answer
+        self.query = b""
+        #: whether it came without the key in its header
+        self.bare = False
+        self.content_type: bytes | None = JSON_TYPE
         self.findings: Sequence[Finding] = ()
         self.advice: Sequence[Advice] = ()
         #: the request as its names were derived from it, None when it was refused

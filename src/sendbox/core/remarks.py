@@ -15,7 +15,8 @@ class Finding:
 
     `path` is a JSONPath (`$.flow[1].sms.ttl`), `rule` the keyword or rule name that was broken (`minimum`),
     `message` one line that begins with the value, `section` the place in the specification (`§2.2`),
-    `assumed` the id of the assumption it rests on (`A56`), if any.
+    `assumed` the id of the assumption it rests on (`A56`), if any; `value` is what stood at the path, in short (None
+    where nothing did), filled in when the refusal is journaled.
     """
 
     path: str
@@ -23,11 +24,13 @@ class Finding:
     message: str
     section: str
     assumed: str | None = None
+    value: str | None = None
 
     def as_json(self) -> dict[str, str | None]:
         """The finding as the journal shows it."""
         return {
             "path": self.path,
+            "value": self.value,
             "rule": self.rule,
             "message": self.message,
             "section": self.section,
@@ -40,7 +43,8 @@ class Advice:
     """A remark on a legal request: what the service would silently do with it.
 
     `code` is a stable lower-case word (`unknown-field`), `path` a JSONPath, `message` one line that begins with the
-    value, `section` the place in the specification, `assumed` an assumption id, if any.
+    value, `section` the place in the specification, `assumed` an assumption id, if any. A `note` is a remark that a
+    plain `strict` passes over.
     """
 
     code: str
@@ -48,8 +52,14 @@ class Advice:
     path: str
     section: str
     assumed: str | None = None
+    note: bool = False
 
-    def as_json(self) -> dict[str, str | None]:
+    @property
+    def docs(self) -> str:
+        """The page of the documentation about this code."""
+        return f"docs/advice/{self.code}.md"
+
+    def as_json(self) -> dict[str, str | bool | None]:
         """The advice as control shows it (`entry` is added by the journal)."""
         return {
             "code": self.code,
@@ -57,4 +67,6 @@ class Advice:
             "path": self.path,
             "section": self.section,
             "assumed": self.assumed,
+            "note": self.note,
+            "docs": self.docs,
         }

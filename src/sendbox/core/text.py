@@ -48,6 +48,27 @@ def segment(text: str) -> Segments:
     return Segments("GSM-7", len(septets), _septets(septets), None)
 
 
+def lone_culprit(text: str) -> tuple[str, int, int] | None:
+    """The one character that makes a text travel in more segments than it would without: (it, position, segments).
+
+    Position from 1; the segments are those of the text with a plain sign in its place. None where several characters
+    are foreign, or where it costs nothing.
+    """
+    foreign = _FOREIGN.findall(text)
+    if not foreign or any(char != foreign[0] for char in foreign):
+        return None
+    plain = segment(text.replace(foreign[0], "?")).count
+    return (foreign[0], text.index(foreign[0]) + 1, plain) if plain < segment(text).count else None
+
+
+def barely_over(segments: Segments) -> int | None:
+    """The units that one segment less would hold, where the text has just one unit more; else None."""
+    one, part = (160, 153) if segments.encoding == "GSM-7" else (70, 67)
+    less = segments.count - 1
+    room = one if less == 1 else part * less
+    return room if less and segments.units == room + 1 else None
+
+
 def _septets(septets: str) -> int:
     if len(septets) <= 160:
         return 1

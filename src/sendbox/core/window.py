@@ -47,11 +47,16 @@ class Window:
     end: int = DAY_MINUTES
     tz: str = "UTC"
 
+    @property
+    def always(self) -> bool:
+        """Whether it is open all the time."""
+        return not self.days and (self.start == self.end or self.end - self.start == DAY_MINUTES)
+
     def next_open(self, at: int) -> int:
         """The first instant inside the window that is not before `at` (virtual milliseconds UTC)."""
         if not _FIRST < at < _LAST:
             return at
-        if not self.days and (self.start == self.end or self.end - self.start == DAY_MINUTES):
+        if self.always:
             return at
         # The window of the day before may still be open, over midnight.
         day = _local_day(self.tz, at) - 1

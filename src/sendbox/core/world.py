@@ -28,6 +28,7 @@ from sendbox.core.outages import Outages
 from sendbox.core.outlets import Outlets
 from sendbox.core.partner import Partner
 from sendbox.core.phones import Phones
+from sendbox.core.polls import Polls
 from sendbox.core.records import Accepted, Link, Message, RequestRecord
 from sendbox.core.remarks import Advice
 from sendbox.core.rows import Rows
@@ -57,6 +58,7 @@ class World:
         shard: int = 0,
         epoch: int = 0,
         max_journal: int | None = None,
+        pinned: bool = True,
     ) -> None:
         self.id = world_id
         self.tag = tag_of(world_id, shard)
@@ -68,6 +70,8 @@ class World:
         self.names = seed_bytes(self.salt)
         self.start_given = start
         self.start = start
+        #: whether somebody said when the world starts; else it was the present of whoever opened it
+        self.pinned = pinned
         #: counts resets; what was in flight in an older epoch is dropped
         self.epoch = epoch
         self.clock = Clock(start, mode or blueprint.mode or "manual", blueprint.rate, reading)
@@ -90,6 +94,10 @@ class World:
         self.fired = 0
         #: how many instants the clock was moved to
         self.instants = 0
+        #: what clients ask again and again while time stands
+        self.polls = Polls()
+        #: advances, for whoever carries the world out again: (entries before, entries after, instant reached)
+        self.moves: list[tuple[int, int, int]] = []
         self._equal: dict[bytes, int] = {}
         self._rule_count = 0
         self.simulator = Simulator(self)
@@ -160,6 +168,13 @@ class World:
             self._move(until, most)
         self.fired += fired
         return fired
+
+    def moved(self, first: int) -> None:
+        """Notes that the world was advanced to the present instant, from its entry `first` on."""
+        moves, now = self.moves, self.clock.now
+        if moves and moves[-1][1] == first:  # nobody did anything in between
+            first = moves.pop()[0]
+        moves.append((first, len(self.journal), now))
 
     def settled(self, until: int) -> bool:
         """Whether nothing is due any more up to `until` and nothing is ready to be delivered."""

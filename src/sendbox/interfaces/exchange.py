@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from sendbox.interfaces.senders import unregistered
+from sendbox.core.records import JSON_TYPE
+from sendbox.interfaces.advising import remark_accepted
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
@@ -66,6 +67,12 @@ class Exchange:
                 return value
         return None
 
+    @property
+    def content_type(self) -> bytes | None:
+        """The value of the header, None where there is none; JSON's is one object, whoever sends it."""
+        value = self.header(b"content-type")
+        return JSON_TYPE if value == JSON_TYPE else value
+
     def accept(self, sends: list[Send], content: bytes) -> Accepted:
         """Hands decoded Message objects to the world, and leaves what it made for the journal.
 
@@ -74,7 +81,7 @@ class Exchange:
         accepted = self.world.accept(self.route.operation, sends, self.key, content, self.origin)
         self.made["request_id"] = accepted.request_id
         self.content = content
-        remarks = unregistered(self.world, sends)
+        remarks = remark_accepted(self.world, sends, self.key)
         if remarks:
             self.advice += remarks
         if accepted.findings:

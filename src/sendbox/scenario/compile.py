@@ -190,6 +190,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         traffic=compile_traffic(_items(node.get("traffic")), reader, begins),
         api=compile_api_rules(_items(node.get("api")), reader),
         webhooks=compile_webhooks(_items(node.get("webhooks")), reader),
+        source={key: plain(value) for key, value in node.entries().items() if key != "extends"},
     )
 
 

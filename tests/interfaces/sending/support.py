@@ -34,7 +34,11 @@ class FakeWorld:
             numbers=frozenset(numbers),
             senders={},
             registered=lambda family, sender: True,
+            template=lambda name, language, sender: None,
         )
+        self.id = "test-world"
+        self.keys = {self.id: Key(self.id)}
+        self.pinned = True
         self.rejected: set[tuple[int, int]] = set()
         self.findings: list[Finding] = []
         self.calls: list[tuple[str, list[Send], Key, bytes, str]] = []

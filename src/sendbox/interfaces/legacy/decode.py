@@ -5,13 +5,14 @@ The rules of numbers, bodies and senders are those of a Message (§2.1); what br
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
 from sendbox.core import numbers
 from sendbox.core.advice import BODY_TRUNCATED, NUMBER_CONVERTED, NUMBER_INVALID, SENDER_FORM, advise
 from sendbox.core.model import Recipient, Send, Step
 from sendbox.core.remarks import Finding
+from sendbox.interfaces.advising import remark_number
 from sendbox.interfaces.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
 from sendbox.interfaces.legacy.errors import (
     BAD_MESSAGE,
@@ -57,43 +58,50 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
     anything else that the schema finds.
     """
     given = [each for part in fields.get(name, "").split(";") if (each := part.strip())]
+    found: list[tuple[int, Finding]] = []
     if not given:
-        _refuse(exchange, BAD_NUMBER, name, "required", f"no {name} is given; legal is one number or several")
+        found.append((BAD_NUMBER, _fault(name, "required", f"no {name} is given; legal is one number or several")))
     if len(given) > MOST_NUMBERS:
         text = f"{len(given)} numbers are more than the {MOST_NUMBERS} that one call may have"
-        _refuse(exchange, TOO_MANY, name, "maxItems", text)
+        found.append((TOO_MANY, _fault(name, "maxItems", text)))
     if "message" not in fields:
-        _refuse(exchange, BAD_MESSAGE, "message", "required", "no message is given; legal is a text")
+        found.append((BAD_MESSAGE, _fault("message", "required", "no message is given; legal is a text")))
     sender = fields.get("sender")
     if sender is not None:
-        _check_sender(exchange, sender)
-    _check_schema(exchange, fields, name, schema)
+        found += _check_sender(exchange, sender)
+    found += _check_schema(exchange, fields, name, schema, {finding.path for _, finding in found})
+    if found:
+        raise refusal(found[0][0], [finding for _, finding in found], exchange.world.assume)
     unknown_parameters(fields, frozenset({"apikey", name, "message", "sender"}), exchange.advice)
     step = Step("sms", _body(exchange, fields["message"]), sender or exchange.key.default_sender)
     return Send([_recipient(exchange, number, name) for number in given], [step])
 
 
-def _check_schema(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -> None:
+def _check_schema(
+    exchange: Exchange, fields: dict[str, str], name: str, schema: str, places: set[str]
+) -> list[tuple[int, Finding]]:
+    """What the schema finds, with its codes, but for places of which something was said already."""
     # The key may have come another way; who calls is settled before any handler runs (§5).
     fields = {"apikey": exchange.key.id, **fields}
     checker = exchange.contract.checker(schema)
-    if not checker.is_valid(fields):
-        found = checker.findings(fields)
-        codes = {f"$.{name}": BAD_NUMBER, "$.message": BAD_MESSAGE, "$.sender": BAD_SENDER}
-        raise refusal(codes.get(found[0].path, BAD_PARAMETER), found, exchange.world.assume)
+    if checker.is_valid(fields):
+        return []
+    codes = {f"$.{name}": BAD_NUMBER, "$.message": BAD_MESSAGE, "$.sender": BAD_SENDER}
+    found = [finding for finding in checker.findings(fields) if finding.path not in places]
+    return [(codes.get(finding.path, BAD_PARAMETER), finding) for finding in found]
 
 
-def _check_sender(exchange: Exchange, sender: str) -> None:
+def _check_sender(exchange: Exchange, sender: str) -> list[tuple[int, Finding]]:
     if sender.isascii() and sender.isdecimal():
-        return
+        return []
     if sender[0] != "+" and len(sender) <= SENDER_LIMIT:
-        return
+        return []
     text = f"{show(sender)} is neither a name of at most {SENDER_LIMIT} characters nor a number without `+`"
     if exchange.world.assume.sender_form == "accept":
         text = f"{text}; `sender_form: accept` lets it through"
         exchange.advice.append(advise(SENDER_FORM, text, "$.sender"))
-    else:
-        _refuse(exchange, BAD_SENDER, "sender", "sender", text, "A59")
+        return []
+    return [(BAD_SENDER, _fault("sender", "sender", text, "A59"))]
 
 
 def _body(exchange: Exchange, text: str) -> str:
@@ -112,9 +120,9 @@ def _recipient(exchange: Exchange, raw: str, name: str) -> Recipient:
         return Recipient(raw, valid=False)
     if number != raw:
         exchange.advice.append(advise(NUMBER_CONVERTED, f"{show(raw)} is converted to {number}", f"$.{name}"))
+    remark_number(number, f"$.{name}", exchange.advice)
     return Recipient(number)
 
 
-def _refuse(exchange: Exchange, code: int, name: str, rule: str, text: str, assumed: str = "A13") -> NoReturn:
-    finding = Finding(f"$.{name}", rule, f"{text} (§4.1, {assumed})", "§4.1", assumed)
-    raise refusal(code, [finding], exchange.world.assume)
+def _fault(name: str, rule: str, text: str, assumed: str = "A13") -> Finding:
+    return Finding(f"$.{name}", rule, f"{text} (§4.1, {assumed})", "§4.1", assumed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -11,9 +11,13 @@ from sendbox.contract.findings import show
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.core import spans
 from sendbox.core.remarks import Finding
+from sendbox.interfaces.diagnosis import beside
 from sendbox.interfaces.exchange import Exchange
 from sendbox.interfaces.partner.errors import refusal
 from sendbox.interfaces.requests import remark_content_type
+
+if TYPE_CHECKING:
+    from sendbox.contract.validators import Checker
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -31,8 +35,8 @@ def read(exchange: Exchange) -> dict[str, Any]:
         raise refusal([Finding("$", "json", str(malformed), "§4", "A75")]) from None
     if exchange.world.assume.nulls == "absent":
         given = _without_nulls(given)
-    _check_mode(given)
     checker = exchange.contract.checker(exchange.route.request or "")
+    _check_mode(given, checker)
     if not checker.is_valid(given):
         raise refusal(checker.findings(given))
     request: dict[str, Any] = given
@@ -55,11 +59,11 @@ def moment(value: float | str, path: str) -> int:
         raise refusal([Finding(path, "instant", text, "§4.3", "A45")]) from None
 
 
-def _check_mode(given: Any) -> None:
+def _check_mode(given: Any, checker: Checker) -> None:
     """The mode that was removed is refused by its name (§9)."""
     if isinstance(given, dict) and "partner_callback_url" in given and given.get("phone_number") == "automatic":
         text = '"automatic" was removed as a mode of phone_number; legal: manual, preassign, assigned (§9)'
-        raise refusal([Finding("$.phone_number", "removed", text, "§9")])
+        raise beside(refusal([Finding("$.phone_number", "removed", text, "§9")]), checker.findings(given))
 
 
 def _without_nulls(value: Any) -> Any:

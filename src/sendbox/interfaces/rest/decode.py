@@ -10,6 +10,7 @@ from sendbox.core.advice import NUMBER_CONVERTED, advise
 from sendbox.core.remarks import Finding
 from sendbox.core.rows import Filter, place_of
 from sendbox.core.spans import instant
+from sendbox.interfaces.diagnosis import beside
 from sendbox.interfaces.exchange import Exchange, Refused
 from sendbox.interfaces.forms import Unreadable, read_form, unknown_parameters
 from sendbox.interfaces.names import unknown_fields
@@ -35,7 +36,8 @@ def read_body(exchange: Exchange, missing: str | None = None, *needed: str) -> d
         exchange.content = canonical(_unsalted(request, exchange))
         lacking = [name for name in needed if not request.get(name)]
         if lacking:
-            raise _missing(exchange, lacking, missing or "")
+            checker = exchange.contract.checker(exchange.route.request or "")
+            raise beside(_missing(exchange, lacking, missing or ""), checker.findings(request))
     checker = exchange.contract.checker(exchange.route.request or "")
     if not checker.is_valid(request):
         raise refusal(checker.findings(request))
@@ -50,9 +52,9 @@ def read_query(exchange: Exchange, missing: str, needed: str) -> dict[str, str]:
         fields = read_form(exchange.query, exchange.advice)
     except Unreadable as unreadable:
         raise refusal([unreadable.finding]) from None
-    if needed not in fields:
-        raise _missing(exchange, [needed], missing)
     checker = exchange.contract.checker(exchange.route.query or "")
+    if needed not in fields:
+        raise beside(_missing(exchange, [needed], missing), checker.findings(fields))
     if not checker.is_valid(fields):
         raise refusal(checker.findings(fields))
     unknown_parameters(fields, _fields(exchange, exchange.route.query), exchange.advice)

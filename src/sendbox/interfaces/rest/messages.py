@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sendbox.core import rows
+from sendbox.interfaces.advising import remark_clock
+from sendbox.interfaces.diagnosis import together
 from sendbox.interfaces.exchange import Answer, Exchange, in_slices
 from sendbox.interfaces.rest.decode import read_cursor, read_day, read_filter, read_query
 from sendbox.interfaces.rest.encode import success
@@ -23,8 +25,8 @@ def messages(exchange: Exchange) -> Answer:
 
 def _page(exchange: Exchange) -> Generator[None, None, Answer]:
     fields = read_query(exchange, NO_DATE, "date")
-    day = read_day(exchange, fields["date"])
-    wanted = read_filter(exchange, fields)
+    day, wanted = together(lambda: read_day(exchange, fields["date"]), lambda: read_filter(exchange, fields))
+    remark_clock(exchange.world, "date", "$.date", "§4.4", exchange.advice)
     after = read_cursor(exchange, day, fields.get("cursor"))
     page = yield from rows.page(exchange.world, day, wanted, after)
     return success(messages=page.rows, next_cursor=page.cursor)

@@ -22,6 +22,7 @@ from sendbox.core.advice import (
 from sendbox.core.model import Recipient, Send, Shortening
 from sendbox.core.remarks import Advice, Finding
 from sendbox.core.window import Window
+from sendbox.interfaces.advising import remark_clock, remark_number, remark_texts
 from sendbox.interfaces.exchange import Exchange
 from sendbox.interfaces.names import renamed, unknown_fields
 from sendbox.interfaces.requests import too_deep
@@ -90,6 +91,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
         send_tags,
         priority=PRIORITY_TAG in send_tags,
         path=path,
+        own_senders=root.own_senders,
     )
     value = get("payload")
     if value is not None:
@@ -103,11 +105,14 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
     value = get("delivery_time")
     if value is not None:
         send.window = _read_window(value, path, problems, advice)
+        if send.window is not None and not send.window.always:
+            remark_clock(exchange.world, "delivery_time", f"{path}.delivery_time", "§2.1", advice)
     value = get("params")
     if value is not None:
         send.shortening = _read_params(value, root)
     if problems:
         raise refusal(problems)
+    remark_texts(send, root.body, advice)
     return send
 
 
@@ -120,6 +125,8 @@ def _read_recipients(to: list[dict[str, Any]], path: str, country: str, advice: 
         number = numbers.normalize(raw, country)
         if number == raw:
             recipients.append(Recipient(raw))
+            if numbers.doubtful(raw):
+                remark_number(raw, f"{path}.to[{index}].phone_number", advice)
         elif number is None:
             text = f"{show(raw)} cannot be normalized to a number in international format and will be rejected"
             advice.append(advise(NUMBER_INVALID, text, f"{path}.to[{index}].phone_number"))
@@ -128,6 +135,7 @@ def _read_recipients(to: list[dict[str, Any]], path: str, country: str, advice: 
             text = f"{show(raw)} is converted to {number}"
             advice.append(advise(NUMBER_CONVERTED, text, f"{path}.to[{index}].phone_number"))
             recipients.append(Recipient(number))
+            remark_number(number, f"{path}.to[{index}].phone_number", advice)
     return recipients
 
 

@@ -11,6 +11,7 @@ from sendbox.interfaces.requests import canonical, parsed
 from sendbox.interfaces.sending.decode import decode_message
 from sendbox.interfaces.sending.encode import message_response, messages_response, recipients_response
 from sendbox.interfaces.sending.errors import refusal
+from sendbox.interfaces.sending.repair import further
 from sendbox.interfaces.sending.steps import RCS, channel_finding
 
 
@@ -55,7 +56,10 @@ def read_json(exchange: Exchange) -> Any:
     request = parsed(exchange)
     checker = exchange.contract.checker(exchange.route.request or "")
     if not checker.is_valid(request):
-        raise refusal(_findings(request, checker.findings(request), exchange))
+        found = _findings(request, checker.findings(request), exchange)
+        for path, message in _messages(request):
+            found = found + further(message, path, found, exchange)
+        raise refusal(found)
     return request
 
 

@@ -26,6 +26,8 @@ ALIASES: Final = {"phone_number": "number", "message": "body", "datetime": "time
 #: `callback` is ours: it lets a form ask for its own deliveries, as address or as the object of A01 in JSON.
 FORM_FIELDS: Final = frozenset({*ALIASES, *ALIASES.values(), "sender", "gateway", "customID", "callback"})
 QUERY_FIELDS: Final = FORM_FIELDS | {"apikey"}
+#: What is read in place of a number or a text that is missing, so that the rest is read too.
+_STAND_IN: Final = "420777000101"
 CALLBACK: Final = "sending.json#/$defs/Callback"
 
 
@@ -52,10 +54,11 @@ def simple_error(status: int, text: str) -> Answer:
 
 
 def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) -> Answer:
-    fields = _read(exchange, raw, schema)
+    problems: list[Finding] = []
+    fields = _read(exchange, raw, schema, problems)
     unknown_parameters(fields, known, exchange.advice)
     names = {name: _name(fields, name, alias, exchange.advice) for name, alias in ALIASES.items()}
-    message = _message(fields, names, exchange)
+    message = _message(fields, names, exchange, problems)
     places = {
         "$.to[": f"$.{names['phone_number']}",
         "$.body": f"$.{names['message']}",
@@ -65,7 +68,7 @@ def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) ->
         "$.datetime": f"$.{names['datetime']}",
         "$.payload": "$.customID",
     }
-    send = _decode(message, places, exchange)
+    send = _decode(message, places, exchange, problems)
     content = canonical({name: value for name, value in message.items() if name != "callback"})
     accepted = exchange.accept([send], content)
     if accepted.findings:
@@ -73,15 +76,15 @@ def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) ->
     return _answer(accepted.request_id, accepted.messages[0][0])
 
 
-def _read(exchange: Exchange, raw: bytes, schema: str) -> dict[str, str]:
-    """The parameters, legal by their schema."""
+def _read(exchange: Exchange, raw: bytes, schema: str, problems: list[Finding]) -> dict[str, str]:
+    """The parameters; what the schema finds wrong with them goes to `problems`."""
     try:
         fields = read_form(raw, exchange.advice)
     except Unreadable as unreadable:
         raise refusal([unreadable.finding]) from None
     checker = exchange.contract.checker(schema)
     if not checker.is_valid(fields):
-        raise refusal(checker.findings(fields))
+        problems += checker.findings(fields)
     return fields
 
 
@@ -96,14 +99,16 @@ def _name(fields: dict[str, str], name: str, alias: str, advice: list[Advice]) -
     return name
 
 
-def _message(fields: dict[str, str], names: dict[str, str], exchange: Exchange) -> dict[str, Any]:
-    """The Message that the parameters stand for (§2.1)."""
-    missing = [name for name in ("phone_number", "message") if names[name] not in fields]
-    if missing:
-        raise refusal([_missing(name) for name in missing])
+def _message(
+    fields: dict[str, str], names: dict[str, str], exchange: Exchange, problems: list[Finding]
+) -> dict[str, Any]:
+    """The Message that the parameters stand for (§2.1); parameters with problems are left out of it."""
+    bad = {finding.path.removeprefix("$.") for finding in problems}
+    problems += [_missing(name) for name in ("phone_number", "message") if names[name] not in fields]
+    fields = {name: value for name, value in fields.items() if name not in bad}
     message: dict[str, Any] = {
-        "to": [{"phone_number": fields[names["phone_number"]]}],
-        "body": fields[names["message"]],
+        "to": [{"phone_number": fields.get(names["phone_number"], _STAND_IN)}],
+        "body": fields.get(names["message"], _STAND_IN),
     }
     if "sender" in fields:
         message["sender"] = fields["sender"]
@@ -114,7 +119,10 @@ def _message(fields: dict[str, str], names: dict[str, str], exchange: Exchange) 
     if "customID" in fields:
         message["payload"] = {"customID": fields["customID"]}
     if "callback" in fields:
-        message["callback"] = _callback(fields["callback"], exchange)
+        try:
+            message["callback"] = _callback(fields["callback"], exchange)
+        except Refused as refused:
+            problems += refused.findings
     return message
 
 
@@ -145,14 +153,20 @@ def _under_callback(finding: Finding) -> Finding:
     return Finding(path, finding.rule, finding.message, finding.section, finding.assumed)
 
 
-def _decode(message: dict[str, Any], places: dict[str, str], exchange: Exchange) -> Send:
+def _decode(message: dict[str, Any], places: dict[str, str], exchange: Exchange, problems: list[Finding]) -> Send:
+    """The command. Raises `Refused` with the problems found before and those found here."""
     remarks: list[Advice] = []
+    send = None
+    stand_ins = bool(problems)
     try:
-        return decode_message(message, "$", exchange, remarks)
+        send = decode_message(message, "$", exchange, remarks)
     except Refused as refused:
-        raise refusal(relocated(refused.findings, places)) from None
-    finally:
+        problems += relocated(refused.findings, places)
+    if not stand_ins:
         exchange.advice += relocated(remarks, places)
+    if send is None or problems:
+        raise refusal(problems)
+    return send
 
 
 def _answer(request_id: str, message_id: str | None) -> Answer:

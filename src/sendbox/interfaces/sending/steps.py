@@ -21,6 +21,7 @@ from sendbox.core.advice import (
 )
 from sendbox.core.model import Channel, Step, TemplateUse
 from sendbox.core.remarks import Advice, Finding
+from sendbox.interfaces.advising import remark_ttl
 from sendbox.interfaces.exchange import Exchange
 from sendbox.interfaces.names import nearest, renamed, unknown_fields
 from sendbox.interfaces.sending.errors import show
@@ -87,7 +88,7 @@ RCS: Final = "rcs"
 class Root:
     """What the steps of one message look at: the root's body and sender, and where remarks go."""
 
-    __slots__ = ("advice", "body", "exchange", "path", "problems", "sender")
+    __slots__ = ("advice", "body", "exchange", "own_senders", "path", "problems", "sender")
 
     def __init__(self, path: str, exchange: Exchange, problems: list[Finding], advice: list[Advice]) -> None:
         self.path = path
@@ -96,6 +97,8 @@ class Root:
         self.advice = advice
         self.body: str | None = None
         self.sender: str | None = None
+        #: as in `Send`
+        self.own_senders = 0
 
     def refuse(self, path: str, rule: str, message: str, section: str, assumed: str | None = None) -> None:
         """Notes a finding; the whole message is read before it is refused."""
@@ -189,6 +192,8 @@ def _read_step(rules: ChannelRules, fields: dict[str, Any], index: int, last: bo
         elif len(body) > BODY_LIMIT:
             body = truncated(body, f"{_place(rules, index, root)}.body", "§2.2", root.advice)
     sender = get("sender")
+    if sender:
+        root.own_senders |= 1 << index
     if rules.needs_sender:
         if not sender and (sender is None or not rules.chatapp):
             sender = root.sender
@@ -221,8 +226,13 @@ def _read_step(rules: ChannelRules, fields: dict[str, Any], index: int, last: bo
         gateway = get("gateway", "high")
         if gateway in NUMBER_GATEWAYS:
             _remark_gateway(gateway, sender, f"{_place(rules, index, root)}.gateway", root)
-        return Step("sms", body, sender, ttl, condition, gateway, get("type", "utf"))
+        step = Step("sms", body, sender, ttl, condition, gateway, get("type", "utf"))
+        if ttl is not None and not last:
+            remark_ttl(step, root.exchange.world, f"{_place(rules, index, root)}.ttl", root.advice)
+        return step
     step = Step(name, body, sender, ttl, condition)
+    if ttl is not None and not last:
+        remark_ttl(step, root.exchange.world, f"{_place(rules, index, root)}.ttl", root.advice)
     if name == "richmsg":
         step.buttons = get("buttons")
         for position, button in enumerate(step.buttons or ()):

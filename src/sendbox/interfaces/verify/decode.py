@@ -20,6 +20,7 @@ from sendbox.core.advice import (
 from sendbox.core.numbers import normalize
 from sendbox.core.remarks import Finding
 from sendbox.core.verify import OPERATION
+from sendbox.interfaces.advising import remark_number as remark_sms_number
 from sendbox.interfaces.verify.errors import INVALID_PHONE, MISSING_FIELD, refusal
 
 if TYPE_CHECKING:
@@ -66,6 +67,12 @@ def legal(exchange: Exchange, body: Any, remaining: int) -> dict[str, Any]:
     return {name: value for name, value in body.items() if name in known}
 
 
+def misshapen(exchange: Exchange, body: Any) -> list[Finding]:
+    """What is wrong with the shape of a body that is refused for another reason."""
+    checker = exchange.contract.checker(exchange.route.request or "")
+    return [] if checker.is_valid(body) else checker.findings(body)
+
+
 def canonical(value: Any) -> bytes:
     """A body in one form: what names are derived from, and what the digest reads."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
@@ -79,6 +86,8 @@ def remark_number(exchange: Exchange, phone: str) -> None:
     elif normalize(phone, exchange.world.account.country) != phone:
         text = f'"{phone}" looks like a national number; the country code is to be included, nothing is converted here'
         exchange.advice.append(advise(NATIONAL_NUMBER, text, "$.phoneNumber"))
+    else:
+        remark_sms_number(phone, "$.phoneNumber", exchange.advice)
 
 
 def token_of(body: bytes) -> str:

@@ -8,8 +8,9 @@ from sendbox.core.advice import PROOF_CANNOT_HOLD, advise
 from sendbox.core.remarks import Finding
 from sendbox.core.validation import VERIFIED
 from sendbox.core.verify import LimitReached
+from sendbox.interfaces.diagnosis import beside
 from sendbox.interfaces.verify import encode
-from sendbox.interfaces.verify.decode import canonical, legal, parse, remark_number
+from sendbox.interfaces.verify.decode import canonical, legal, misshapen, parse, remark_number
 from sendbox.interfaces.verify.errors import (
     EXPIRED,
     INVALID_CODE,
@@ -55,7 +56,7 @@ def verify_code(exchange: Exchange) -> Answer:
     session = _session(exchange)
     body = parse(exchange, _remaining(session))
     if session is None:
-        raise _unknown(exchange)
+        raise beside(_unknown(exchange), misshapen(exchange, body))
     body = legal(exchange, body, session.remaining)
     exchange.content = canonical(body)
     verify = exchange.world.verify
@@ -73,7 +74,7 @@ def check_proof(exchange: Exchange) -> Answer:
     body = parse(exchange, _remaining(session))
     exchange.content = b"{}"  # a proof is a name of the world: it must not tell two digests apart
     if session is None:
-        raise _unknown(exchange)
+        raise beside(_unknown(exchange), misshapen(exchange, body))
     body = legal(exchange, body, session.remaining)
     verify = exchange.world.verify
     _remark_proof(exchange, session)

@@ -1,0 +1,34 @@
+"""The operation that says what is still to come: steps, webhooks on their way, codes that can be entered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sendbox.control.operation import Call, ControlError, chosen, each, operation, whole
+from sendbox.core.pending import next_steps
+from sendbox.core.spans import iso
+from sendbox.core.validation import CODE_SENT, PENDING
+from sendbox.core.views import code_view, delivery_view
+
+#: So many of each are shown unless asked for fewer or more.
+SHOWN = 20
+OPEN = ("waiting", "sending", "held")
+
+
+@operation("GET", "/worlds/{id}/pending")
+async def pending(call: Call, limit: Any = SHOWN) -> Any:
+    """What is still to come: the next steps with their instants, webhooks not delivered yet, codes still open."""
+    most = whole(limit, "limit")
+    if most < 1:
+        raise ControlError(400, "bad_argument", f"limit: {most} is no number of things; legal: 1 and more")
+    world = call.here.world
+    waiting = await chosen(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, most)
+    sessions = list(world.verify.sessions.values())
+    codes = await chosen(sessions, lambda session: session.state_at(world.now) in (PENDING, CODE_SENT), most)
+    return {
+        "now": iso(world.now),
+        "steps": next_steps(world, most),
+        "scheduled": len(world.timeline.steps),
+        "deliveries": await each(waiting, lambda delivery: delivery_view(world, delivery)),
+        "codes": await each(codes, lambda session: code_view(world, session)),
+    }

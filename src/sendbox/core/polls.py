@@ -1,0 +1,40 @@
+"""Polls: a client that asks the same thing again and again while time stands still gets the same answer for ever."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+#: So many equal answers to one question, at one instant, are worth a remark.
+MANY: Final = 20
+#: So many questions are remembered at a time.
+REMEMBERED: Final = 16
+
+
+class Polls:
+    """The questions of one instant and how often each had the same answer; a remark is made once a world."""
+
+    __slots__ = ("_instants", "_questions", "told")
+
+    def __init__(self) -> None:
+        self._instants = -1
+        #: question -> its last answer, and how many times in a row
+        self._questions: dict[bytes, tuple[bytes, int]] = {}
+        self.told = False
+
+    def asked(self, instants: int, question: bytes, answer: bytes) -> bool:
+        """Notes one question; whether this is the moment to remark on it. `instants` counts the moves of the clock."""
+        if self.told:
+            return False
+        if instants != self._instants:
+            self._instants = instants
+            self._questions = {}
+        asked = blake2b(question, digest_size=8).digest()
+        answered = blake2b(answer, digest_size=8).digest()
+        last, count = self._questions.pop(asked, (answered, 0))
+        count = count + 1 if last == answered else 1
+        if len(self._questions) >= REMEMBERED:
+            del self._questions[next(iter(self._questions))]
+        self._questions[asked] = (answered, count)
+        self.told = count >= MANY
+        return self.told

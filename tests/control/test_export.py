@@ -1,0 +1,100 @@
+"""The operations `export` and `pending`."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from sendbox.core.digest import ENGINE
+from tests.box import WORLD, boxed
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_an_export_says_what_it_is() -> None:
+    """Form, file name, text, the digest it ends in, and what is left out."""
+    async with boxed() as box:
+        await box.send("420777000105")
+        await box.advance()
+        shown = (await box.get(f"{WORLD}/export")).json
+        assert {name: value for name, value in shown.items() if name != "text"} == {
+            "as": "pytest",
+            "file": "test_test_1.py",
+            "digest": (await box.get(f"{WORLD}/digest")).json["digest"],
+            "engine": ENGINE,
+            "order_sensitive": False,
+            "left_out": [],
+        }
+        compile(shown["text"], shown["file"], "exec")
+        assert f'assert sendbox.digest == "{shown["digest"]}"' in shown["text"]
+
+
+async def test_a_scenario_is_another_form() -> None:
+    """`as=scenario` answers YAML that says in comments what it cannot carry over."""
+    async with boxed() as box:
+        await box.send("420777000105")
+        await box.advance()
+        await box.post(f"{WORLD}/phones/420777000105/offline")
+        await box.post(f"{WORLD}/phones/420777000105/write", {"body": "Hello", "to": "420900000001"})
+        await box.post(f"{WORLD}/rules", {"when": {"phone": "1*"}, "then": "failed"})
+        await box.patch(f"{WORLD}/account", {"credit": {"eur": 1}})
+        shown = (await box.get(f"{WORLD}/export?as=scenario")).json
+        assert shown["file"] == "test_1.yaml"
+        assert [re.sub(r"^entry \d+: | at .*", "", line) for line in shown["left_out"]] == [
+            "phone_offline",
+            "rule",
+        ]
+        assert all(f"# not as it was: {line}\n" in shown["text"] for line in shown["left_out"])
+        value = yaml.safe_load(shown["text"])
+        assert value["timeline"] == [
+            {"at": "0s", "inbound": {"channel": "sms", "from": "420777000105", "body": "Hello", "to": "420900000001"}},
+            {"at": "0s", "account": {"credit": {"eur": 1}}},
+        ]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("export?as=robot", "as: 'robot' is no form of an export; legal: pytest, scenario"),
+        ("pending?limit=0", "limit: 0 is no number of things; legal: 1 and more"),
+        ("pending?limit=x", "limit: 'x' is no whole number"),
+    ],
+)
+async def test_illegal_arguments(query: str, message: str) -> None:
+    """An argument that is not legal is an error that says what is."""
+    async with boxed() as box:
+        await box.send("420777000105")
+        answer = await box.get(f"{WORLD}/{query}")
+        assert (answer.status, answer.json["message"]) == (400, message)
+
+
+async def test_what_is_pending() -> None:
+    """Steps with their instants, webhooks not delivered yet, codes that can still be entered."""
+    async with boxed() as box:
+        await box.send("420777000105")
+        shown = (await box.get(f"{WORLD}/pending")).json
+        assert [(step["what"], step["phone"]) for step in shown["steps"]] == [
+            ("hand-over of sendMessage to 1 phones", "420777000105")
+        ]
+        assert (shown["scheduled"], shown["deliveries"], shown["codes"]) == (1, [], [])
+
+
+async def test_acts_are_journaled_with_their_arguments() -> None:
+    """What a tester does is an entry of the kind `control` that tells enough to do it again."""
+    async with boxed() as box:
+        await box.send("420777000101")
+        await box.advance()
+        await box.post(f"{WORLD}/phones/420777000101/reply", {"body": "YES"})
+        rule = (await box.post(f"{WORLD}/rules", {"when": {"phone": "1*"}, "then": "failed"})).json["id"]
+        await box.delete(f"{WORLD}/rules/{rule}")
+        await box.delete(f"{WORLD}/rules/{rule}")
+        entries = (await box.get(f"{WORLD}/journal?kind=control")).json["entries"]
+        assert [
+            {name: value for name, value in entry.items() if name not in ("n", "at", "kind")} for entry in entries
+        ] == [
+            {"what": "phone_reply", "number": "420777000101", "body": "YES"},
+            {"what": "rule", "id": rule, "rule": {"when": {"phone": "1*"}, "then": "failed"}, "in": "attempts"},
+            {"what": "drop_rule", "rule": rule},
+        ]

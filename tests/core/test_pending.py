@@ -1,0 +1,115 @@
+"""What is still to come, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sendbox.core.blueprint import TimelineEntry
+from sendbox.core.pending import next_steps
+from sendbox.core.rules import Reply, Span
+from sendbox.core.world import World
+from tests.core.worlds import PHONE, advance, make_world, path, rule, send, send_one, step
+
+SECOND = 1000
+
+
+def words(world: World, most: int = 20) -> list[str]:
+    return [found["what"] for found in next_steps(world, most)]
+
+
+def test_nothing_is_to_come() -> None:
+    """A world at rest has no steps."""
+    assert next_steps(make_world(), 5) == []
+
+
+def test_steps_of_a_message() -> None:
+    """Its hand-over, its transitions, its ttl, what its phone will do, soonest first; at most so many."""
+    replies = (Reply(Span(5 * SECOND, 5 * SECOND), "YES"),)
+    slow = rule(
+        path("sending", ("sent", SECOND), ("delivered", 90 * SECOND)), replies=replies, click=Span(SECOND, SECOND)
+    )
+    world = make_world(attempts=(slow,))
+    flow = [step("richmsg", sender="Acme", ttl=60 * SECOND, condition="delivered"), step()]
+    send(world, PHONE, "420777000102", steps=flow, body="see https://acme.example")
+    assert next_steps(world, 5) == [
+        {"at": "2026-03-01T09:00:00.000Z", "what": "hand-over of sendMessage to 2 phones", "phone": PHONE}
+    ]
+    world.run(world.now, 1)
+    assert words(world)[0] == "hand-over by richmsg"
+    advance(world, SECOND)
+    ttl = 'ttl of richmsg ends; if it is not "delivered" by then the flow goes on'
+    assert words(world) == [ttl, ttl, "richmsg delivered", "richmsg delivered"]
+    assert len(next_steps(world, 3)) == 3
+    advance(world, 59 * SECOND)
+    assert "sms sent" in words(world)
+    advance(world, 32 * SECOND)
+    assert 'the phone replies "YES"' in words(world)
+
+
+def test_steps_that_do_nothing_any_more_are_passed_over() -> None:
+    """A ttl whose condition is met, a path that was dropped by hand, a retry of what was held."""
+    world = make_world(attempts=(rule("delivered"),))
+    flow = [step("richmsg", sender="Acme", ttl=60 * SECOND, condition="sent"), step()]
+    message = send_one(world, PHONE, steps=flow)
+    advance(world, SECOND)
+    assert words(world) == ["richmsg delivered"]
+    world.move_by_hand(message, "undelivered", None)
+    assert words(world) == []
+
+
+def test_a_retry() -> None:
+    """A webhook that failed is tried again, unless it is held."""
+    world = make_world(attempts=(rule("sending"),))
+    send_one(world, callback="http://127.0.0.1:9/hook")
+    advance(world, 0, answer=lambda delivery: (500, None))
+    assert words(world) == ["webhook to http://127.0.0.1:9/hook, try 2"]
+    (delivery,) = world.outlets.deliveries
+    world.outlets.hold(delivery)
+    assert words(world) == []
+
+
+def test_a_receiver_that_hangs() -> None:
+    """Its line is free again once the service's patience is over."""
+    world = make_world(attempts=(rule("sending"),))
+    send_one(world, callback="http://127.0.0.1:9/hook")
+    world.run(world.now, 100)
+    (delivery,) = world.outlets.take()
+    world.outlets.outcome(delivery, None, "timeout")
+    assert words(world)[0] == "http://127.0.0.1:9/hook takes webhooks again"
+
+
+class Named:
+    """Something with a handler that nobody has words for."""
+
+    def surprise_due(self, what: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("prepare", "what"),
+    [
+        (lambda world: world.timeline.at(world.now, 0, Named().surprise_due, None), "surprise"),
+        (
+            lambda world: world.timeline.at(world.now, 0, world._entry_due, TimelineEntry(0, True, "inbound", {})),
+            "timeline of the scenario: inbound",
+        ),
+    ],
+    ids=["other", "timeline"],
+)
+def test_other_steps(prepare: Any, what: str) -> None:
+    """A step without words of its own is called by its handler."""
+    world = make_world()
+    prepare(world)
+    assert words(world) == [what]
+
+
+def test_only_so_many_steps_are_looked_at() -> None:
+    """Where most steps do nothing any more, the search for one that does ends."""
+    world = make_world(attempts=(rule("delivered"),))
+    flow = [step("richmsg", sender="Acme", ttl=60 * SECOND, condition="sent"), step()]
+    for _ in range(40):
+        send_one(world, PHONE, steps=flow)
+    advance(world, 10 * SECOND)
+    assert len(world.timeline.steps) == 40
+    assert words(world, 1) == []
