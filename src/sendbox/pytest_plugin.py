@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 _MARKER: Final = (
     "sendbox(scenario=…, seed=…, clock=…, salt=…, strict=…, ignore=…, expect=…): how the test's world opens; "
-    "strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; expect=True when "
-    "an expectation of the scenario does not hold"
+    "strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; expect=True "
+    "when an expectation of the scenario does not hold"
 )
 _LEGAL: Final = ("scenario", "seed", "clock", "salt", "strict", "ignore", "expect")
 #: What of them is not about how the world opens.

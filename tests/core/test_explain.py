@@ -15,7 +15,7 @@ from sendbox.core.explain import CHECKS, checks, codes_tried, explain, explain_s
 from sendbox.core.explained import explained
 from sendbox.core.model import TemplateUse
 from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Memory, Path, Reply, Rule, Span, When, decide
+from sendbox.core.rules import Click, Memory, Path, Reply, Rule, Span, When, decide
 from sendbox.core.things import THINGS, things
 from sendbox.core.why import WHY
 from sendbox.core.world import World
@@ -31,7 +31,7 @@ RULES = [
     Rule("replies", ANY, replies=REPLIES),
     Rule("mixed", ANY, mix=((DELIVERED, 1), (FAILED, 1)), name="a mix"),
     Rule("late", ANY, DELIVERED, replies=REPLIES),
-    Rule("click", ANY, click=Span(0, 0)),
+    Rule("click", ANY, click=(Click(Span(0, 0)),)),
 ]
 
 
