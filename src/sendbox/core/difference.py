@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import orjson
 
+from sendbox.core.before import After, holds
 from sendbox.core.lifecycle import STATES
 from sendbox.core.patterns import Pattern
-from sendbox.core.rules import After, Ask, When, after_holds
+from sendbox.core.rules import Ask, When
 
 
 def differences(when: When, ask: Ask) -> list[str]:
@@ -82,7 +83,7 @@ def _in_memory(_wanted: int, _ask: Ask) -> None:
 
 
 def _after(wanted: After, ask: Ask) -> str | None:
-    if after_holds(wanted, ask):
+    if holds(wanted, ask):
         return None
     found = []
     if wanted.message is not None:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sendbox.core import before
+from sendbox.core.before import After
 from sendbox.core.identity import Draw
-from sendbox.core.lifecycle import STATES
 from sendbox.core.patterns import Pattern
 from sendbox.core.said import Line, Text
 
@@ -67,20 +68,6 @@ class Click:
 
     after: Span
     link: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class After:
-    """What must have happened before; None = not asked.
-
-    An earlier attempt of the message stands at one of `result`, went over one of `channel`, and its `result_info` is
-    like `info`: one attempt, all that is given. The message before this one to the phone stands at one of `message`.
-    """
-
-    result: tuple[str, ...] | None = None
-    channel: tuple[str, ...] | None = None
-    info: Pattern | None = None
-    message: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +201,7 @@ def holds(when: When, ask: Ask) -> bool:
         and (when.key is None or when.key.matches(ask.key))
         and (when.body is None or when.body.matches(ask.body))
         and (when.payload is None or _payload_holds(when.payload, ask.payload()))
-        and (when.after is None or after_holds(when.after, ask))
+        and (when.after is None or before.holds(when.after, ask))
     )
 
 
@@ -233,38 +220,6 @@ def _payload_holds(wanted: tuple[tuple[tuple[str, ...], object], ...], payload: 
     return True
 
 
-def after_holds(after: After, ask: Ask) -> bool:
-    """Whether what must have happened before did."""
-    if after.message is not None:
-        earlier = None if ask.earlier is None else ask.earlier(ask.phone, ask.ordinal)
-        if earlier is None or earlier.result not in after.message:
-            return False
-    if after.result is None and after.channel is None and after.info is None:
-        return True
-    from sendbox.core.events import info_of  # `sendbox --help` reads this module, and need not read JSON
-
-    attempt = ask.before
-    while attempt is not None:
-        if (
-            (after.result is None or STATES[attempt.state] in after.result)
-            and (after.channel is None or attempt.step.channel in after.channel)
-            and (after.info is None or after.info.matches(info_of(attempt, attempt.state) or ""))
-        ):
-            return True
-        attempt = attempt.previous
-    return False
-
-
-def _raced(after: After, ask: Ask) -> bool:
-    """Whether the message before this one to the phone could as well have come after it."""
-    if after.message is None or ask.earlier is None:
-        return False
-    earlier = ask.earlier(ask.phone, ask.ordinal)
-    return (
-        earlier is not None and earlier.accepted_at == ask.accepted_at and earlier.submission.request_id != ask.request
-    )
-
-
 def decide(rules: Iterable[Rule], ask: Ask, memory: Memory, seed: bytes) -> Fate | None:
     """Asks the rules in order and combines what they decide; None when none of them had a say.
 
@@ -281,7 +236,7 @@ def decide(rules: Iterable[Rule], ask: Ask, memory: Memory, seed: bytes) -> Fate
         takes_click = click_open and rule.click is not None
         if not (takes_path or takes_replies or takes_click):
             continue
-        if rule.when.after is not None and _raced(rule.when.after, ask):
+        if rule.when.after is not None and before.raced(rule.when.after, ask):
             order_sensitive = True
         if not holds(rule.when, ask):
             continue

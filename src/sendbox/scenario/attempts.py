@@ -7,9 +7,10 @@ from typing import Any, Final
 import orjson
 
 from sendbox.core.assume import Timing
+from sendbox.core.before import After
 from sendbox.core.operations import SENDING
 from sendbox.core.patterns import Pattern
-from sendbox.core.rules import After, Click, Path, PathEntry, Reply, Rule, Span, When
+from sendbox.core.rules import Click, Path, PathEntry, Reply, Rule, Span, When
 from sendbox.core.said import GAPS
 from sendbox.scenario import lint
 from sendbox.scenario.model import Node, listed, nearest, plain, show
