@@ -71,8 +71,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """The marker is known to every session."""
     config.addinivalue_line("markers", _MARKER)
-    asked = config.getoption("--sendbox-coverage") is not None or config.getoption("--sendbox-coverage-min")
-    if asked and not config.option.collectonly:
+    options = ("--sendbox-coverage", "--sendbox-coverage-append", "--sendbox-coverage-min")
+    if any(config.getoption(option) for option in options) and not config.option.collectonly:
         from sendbox.fixture.coverage import Gathering
 
         config.stash[_GATHERING] = gathering = Gathering(config)
