@@ -44,7 +44,7 @@ PARTS: Final = (
     part("page", "control", "what the page can do, a script can do: it reads and acts through control only"),
     part(
         "control",
-        "core contract data interfaces interfaces.partner loop routes runtime scenario settings wall webhooks",
+        "arriving core contract data interfaces interfaces.partner loop routes runtime scenario settings wall webhooks",
         "one set of operations under every carrier; it does not know the page",
     ),
 )
@@ -100,7 +100,7 @@ OWNERS: Final = (
     owner("pytest", "fixture pytest_plugin", "what is served runs without it"),
     owner(
         "starlette",
-        "app control emulated interfaces page server uploading",
+        "app arriving control emulated interfaces page server uploading",
         "the core, and what surrounds it, know no HTTP",
     ),
     owner("trustme", "tls", "part of the extra `tls`", lazy=True),

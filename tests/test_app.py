@@ -228,8 +228,8 @@ async def test_origins_of_what_is_given_out(
 async def test_an_app_that_is_not_told_its_server_has_an_origin_all_the_same() -> None:
     """Without Host and without a server in the scope, the settings say where it listens."""
     async with boxed(port=7358) as box:
-        scope = {"type": "http", "scheme": "http", "server": None}
-        assert application.origin_of(box.runtime, scope, []) == "http://127.0.0.1:7358"
+        scope = {"type": "http", "scheme": "http", "server": None, "headers": []}
+        assert application.origin_of(box.runtime, scope) == "http://127.0.0.1:7358"
 
 
 async def test_the_root_leads_to_the_page() -> None:

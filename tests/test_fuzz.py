@@ -25,8 +25,9 @@ from schemathesis.specs.openapi.checks import (
 
 from sendbox import __version__
 from sendbox.app import ROUTES
+from sendbox.arriving import BODY_CAP
 from sendbox.contract.openapi import document
-from sendbox.emulated import BODY_CAP, Emulated
+from sendbox.emulated import Emulated
 from sendbox.interfaces.exchange import Exchange, Route
 from tests.box import CONTRACT, KEY, ORIGIN, Answer, Box, boxed
 

@@ -20,10 +20,11 @@ from starlette.routing import Route as HttpRoute
 from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
+from sendbox.arriving import origin_of
 from sendbox.contract.openapi import document
 from sendbox.contract.validators import Contract
 from sendbox.control.routes import control_routes
-from sendbox.emulated import Emulated, origin_of
+from sendbox.emulated import Emulated
 from sendbox.page.routes import page_routes
 from sendbox.routes import ROUTES as ROUTES
 from sendbox.runtime import Runtime
@@ -112,7 +113,7 @@ def _batches(contract: Contract) -> Callable[[Any], list[str]]:
 def _openapi(runtime: Runtime, contract: Contract) -> Any:
     async def show(request: Request) -> Response:
         """The contract of what is served."""
-        origin = origin_of(runtime, request.scope, request.scope["headers"])
+        origin = origin_of(runtime, request.scope)
         return _json(document(ROUTES, contract, origin=origin, version=__version__))
 
     return show

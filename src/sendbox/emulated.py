@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
-from urllib.parse import parse_qs
 
 import orjson
 from starlette.requests import ClientDisconnect, Request
 from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
+from sendbox.arriving import BODY_CAP, header_key, key_field, origin_of, read_body
 from sendbox.contract.validators import Contract, NotLoaded
 from sendbox.core.advice import POLLING_STOPPED_CLOCK, advise
 from sendbox.core.blueprint import Blueprint
@@ -39,8 +39,6 @@ log = logging.getLogger("sendbox")
 
 #: So many different remarks are remembered a world, so that the log says each of them once.
 MOST_TOLD: Final = 1_000
-#: The longest body that is read; a longer one is refused before it is read whole.
-BODY_CAP: Final = 16 * 1024 * 1024
 #: Why a call reached no world, and what to do about it.
 _NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
 _NOBODYS: Final = (
@@ -56,17 +54,6 @@ _LATE: Final = (
     "its world was closed or reset while the call was on its way",
     "let clients end before the test does that they belong to",
 )
-
-
-def origin_of(runtime: Runtime, scope: Scope, headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """Scheme and authority that addresses given out begin with."""
-    if runtime.settings.public_url:
-        return runtime.settings.public_url.rstrip("/")
-    host = next((value for name, value in headers if name == b"host"), None)
-    if host is None:
-        server = scope.get("server") or ("127.0.0.1", runtime.settings.port)
-        return f"{scope['scheme']}://{server[0]}:{server[1]}"
-    return f"{scope['scheme']}://{host.decode('latin-1')}"
 
 
 class Emulated(BaseRoute):
@@ -106,21 +93,21 @@ class Emulated(BaseRoute):
             body: bytes | None = None
             jwt: str | None = None
             if route.auth == "form":  # the key stands in the body
-                body = await _read(receive)
-                key = None if body is None else _field(body if route.method == "POST" else scope["query_string"])
+                body = await read_body(receive)
+                key = None if body is None else key_field(body if route.method == "POST" else scope["query_string"])
             elif route.whose is not None:  # no key: what the body names tells whose call it is
-                body = await _read(receive)
+                body = await read_body(receive)
                 known = None if body is None else self._runtime.by_tag(route.whose(body))
                 if known is None:
                     await reply(send, await self._homeless(scope, route, body))
                     return
                 key = known.world.id
             else:
-                key = _header_key(scope)
+                key = header_key(scope)
                 if key is None and route.auth == "header-or-query":
-                    key = _field(scope["query_string"])
+                    key = key_field(scope["query_string"])
                 elif key is None and route.auth == "header-or-token":
-                    body = await _read(receive)
+                    body = await read_body(receive)
                     jwt = None if body is None else tokens.given(body)
                     key = None if jwt is None else await self._world_of(jwt)
             hosted = None if key is None else self._runtime.find(key, path)
@@ -168,7 +155,7 @@ class Emulated(BaseRoute):
         """
         world = hosted.world
         if body is None:
-            body = await _read(receive)
+            body = await read_body(receive)
         decision = NO_FAULT
         if world.api.rules and body is not None and not hosted.gone and hosted.world is world:
             self._runtime.present(hosted)
@@ -179,7 +166,7 @@ class Emulated(BaseRoute):
                 record = RequestRecord(
                     route.operation, route.method, scope["path"], key, answer.status, body, answer.body
                 )
-                self._journal(origin_of(self._runtime, scope, scope["headers"]), hosted, record, answer, decision)
+                self._journal(origin_of(self._runtime, scope), hosted, record, answer, decision)
                 return answer
         while not hosted.gone and hosted.world is world:
             if body is None:
@@ -222,7 +209,7 @@ class Emulated(BaseRoute):
         runtime = self._runtime
         runtime.present(hosted)
         world = hosted.world
-        origin = origin_of(runtime, scope, scope["headers"])
+        origin = origin_of(runtime, scope)
         headers, query, params = scope["headers"], scope["query_string"], scope["path_params"]
         exchange = Exchange(route, world, world.keys[key], headers, query, body, origin, self._contract, params)
         if jwt is not None:
@@ -250,7 +237,7 @@ class Emulated(BaseRoute):
         if decision[0] is not None:
             answer = spoilt(decision[0], route.error, answer)
         record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
-        record.bare = route.auth != "header" and _header_key(scope) is None
+        record.bare = route.auth != "header" and header_key(scope) is None
         record.content_type = exchange.content_type
         record.findings = valued(findings, exchange) if findings else ()
         record.advice = exchange.advice
@@ -280,7 +267,7 @@ class Emulated(BaseRoute):
         self, request: Request, hosted: Hosted, record: RequestRecord, answer: Answer, decision: Decision = NO_FAULT
     ) -> None:
         """The same for a call that comes by a route of its own."""
-        origin = origin_of(self._runtime, request.scope, request.scope["headers"])
+        origin = origin_of(self._runtime, request.scope)
         self._journal(origin, hosted, record, answer, decision)
 
     def _refuse(
@@ -297,7 +284,7 @@ class Emulated(BaseRoute):
         self._runtime.present(hosted)
         record = RequestRecord(operation, scope["method"], scope["path"], key, answer.status, b"", answer.body)
         record.findings = [finding or Finding("$", "call", why, "§7", "A75")]
-        self._journal(origin_of(self._runtime, scope, scope["headers"]), hosted, record, answer)
+        self._journal(origin_of(self._runtime, scope), hosted, record, answer)
         return answer
 
     def _denied(self, scope: Scope, route: Route, key: str | None) -> Answer:
@@ -313,7 +300,7 @@ class Emulated(BaseRoute):
     def _refused(self, scope: Scope, answer: Answer) -> Answer:
         """An answer whose reason is not in a world's journal but among the refused keys."""
         if self._runtime.settings.hints:
-            address = f"{origin_of(self._runtime, scope, scope['headers'])}/_sandbox/refused"
+            address = f"{origin_of(self._runtime, scope)}/_sandbox/refused"
             answer.headers = (*answer.headers, (b"sendbox-journal", address.encode("latin-1", "replace")))
         return answer
 
@@ -327,7 +314,7 @@ class Emulated(BaseRoute):
             why = f"{scope['method']} is not served at {path}; legal: {legal}"
             answer = next(iter(row.values())).error(405, why)
             answer.headers = ((b"allow", legal.encode()),)
-        key = _header_key(scope)
+        key = header_key(scope)
         if key is None:
             self._runtime.refuse(None, path, why, "what is served stands at /openapi.json")
             return self._refused(scope, answer)
@@ -372,37 +359,6 @@ def _remark_poll(exchange: Exchange, path: str, answer: Answer) -> None:
     if world.polls.asked(world.instants, question, answer.body):
         text = f"{path} was asked {MANY} times with the same answer while the clock stands; advance it, then ask"
         exchange.advice.append(advise(POLLING_STOPPED_CLOCK, text, "$", exchange.route.section))
-
-
-async def _read(receive: Receive) -> bytes | None:
-    """The whole body; None when it is longer than what is read. Raises `ClientDisconnect`."""
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        chunk: bytes = message.get("body", b"")
-        size += len(chunk)
-        if size > BODY_CAP:
-            return None
-        if not message.get("more_body", False):
-            return b"".join((*chunks, chunk)) if chunks else chunk
-        chunks.append(chunk)
-
-
-def _header_key(scope: Scope) -> str | None:
-    for name, value in scope["headers"]:
-        if name == b"x-api-key":
-            key: str = value.decode("latin-1")
-            return key
-    return None
-
-
-def _field(raw: bytes) -> str | None:
-    """The last value of `apikey` in a form or query; None when it is absent."""
-    values = parse_qs(raw.decode("latin-1"), keep_blank_values=True).get("apikey")
-    return values[-1] if values else None
 
 
 def _unknown_path(path: str) -> tuple[str, Answer]:

@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.core.blueprint import TimelineEntry
 from sendbox.core.pending import next_steps
-from sendbox.core.rules import Reply, Span
+from sendbox.core.rules import Click, Reply, Span
 from sendbox.core.world import World
 from tests.core.worlds import PHONE, advance, make_world, path, rule, send, send_one, step
 
@@ -28,7 +28,9 @@ def test_steps_of_a_message() -> None:
     """Its hand-over, its transitions, its ttl, what its phone will do, soonest first; at most so many."""
     replies = (Reply(Span(5 * SECOND, 5 * SECOND), "YES"),)
     slow = rule(
-        path("sending", ("sent", SECOND), ("delivered", 90 * SECOND)), replies=replies, click=Span(SECOND, SECOND)
+        path("sending", ("sent", SECOND), ("delivered", 90 * SECOND)),
+        replies=replies,
+        click=(Click(Span(SECOND, SECOND)),),
     )
     world = make_world(attempts=(slow,))
     flow = [step("richmsg", sender="Acme", ttl=60 * SECOND, condition="delivered"), step()]

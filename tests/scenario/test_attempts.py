@@ -152,7 +152,7 @@ def test_a_rule_of_control_has_paths_for_places() -> None:
     with pytest.raises(ScenarioError) as error:
         compile_rule({"in": "api", "when": {"phone": "77"}, "then": "fail"})
     assert str(error.value).splitlines() == [
-        '$.in: "api" belongs to the scenario language but is not built yet in this version',
+        '$.in: "api" is not a list of rules; legal: attempts',
         '$.then: "fail" is not a result; legal: ' + ", ".join(GOALS) + '; did you mean "failed"?',
         '$.when.phone: "77" is no phone number: 8 to 15 digits with an assigned calling code (A14)',
     ]

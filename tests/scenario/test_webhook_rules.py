@@ -75,7 +75,7 @@ def test_the_schema_names_every_fault() -> None:
         ({"nth": 2, "every": 3}, WebhookWhen(nth=2, every=3)),
         ({"share": 0.1}, WebhookWhen(share=0.1)),
         ({"share": "10%"}, WebhookWhen(share=0.1)),
-        ({"share": "0.5 %"}, WebhookWhen(share=0.005)),
+        ({"share": "0.5%"}, WebhookWhen(share=0.005)),
         (
             {"from": "1m", "until": "2026-03-01T09:00:00Z"},
             WebhookWhen(begins=(60_000, True), ends=(instant("2026-03-01T09:00:00Z"), False)),

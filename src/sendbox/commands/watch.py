@@ -115,7 +115,7 @@ def differences(old: Blueprint, new: Blueprint) -> list[str]:
     return [
         each.name
         for each in fields(new)
-        if _content(getattr(old, each.name, None)) != _content(getattr(new, each.name))
+        if each.compare and _content(getattr(old, each.name, None)) != _content(getattr(new, each.name))
     ]
 
 

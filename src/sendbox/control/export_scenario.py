@@ -105,8 +105,8 @@ class _Made:
     def _written(self, number: int) -> dict[str, Any]:
         """What a phone wrote by the act of this entry, which stands behind it."""
         journal = self._world.journal
-        found = next(n for n in range(number, -1, -1) if journal.kind[n] == CODE["inbound"])
-        inbound = journal.what[found]
+        entries = (journal.entry(n) for n in range(number, journal.first - 1, -1))
+        inbound = next(what for _, code, what in entries if code == CODE["inbound"])
         said = {"channel": inbound.channel, "from": inbound.sender, "body": inbound.body}
         return said | ({"to": inbound.recipient} if inbound.recipient else {})
 

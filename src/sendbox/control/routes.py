@@ -14,6 +14,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
+from sendbox.arriving import origin_of as origin_of  # the page takes it from here, and knows nothing behind control
 from sendbox.control import operations
 from sendbox.control.openapi import document
 from sendbox.control.operation import OPERATIONS, ControlError, Operation, Text, perform
@@ -44,7 +45,7 @@ def control_routes(runtime: Runtime) -> list[Route]:
 def _openapi(runtime: Runtime) -> Any:
     async def show(request: Request) -> Response:
         """The contract of control."""
-        origin = origin_of(runtime, request)
+        origin = origin_of(runtime, request.scope)
         return json_answer(document(OPERATIONS, prefix=PREFIX, origin=origin, version=__version__))
 
     return show
@@ -119,18 +120,13 @@ async def _pieces(value: dict[str, Any]) -> AsyncGenerator[bytes, None]:
     yield b"}"
 
 
-def origin_of(runtime: Runtime, request: Request) -> str:
-    """Scheme and authority that addresses given out begin with."""
-    if runtime.settings.public_url:
-        return runtime.settings.public_url.rstrip("/")
-    return f"{request.url.scheme}://{request.headers.get('host') or request.url.netloc}"
-
-
 def _endpoint(runtime: Runtime, row: Operation) -> Any:
     async def serve(request: Request) -> Response:
         try:
             arguments = await _arguments(request, row)
-            value = await perform(runtime, origin_of(runtime, request), row, request.path_params.get("id"), arguments)
+            value = await perform(
+                runtime, origin_of(runtime, request.scope), row, request.path_params.get("id"), arguments
+            )
         except ControlError as error:
             return json_answer(error.as_json(), error.status)
         except Exception:

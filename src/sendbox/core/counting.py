@@ -43,7 +43,7 @@ class Collector:
         #: how much was looked at, for whoever has to pause now and then
         self.work = 0
         self._counting = True
-        self._number = 0
+        self._number = self._at = 0
         self._world = world
         self._catalog = catalog
         #: attempt to its state so far
@@ -59,12 +59,11 @@ class Collector:
         """Takes in the next entry; without `counting` it is only remembered for those after it."""
         self.work += 1
         self._number, self._counting = number, counting
-        journal = self._world.journal
-        code = journal.kind[number]
+        self._at, code, what = self._world.journal.entry(number)
         kind = KINDS[code]
         handler = _HANDLERS.get(kind)
         if handler is not None:
-            handler(self, code, journal.what[number])
+            handler(self, code, what)
         elif kind in _FAULTS and counting:
             self._fault(_FAULTS[kind], entry_view(self._world, number))
 
@@ -128,7 +127,7 @@ class Collector:
             self._count("errors", error)
         request = _parsed(row, record)
         self._lean(*leaning.of_request(row.interface, record, request))
-        for limit in limits_of(row.operation, request, self._world.journal.at[self._number]):
+        for limit in limits_of(row.operation, request, self._at):
             self._count("limits", limit)
         if accepted:
             for field in self._catalog.fields(row.operation, request):

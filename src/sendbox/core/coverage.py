@@ -156,7 +156,7 @@ def collect(world: World, catalog: Catalog, first: int = 0) -> Collected:
 def collect_in_slices(world: World, catalog: Catalog, first: int = 0) -> Generator[None, None, Collected]:
     """The same, pausing every few entries so that a loop can breathe; the generator returns what was collected."""
     collector = Collector(world, catalog)
-    for number in range(len(world.journal)):
+    for number in range(world.journal.first, len(world.journal)):
         collector.look(number, counting=number >= first)
         if collector.work >= _SLICE:  # a batch of events is many entries' work
             collector.work = 0
@@ -166,7 +166,9 @@ def collect_in_slices(world: World, catalog: Catalog, first: int = 0) -> Generat
 
 def last_restore(world: World) -> int:
     """The number of the first entry since the world was restored from a checkpoint, 0 where it never was."""
-    return world.journal.kind.rfind(CODE["restored"]) + 1
+    journal = world.journal
+    place = journal.kind.rfind(CODE["restored"])
+    return 0 if place < 0 else place + journal.first + 1
 
 
 class Sum:

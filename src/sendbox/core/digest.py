@@ -4,6 +4,8 @@ It is taken over the journal in canonical form: each entry becomes lines of (rel
 names are replaced by what they were derived from, unsalted, and receivers, origins and the world's id do not appear.
 The lines' hashes are summed modulo 2^256, which is the same for every order of the lines: order within one instant,
 which no client can control from several threads, does not count, and the sum can be taken in slices.
+
+It is long because every kind of entry has its canonical form here.
 """
 
 from __future__ import annotations

@@ -76,8 +76,10 @@ def script(world: World) -> Script:
     now = world.start
     inside = 0
     modes = False
+    if journal.first:
+        made.left_out.append(f"the first {journal.first} entries; the journal forgot them (--max-journal)")
     for number in journal.numbers(frozenset({"request", "control"})):
-        at, what = journal.at[number], journal.what[number]
+        at, code, what = journal.entry(number)
         while moves and moves[0][1] <= number:
             now = moves.pop(0)[2]
             made.steps.append(Move(now))
@@ -85,7 +87,7 @@ def script(world: World) -> Script:
             inside += bool(moves and moves[0][0] <= number)
             now = max(now, at)
             made.steps.append(Move(now))
-        if journal.kind[number] == CODE["request"]:
+        if code == CODE["request"]:
             if _lost(what):
                 made.left_out.append(f"entry {number}: {what.operation} at {what.path}; its body was not kept")
             else:

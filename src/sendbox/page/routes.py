@@ -35,7 +35,7 @@ def page_routes(runtime: Runtime) -> list[Route]:
         return await perform(runtime, origin, table[name], world_id, arguments)
 
     async def show(request: Request) -> Response:
-        origin = origin_of(runtime, request)
+        origin = origin_of(runtime, request.scope)
         world_id = request.query_params.get("world")
         version = (health := await ask(origin, "health"))["version"]
         if world_id is None:

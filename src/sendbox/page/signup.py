@@ -54,7 +54,7 @@ def signup_routes(runtime: Runtime) -> list[Route]:
         hosted = runtime.by_tag(signup)
         if hosted is None:
             raise ControlError(404, "no_such_signup", "there is no such signup")
-        origin = origin_of(runtime, request)
+        origin = origin_of(runtime, request.scope)
         return await perform(runtime, origin, table[name], hosted.world.id, {"signup": signup, **arguments})
 
     async def show(request: Request) -> Response:
@@ -127,7 +127,7 @@ async def _page(
         "step": step_of(found),
         "finish": _address(found["details"].get("partner_finish_url")),
         "hints": runtime.settings.hints,
-        "phone": f"{origin_of(runtime, request)}{'' if hosted is None else hosted.path}/phones/",
+        "phone": f"{origin_of(runtime, request.scope)}{'' if hosted is None else hosted.path}/phones/",
     }
     return await _html(lambda: view.html("signup.html", data), 200 if error is None else error.status)
 

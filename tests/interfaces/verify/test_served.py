@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from sendbox.app import make_app
+from sendbox.arriving import BODY_CAP
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
 from sendbox.core.verify import Verify
-from sendbox.emulated import BODY_CAP
 from sendbox.runtime import Runtime
 from sendbox.scenario.compile import load
 from sendbox.settings import Settings
