@@ -45,7 +45,7 @@ def test_a59_unregistered_senders(
 
 def test_a59_where_the_sender_stands_and_where_the_flow_goes_on() -> None:
     """The path is that of the step's own sender or of the root's; a step that is rejected says what comes next."""
-    world = World("test-senders", Blueprint(account=AccountSpec(senders=REGISTERED)), start=0)  # type: ignore[arg-type]
+    world = World("test-senders", Blueprint(account=AccountSpec(senders=REGISTERED)), start=0)
     steps = [Step("richmsg", "Hello", "Other"), Step("sms", "Hello", "Mine")]
     found = unregistered(world, [Send([Recipient("420777000101")], steps, path="$[1]", own_senders=0b10)])
     assert [(advice.path, advice.message.partition("; ")[2]) for advice in found] == [
