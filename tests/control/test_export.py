@@ -49,8 +49,8 @@ async def test_a_scenario_is_another_form() -> None:
         assert all(f"# not as it was: {line}\n" in shown["text"] for line in shown["left_out"])
         value = yaml.safe_load(shown["text"])
         assert value["timeline"] == [
-            {"at": "0s", "inbound": {"channel": "sms", "from": "420777000105", "body": "Hello", "to": "420900000001"}},
-            {"at": "0s", "account": {"credit": {"eur": 1}}},
+            {"at": "1m", "inbound": {"channel": "sms", "from": "420777000105", "body": "Hello", "to": "420900000001"}},
+            {"at": "1m", "account": {"credit": {"eur": 1}}},
         ]
 
 

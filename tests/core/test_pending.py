@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.core.blueprint import TimelineEntry
+from sendbox.core.model import Shortening
 from sendbox.core.pending import next_steps
 from sendbox.core.rules import Click, Reply, Span
 from sendbox.core.world import World
@@ -115,3 +116,14 @@ def test_only_so_many_steps_are_looked_at() -> None:
     advance(world, 10 * SECOND)
     assert len(world.timeline.steps) == 40
     assert words(world, 1) == []
+
+
+def test_a_click_and_a_fallback() -> None:
+    """A phone will follow a link; a flow will go on."""
+    world = make_world(attempts=(rule("delivered", click=Span(9 * SECOND, 9 * SECOND)),))
+    message = send_one(world, body="see https://acme.example", shortening=Shortening())
+    advance(world, 5 * SECOND)
+    assert words(world) == ["the phone follows a link"]
+    assert message.last is not None
+    world.timeline.at(world.now, 0, world.simulator.fallback_due, (message.last, "ttl"))
+    assert words(world)[0] == "the flow goes on after sms (ttl)"

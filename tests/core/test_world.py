@@ -17,6 +17,7 @@ from sendbox.core.model import Shortening
 from sendbox.core.patterns import Pattern
 from sendbox.core.records import Message, RequestRecord
 from sendbox.core.rules import When
+from sendbox.core.window import Window
 from sendbox.core.world import World
 from tests.core.worlds import (
     HOOK,
@@ -385,3 +386,11 @@ def test_a_closed_world_is_freed_by_its_counts() -> None:
         assert (ghost(), left_of("test-to-be-closed")) == (None, [])
     finally:
         gc.enable()
+
+
+def test_a_window_that_is_always_open_is_known() -> None:
+    """The whole of every day is no window at all."""
+    assert Window().always
+    assert Window(start=60, end=60).always
+    assert not Window(days=frozenset({1})).always
+    assert not Window(start=60).always

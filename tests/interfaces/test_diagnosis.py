@@ -83,6 +83,20 @@ CASES: list[tuple[str, dict[str, Any], Found]] = [
         post("/v2/message", json={"to": TO, "body": "x", "params": {"_url": {"expires_at": {}}}, "payload": 5}),
         [("$.params._url.expires_at", "type", "{}"), ("$.payload", "type", "5")],
     ),
+    (
+        "nothing that stands in makes it legal",
+        post("/v2/message", json={"to": TO, "body": "x", "flow": [{"richmsg": {"sender": "A", "buttons": [5]}}]}),
+        [("$.flow[0].richmsg.buttons[0]", "type", "5")],
+    ),
+    (
+        "a template without its name",
+        post("/v2/message", json={"to": TO, "flow": [{"chatapp_template": {"language": 5, "sender": "x"}}]}),
+        [
+            ("$.flow[0].chatapp_template.template_name", "required", None),
+            ("$.flow[0].chatapp_template.language", "type", "5"),
+            ("$.flow[0].chatapp_template.sender", "sender", '"x"'),
+        ],
+    ),
     ("no JSON", post("/v2/message", content=b"{", headers=JSON), [("$", "json", None)]),
     (
         "a query",

@@ -157,7 +157,7 @@ async def test_findings_and_advice_name_path_and_section() -> None:
         await box.send("420777000101", unknown_field=1)
         text = text_of(await box.page())
         assert "refused sendMessage 400 0.2 is below the minimum ttl" in text
-        assert "$.flow[0].sms.ttl §2.2" in text
+        assert "$.flow[0].sms.ttl = 0.2 §2.2" in text
         assert "advice sendMessage 200" in text
         assert "$.unknown_field §2.1 · assumption A57" in text
 
