@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 from openapi_spec_validator import validate
 
-from sendbox import emulated as application
+from sendbox import emulated
 from sendbox.app import ROUTES
+from sendbox.arriving import BODY_CAP, origin_of
 from sendbox.core.keys import Key
 from tests.box import KEY, ORIGIN, WORLD, Answer, Box, boxed
 
@@ -141,7 +142,7 @@ async def test_keys_of_another_form_can_be_admitted() -> None:
         pytest.param(lambda box: box.post("/v2/nothing", x_api_key=KEY), id="unknown-path"),
         pytest.param(lambda box: box.get("/v2/message", x_api_key=KEY), id="wrong-method"),
         pytest.param(
-            lambda box: box.call("POST", "/v2/message", b" " * (application.BODY_CAP + 1), {"x-api-key": KEY}),
+            lambda box: box.call("POST", "/v2/message", b" " * (BODY_CAP + 1), {"x-api-key": KEY}),
             id="too-long",
         ),
     ],
@@ -185,7 +186,7 @@ async def test_the_log_has_a_line_for_every_refusal_rejection_and_new_advice() -
 
 async def test_only_so_many_advices_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client with ever new remarks does not fill the memory: beyond the bound they are said each time."""
-    monkeypatch.setattr(application, "MOST_TOLD", 1)
+    monkeypatch.setattr(emulated, "MOST_TOLD", 1)
     async with boxed() as box:
         for _ in range(2):
             await box.post("/v2/message", {**MESSAGE, "one": 1, "other": 1}, x_api_key=KEY)
@@ -228,8 +229,8 @@ async def test_origins_of_what_is_given_out(
 async def test_an_app_that_is_not_told_its_server_has_an_origin_all_the_same() -> None:
     """Without Host and without a server in the scope, the settings say where it listens."""
     async with boxed(port=7358) as box:
-        scope = {"type": "http", "scheme": "http", "server": None, "headers": []}
-        assert application.origin_of(box.runtime, scope) == "http://127.0.0.1:7358"
+        scope: dict[str, Any] = {"type": "http", "scheme": "http", "server": None, "headers": []}
+        assert origin_of(box.runtime, scope) == "http://127.0.0.1:7358"
 
 
 async def test_the_root_leads_to_the_page() -> None:

@@ -25,6 +25,8 @@ async def test_an_export_says_what_it_is() -> None:
             "digest": (await box.get(f"{WORLD}/digest")).json["digest"],
             "engine": ENGINE,
             "order_sensitive": False,
+            "trusted": True,
+            "lost": 0,
             "left_out": [],
         }
         compile(shown["text"], shown["file"], "exec")
