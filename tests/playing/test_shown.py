@@ -1,4 +1,7 @@
-"""The timeline as rows, as a table, and as a diagram: every kind of entry, any text, any width."""
+"""The timeline as rows, as a table, and as a diagram: every kind of entry, any text, any width.
+
+Long because there are many kinds of entries.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from typing import Any
 
 import pytest
 
+from sendbox.core.expect import verdict
 from sendbox.core.journal import KINDS
 from sendbox.core.traffic import Traffic
 from sendbox.playing import Asked, Played, play
 from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
 from sendbox.playing.rows import cut, rows
 from sendbox.playing.text import MESSAGES, text
+from sendbox.scenario.compile import load
 
 AT = "2026-03-02T09:00:00.000Z"
 PHONE = "420777000101"
@@ -70,10 +75,27 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("validation", {"phone": PHONE, "event": "created", "state": "pending"}, f"{PHONE}: session: created, pending"),
         ("limited", {"phone": PHONE, "limit": "number"}, f"{PHONE}: one session too many for the number"),
         ("fault", {"operation": "sendMessage", "fault": {"status": 500}}, "sendbox: fault at sendMessage: status 500"),
-        ("webhook_fault", {"message_id": "x", "fault": "drop"}, "receiver: fault of a webhook of m1: drop"),
-        ("webhook_fault", {"delivery": "d", "fault": "drop"}, "receiver: fault of a webhook: drop"),
+        (
+            "fault",
+            {"operation": "sendMessage", "fault": "timeout", "rule": "never"},
+            'sendbox: fault at sendMessage: timeout, by "never"',
+        ),
+        (
+            "webhook_fault",
+            {"events": [KEPT["events"][0]], "fault": "drop", "rule": "lost", "delivery": None},
+            'receiver: fault of m1 sent: drop, by "lost"',
+        ),
+        (
+            "webhook_fault",
+            {"events": KEPT["events"], "fault": "answer 503", "rule": '{"fault":"answer 503"}', "note": "try 2"},
+            "receiver: fault of m1 sent, m1 sent, m1 sent, m1 sent and 2 more: answer 503, try 2",
+        ),
         ("outage", {"channel": "sms", "state": "began"}, "sendbox: outage of sms began"),
-        ("outage", {"operator": "23001", "state": "ended"}, "sendbox: outage of 23001 ended"),
+        (
+            "outage",
+            {"channel": ["sms", "richmsg"], "operator": 2, "country": "CZ", "state": "ended"},
+            "sendbox: outage of sms, richmsg operator 2 in CZ ended",
+        ),
         ("outage", {"state": "ended"}, "sendbox: outage of everything ended"),
         (
             "signup",
@@ -227,6 +249,32 @@ def test_a_request_without_an_entry_stands_where_it_was_sent(played: Played) -> 
     assert [row.what.partition(" ")[0] for row in found if row.at <= start + 1000][-3:] == ["lost", "m1", "webhook:"]
 
 
+@pytest.mark.parametrize(
+    ("fault", "came"),
+    [
+        ("timeout", "The read operation timed out"),
+        ("disconnect", "Server disconnected"),
+        ({"disconnect": "middle"}, "Server disconnected before its answer"),
+        ("garbage", "illegal status line"),
+    ],
+    ids=str,
+)
+def test_a_request_whose_answer_broke_stands_once(fault: Any, came: str) -> None:
+    """As the client saw it, with whom it was for, and with the rule that broke it below."""
+    request = {"operation": "sendMessage", "body": {"body": "x", "to": to(1)}}
+    given = {
+        "sendbox": 1,
+        "api": [{"name": "broken", "fault": fault, "times": 1}],
+        "traffic": [{"at": 0, "request": request, "expect": {"status": "none"}}, {"at": 0, "request": request}],
+    }
+    found, _ = rows(play(given))
+    asked = [row for row in found if row.who == "client"]
+    assert [row.what for row in asked] == ["sendMessage to 420777000100"] * 2
+    assert str(asked[0].answer).startswith(came)
+    assert str(asked[1].answer).startswith("200 ")
+    assert found[1].what.endswith(', by "broken"')
+
+
 # --- the table
 
 
@@ -263,20 +311,22 @@ def test_what_went_wrong_is_at_the_end(played: Played) -> None:
     played.asked[0].traffic = replace(played.asked[0].traffic, status=0)
     played.asked.append(Asked(Traffic(0, True, "other"), played.world.start, error="closed"))
     played.stopped = played.order_sensitive = True
-    expectations = [
-        {"passed": True},
-        {"passed": False, "message": "no such message"},
-        {"passed": False, "that": "codes", "count": 1},
+    expected = [
+        {"name": "it arrives", "that": "messages", "where": {"result": "delivered"}},
+        {"name": "it is read", "that": "messages", "where": {"result": "seen"}},
     ]
-    played.verdict = {"passed": False, "expectations": expectations}
-    end = text(played).splitlines()[-7:]
+    played.verdict = verdict(played.world, load({"sendbox": 1, "expect": expected}).expect)
+    end = text(played, width=80).splitlines()[-10:]
     assert end[:-1] == [
         "sendMessage at +0s: 500, expected no answer",
         "other at +0s: closed",
         "stopped at 2026-03-02T09:00:03Z: more is due later (--until)",
-        "verdict: failed, 1 of 3 expectations met",
-        "- no such message",
-        "- passed: False, that: codes, count: 1",
+        "verdict: failed, 1 of 2 expectations met",
+        "  FAILED  it is read",
+        '          no messages with result "seen", wanted at least 1 ($.expect[1])',
+        "          nearest: message to 420601000001 by sms: delivered (at",
+        "            2026-03-02T09:00:03.000Z)",
+        '            result is "delivered", wanted "seen"',
     ]
     assert end[-1].endswith(", order-sensitive")
 

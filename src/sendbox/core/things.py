@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import orjson
 
 from sendbox.core.advice import ADVICE
+from sendbox.core.api_faults import PROCESSED, Applied
 from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
+from sendbox.core.operations import EMULATED, SENDING
 from sendbox.core.records import Attempt, Inbound, Message
 from sendbox.core.validation import VALIDATION
 from sendbox.core.views import target_of
+from sendbox.core.webhook_faults import FAULTS, subject_of
 
 if TYPE_CHECKING:
+    from sendbox.core.detours import Detoured
     from sendbox.core.records import Delivery, RequestRecord
     from sendbox.core.validation import Session
     from sendbox.core.world import World
@@ -33,7 +37,10 @@ Kind = Literal["phone", "text", "word", "number", "flag", "payload"]
 _LOOKED: Final = 256
 
 RESULTS: Final = STATES
-DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held")
+DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
+#: What a request is said to have called; the last one is a path that nobody serves.
+OPERATIONS: Final = (*EMULATED, "unknown")
+FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
 _CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
@@ -122,7 +129,7 @@ _OF_MESSAGE: Final[dict[str, Callable[[Message], Any]]] = {
 _ABOUT_MESSAGE: Final = {
     "phone": Field("phone", "the recipient", _message("phone")),
     "tag": Field("text", "one of the message's tags", _message("tag")),
-    "operation": Field("text", "the operation that sent it", _message("operation")),
+    "operation": Field("text", "the operation that sent it", _message("operation"), SENDING),
     "key": Field("text", "the API key that sent it", _message("key")),
     "payload": Field("payload", "dotted paths inside the request's payload", _message("payload")),
 }
@@ -203,10 +210,19 @@ def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
     return lambda _world, what: what.get(name)
 
 
-def _fault(_world: World, what: dict[str, Any]) -> str:
-    """The word of a fault, which may be the one key of an object."""
-    fault = what["fault"]
-    return str(next(iter(fault), "")) if isinstance(fault, dict) else str(fault)
+def _struck(applied: Applied | Detoured) -> str | tuple[str, ...] | None:
+    """The phones that a fault is about: of a call its first number, of a delivery whom its events tell of."""
+    if isinstance(applied, Applied):
+        return applied.phone or None
+    return tuple(dict.fromkeys(phone for event in applied.events if (phone := subject_of(event).phone)))
+
+
+def _fault_line(_world: World, applied: Applied | Detoured) -> str:
+    by = "" if applied.rule.name is None else f', by "{applied.rule.name}"'
+    if isinstance(applied, Applied):
+        return f"{applied.rule.fault.kind} on {applied.operation}{by}"
+    first = subject_of(applied.events[0])
+    return f"{applied.rule.fault.kind} of {first.result or first.event}{by}"
 
 
 def _fields_of(kind: Kind, **says: str) -> dict[str, Field]:
@@ -302,7 +318,7 @@ THINGS: Final[dict[str, Thing]] = {
     "requests": Thing(
         "a call of the client",
         {
-            "operation": Field("text", "the operation", lambda _world, record: record.operation),
+            "operation": Field("text", "the operation", lambda _world, record: record.operation, OPERATIONS),
             "status": Field("number", "the HTTP status of the answer", lambda _world, record: record.status),
             "method": Field("text", "the HTTP method", lambda _world, record: record.method),
             "path": Field("text", "the path, without a query", lambda _world, record: record.path.partition("?")[0]),
@@ -433,12 +449,14 @@ THINGS: Final[dict[str, Thing]] = {
     "faults": Thing(
         "a fault that the scenario made",
         {
-            "operation": Field("text", "the operation it struck", _field_of("operation")),
-            "phone": Field("phone", "the recipient", _field_of("phone")),
-            "fault": Field("text", "its word", _fault),
-            "rule": Field("text", "the rule that made it", _field_of("rule")),
+            "operation": Field(
+                "text", "the operation it struck", lambda _w, what: getattr(what, "operation", None), EMULATED
+            ),
+            "phone": Field("phone", "the recipient", lambda _world, what: _struck(what)),
+            "fault": Field("text", "its word", lambda _world, what: what.rule.fault.kind, FAULT_WORDS),
+            "rule": Field("text", "the rule that made it", lambda _world, what: what.rule.name or what.rule.key),
         },
-        _words,
+        _fault_line,
         ("fault", "webhook_fault"),
     ),
 }

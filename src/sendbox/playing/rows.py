@@ -85,10 +85,20 @@ def rows(played: Played) -> tuple[list[Row], Names]:
             found.append(teller.lost(lost.pop(0)))
         if entry["kind"] == "request" and entry["n"] in journaled:
             found.append(teller.asked(entry))
+        elif entry["kind"] == "request" and (unheard := _unheard(entry, at, lost)) is not None:
+            lost.remove(unheard)
+            found.append(teller.unheard(unheard, entry))
         elif entry["kind"] not in _SILENT:
             found.append(teller.row(entry))
     found += [teller.lost(each) for each in lost]
     return found, names
+
+
+def _unheard(entry: Mapping[str, Any], at: int, lost: list[Asked]) -> Asked | None:
+    """The request of the traffic that an entry is about, of those whose answer did not say so: it never came whole."""
+    return next(
+        (each for each in lost if each.sent and each.at == at and each.traffic.operation == entry["operation"]), None
+    )
 
 
 class _Teller:
@@ -110,6 +120,10 @@ class _Teller:
     def asked(self, entry: Mapping[str, Any]) -> Row:
         """A request of the traffic that was answered."""
         asked = self._asked[entry["n"]]
+        return self._request(asked, entry)
+
+    def unheard(self, asked: Asked, entry: Mapping[str, Any]) -> Row:
+        """One that arrived, and whose answer did not."""
         return self._request(asked, entry)
 
     def lost(self, asked: Asked) -> Row:
@@ -268,18 +282,27 @@ class _Teller:
 
     def fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of the interfaces was applied."""
-        return WORLD, f"fault at {entry.get('operation')}: {_flat(entry.get('fault'))}", {"tone": "bad"}
+        what = f"fault at {entry.get('operation')}: {_flat(entry.get('fault'))}{_by(entry)}"
+        return WORLD, what, {"tone": "bad"}
 
     def webhook_fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of a webhook was applied."""
-        about = f" of {self._message(entry)}" if entry.get("message_id") else ""
-        return RECEIVER, f"fault of a webhook{about}: {_flat(entry.get('fault'))}", {"tone": "bad"}
+        events = [self._event(event) for event in entry["events"]]
+        more = f" and {len(events) - EVENTS} more" if len(events) > EVENTS else ""
+        note = f", {entry['note']}" if entry.get("note") else ""
+        what = f"fault of {', '.join(events[:EVENTS])}{more}: {entry['fault']}{_by(entry)}{note}"
+        return RECEIVER, what, {"tone": "bad"}
 
     def outage(self, entry: Mapping[str, Any]) -> Told:
         """An outage began, or ended."""
-        what = entry.get("channel") or entry.get("operator") or "everything"
-        tone = "bad" if entry.get("state") == "began" else "good"
-        return WORLD, f"outage of {what} {entry.get('state')}", {"tone": tone}
+        where = [_flat(entry["channel"])] if entry.get("channel") else []
+        if entry.get("operator") is not None:
+            where.append(f"operator {entry['operator']}")
+        if entry.get("country") is not None:
+            where.append(f"in {entry['country']}")
+        what = f"outage of {' '.join(where) or 'everything'} {entry['state']}"
+        tone = "bad" if entry["state"] == "began" else "good"
+        return WORLD, what, {"tone": tone}
 
     def unknown(self, entry: Mapping[str, Any]) -> Told:
         """A kind that has no function of its own."""
@@ -325,6 +348,12 @@ def _flat(value: Any) -> str:
     if isinstance(value, list | tuple):
         return cut(", ".join(map(_flat, value)))
     return cut(value)
+
+
+def _by(entry: Mapping[str, Any]) -> str:
+    """Whose doing a fault is; a rule without a name is known by its whole text, which says nothing new."""
+    rule = str(entry.get("rule") or "{")
+    return "" if rule.startswith("{") else f', by "{cut(rule)}"'
 
 
 def _time(iso: str) -> str:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from sendbox.core.expect import lines
 from sendbox.core.spans import DAY, iso, show
 from sendbox.playing.player import Played
 from sendbox.playing.rows import Names, Row, cut, rows
@@ -24,8 +25,8 @@ def text(played: Played, *, width: int = 120, colour: bool = False) -> str:
     """Everything, in lines of at most `width` columns as far as that can be."""
     told, names = rows(played)
     page = _Page(width, colour=colour)
-    lines = [*page.head(played), "", *page.table(played, told), "", *page.summary(played, names)]
-    return "\n".join(line.rstrip() for line in lines)
+    page_lines = [*page.head(played), "", *page.table(played, told), "", *page.summary(played, names)]
+    return "\n".join(line.rstrip() for line in page_lines)
 
 
 class _Page:
@@ -99,17 +100,19 @@ class _Page:
 
     def _verdict(self, verdict: Mapping[str, Any]) -> Iterator[str]:
         """Whether the scenario's expectations were met, and each that was not."""
-        expectations = [each for each in verdict.get("expectations", ()) if isinstance(each, Mapping)]
+        expectations = verdict["expectations"]
         passed = bool(verdict["passed"])
-        met = sum(bool(each.get("passed")) for each in expectations)
+        met = sum(bool(each["passed"]) for each in expectations)
         word = "passed" if passed else "failed"
         yield self._in("good" if passed else "bad", f"verdict: {word}, {met} of {len(expectations)} expectations met")
-        for each in expectations:
-            if not each.get("passed"):
-                said = next((each[name] for name in ("message", "why", "explanation") if each.get(name)), None)
-                about = said if said is not None else ", ".join(f"{name}: {value}" for name, value in each.items())
-                for line in textwrap.wrap(f"- {about}", self._width, subsequent_indent="  "):
-                    yield self._in("bad", line)
+        # the first line of the verdict is told above, and what holds needs no line
+        for line in [] if passed else lines(dict(verdict))[1:]:
+            if not line.startswith("  ok "):
+                blanks = len(line) - len(line.lstrip())
+                for part in textwrap.wrap(
+                    line, self._width, subsequent_indent=" " * (blanks + 2), break_on_hyphens=False
+                ):
+                    yield self._in("bad", part)
 
 
 def cut_end(line: str, width: int) -> str:
