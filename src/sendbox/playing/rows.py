@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sendbox.core.journal import KINDS
+from sendbox.core.outages import named
 from sendbox.core.spans import instant
 from sendbox.playing.player import Asked, Played
 
@@ -295,12 +296,7 @@ class _Teller:
 
     def outage(self, entry: Mapping[str, Any]) -> Told:
         """An outage began, or ended."""
-        where = [_flat(entry["channel"])] if entry.get("channel") else []
-        if entry.get("operator") is not None:
-            where.append(f"operator {entry['operator']}")
-        if entry.get("country") is not None:
-            where.append(f"in {entry['country']}")
-        what = f"outage of {' '.join(where) or 'everything'} {entry['state']}"
+        what = f"outage of {named(entry)} {entry['state']}"
         tone = "bad" if entry["state"] == "began" else "good"
         return WORLD, what, {"tone": tone}
 
