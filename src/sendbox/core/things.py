@@ -33,7 +33,7 @@ Kind = Literal["phone", "text", "word", "number", "flag", "payload"]
 _LOOKED: Final = 256
 
 RESULTS: Final = STATES
-DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held")
+DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
 _CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
