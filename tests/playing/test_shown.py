@@ -72,7 +72,8 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("webhook_fault", {"message_id": "x", "fault": "drop"}, "receiver: fault of a webhook of m1: drop"),
         ("webhook_fault", {"delivery": "d", "fault": "drop"}, "receiver: fault of a webhook: drop"),
         ("outage", {"channel": "sms", "state": "began"}, "sendbox: outage of sms began"),
-        ("outage", {"operator": "23001", "state": "ended"}, "sendbox: outage of 23001 ended"),
+        ("outage", {"operator": 2, "country": "CZ", "state": "ended"}, "sendbox: outage of operator 2 in CZ ended"),
+        ("outage", {"channel": ["sms", "richmsg"], "state": "began"}, "sendbox: outage of sms, richmsg began"),
         ("outage", {"state": "ended"}, "sendbox: outage of everything ended"),
         (
             "signup",
@@ -164,7 +165,7 @@ def to(count: int) -> list[dict[str, str]]:
             {"to": to(4), "flow": [{"sms": {}}, {"richmsg": {}}]},
             " to 420777000100, 420777000101 and 2 more by sms, richmsg",
         ),
-        ([{"to": to(1)}, {"to": to(1)}], " to 420777000100 and 1 more"),
+        ([{"to": to(1)}, {"to": to(1)}], " to 420777000100, and 1 more message"),
         ({"phoneNumber": PHONE}, f" to {PHONE}"),
         ({"number": PHONE}, f" to {PHONE}"),
         ({"to": "1\n2"}, " to 1 2"),
@@ -199,6 +200,16 @@ def test_requests_say_what_came_of_them(played: Played, asked: dict[str, Any], e
     played.entries, played.asked = [], [Asked(traffic, 0, **asked)]
     found, _ = rows(played)
     assert found[0].answer == expected
+
+
+@pytest.mark.parametrize(("recipients", "expected"), [(2, "200 m1 m2"), (5, "200 m1 to m5")], ids=["few", "many"])
+def test_an_id_of_several_recipients_names_their_messages(recipients: int, expected: str) -> None:
+    """The id that /messages answers is the beginning of those of its recipients (A09)."""
+    to = [{"phone_number": f"4207770001{each:02}"} for each in range(recipients)]
+    request = {"operation": "sendMessages", "body": [{"body": "Hello", "to": to}]}
+    found, names = rows(play({"sendbox": 1, "traffic": [{"at": 0, "request": request}]}))
+    assert found[0].answer == expected
+    assert len(names.ids) == recipients
 
 
 def test_a_request_without_an_entry_stands_where_it_was_sent(played: Played) -> None:

@@ -95,6 +95,7 @@ class _Teller:
     def __init__(self, played: Played, names: Names) -> None:
         self._names = names
         self._asked = {each.number: each for each in played.asked}
+        self._met = list(dict.fromkeys(str(entry["message_id"]) for entry in played.entries if entry.get("message_id")))
         self._events = {entry["delivery"]: entry["events"] for entry in played.entries if entry["kind"] == "delivery"}
 
     def row(self, entry: Mapping[str, Any]) -> Row:
@@ -118,7 +119,7 @@ class _Teller:
         title = f' "{cut(traffic.name)}"' if traffic.name else ""
         what = f"{traffic.operation}{title}{_about(traffic.value)}"
         said = [asked.error or ""] if asked.status is None else [str(asked.status)]
-        said += [self._names.of(message_id) for message_id in _accepted(asked.answer)]
+        said.append(self._named(_accepted(asked.answer)))
         said += [f"{len(lines)} rejected" for lines in (_rejected(asked.answer),) if lines]
         if asked.status is not None and asked.status >= 400:
             findings = entry.get("findings") or ()
@@ -268,7 +269,9 @@ class _Teller:
 
     def outage(self, entry: Mapping[str, Any]) -> Told:
         """An outage began, or ended."""
-        what = entry.get("channel") or entry.get("operator") or "everything"
+        words = {"channel": "{}", "operator": "operator {}", "country": "in {}"}
+        said = [words[key].format(_flat(entry[key])) for key in words if entry.get(key) is not None]
+        what = " ".join(said) or "everything"
         tone = "bad" if entry.get("state") == "began" else "good"
         return WORLD, f"outage of {what} {entry.get('state')}", {"tone": tone}
 
@@ -280,6 +283,17 @@ class _Teller:
             told["message_id"] = self._names.of(told["message_id"])
         phone = entry.get("phone")
         return phone if isinstance(phone, str) else WORLD, f"{entry['kind']}: {_flat(told)}", {}
+
+    def _named(self, accepted: list[str]) -> str:
+        """The messages that were accepted. An id may be the beginning of those of several recipients (A09)."""
+        ids = [each for one in accepted for each in self._under(one)]
+        names = [self._names.of(each) for each in ids]
+        return " ".join(names) if len(names) <= EVENTS else f"{names[0]} to {names[-1]}"
+
+    def _under(self, accepted: str) -> list[str]:
+        if accepted in self._met:
+            return [accepted]
+        return [each for each in self._met if each.startswith(f"{accepted}-")] or [accepted]
 
     def _message(self, entry: Mapping[str, Any]) -> str:
         return self._names.of(entry.get("message_id"))
@@ -325,7 +339,9 @@ def _time(iso: str) -> str:
 def _about(value: Any) -> str:
     """To whom a request goes, and by which channels."""
     if isinstance(value, list):
-        return "".join(_about(item) for item in value[:1]) + (f" and {len(value) - 1} more" if len(value) > 1 else "")
+        others = len(value) - 1
+        more = f", and {others} more message{'s' if others > 1 else ''}" if others > 0 else ""
+        return "".join(_about(item) for item in value[:1]) + more
     if not isinstance(value, Mapping):
         return ""
     to = value.get("to")
