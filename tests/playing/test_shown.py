@@ -69,7 +69,11 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("validation", {"phone": PHONE, "event": "created", "state": "pending"}, f"{PHONE}: session: created, pending"),
         ("limited", {"phone": PHONE, "limit": "number"}, f"{PHONE}: one session too many for the number"),
         ("fault", {"operation": "sendMessage", "fault": {"status": 500}}, "sendbox: fault at sendMessage: status 500"),
-        ("webhook_fault", {"message_id": "x", "fault": "drop"}, "receiver: fault of a webhook of m1: drop"),
+        (
+            "webhook_fault",
+            {"events": [{"message_id": "x", "result": "sent"}] * 5, "fault": "drop"},
+            "receiver: fault of a webhook with m1 sent, m1 sent, m1 sent, m1 sent, and 1 more: drop",
+        ),
         ("webhook_fault", {"delivery": "d", "fault": "drop"}, "receiver: fault of a webhook: drop"),
         ("outage", {"channel": "sms", "state": "began"}, "sendbox: outage of sms began"),
         ("outage", {"operator": 2, "country": "CZ", "state": "ended"}, "sendbox: outage of operator 2 in CZ ended"),

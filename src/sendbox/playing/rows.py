@@ -6,7 +6,7 @@ called m1, m2, … in the order in which they are met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -167,10 +167,8 @@ class _Teller:
 
     def tried(self, entry: Mapping[str, Any]) -> Told:
         """A try of a webhook."""
-        events = [self._event(event) for event in self._events.get(entry["delivery"], ())]
-        more = [f"and {len(events) - EVENTS} more"] if len(events) > EVENTS else []
         number = f" (try {entry['number']})" if entry["number"] > 1 else ""
-        what = f"webhook{number}: {', '.join([*events[:EVENTS], *more])}"
+        what = f"webhook{number}: {self._listed(self._events.get(entry['delivery'], ()))}"
         bad = entry["status"] != 200
         answer = str(entry["status"] or entry["error"] or "no answer")
         return RECEIVER, what, {"tone": "bad" if bad else "dim", "to": RECEIVER, "answer": answer}
@@ -264,7 +262,8 @@ class _Teller:
 
     def webhook_fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of a webhook was applied."""
-        about = f" of {self._message(entry)}" if entry.get("message_id") else ""
+        events = self._listed(entry.get("events") or ())
+        about = f" with {events}" if events else ""
         return RECEIVER, f"fault of a webhook{about}: {_flat(entry.get('fault'))}", {"tone": "bad"}
 
     def outage(self, entry: Mapping[str, Any]) -> Told:
@@ -300,6 +299,11 @@ class _Teller:
 
     def _attempt(self, entry: Mapping[str, Any]) -> str:
         return f"{self._message(entry)} {entry['channel']}"
+
+    def _listed(self, events: Sequence[Mapping[str, Any]]) -> str:
+        """The events of a webhook, the first few of them."""
+        more = [f"and {len(events) - EVENTS} more"] if len(events) > EVENTS else []
+        return ", ".join([*map(self._event, events[:EVENTS]), *more])
 
     def _event(self, event: Mapping[str, Any]) -> str:
         if "result" in event:
