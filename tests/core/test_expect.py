@@ -117,7 +117,9 @@ def test_counts(that: str, where: dict[str, Any], count: int) -> None:
 )
 def test_faults_of_calls_and_of_webhooks(where: dict[str, Any], count: int) -> None:
     """Both kinds are counted: by what they did, to whom, to which call, and by the rule, or its text without a name."""
-    found = verdict(_faulty(), load({"sendbox": 1, "expect": [{"that": "faults", "where": where, "count": count}]}).expect)
+    found = verdict(
+        _faulty(), load({"sendbox": 1, "expect": [{"that": "faults", "where": where, "count": count}]}).expect
+    )
     assert lines(found)[0] == "verdict: the expectation holds"
 
 

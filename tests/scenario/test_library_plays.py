@@ -16,7 +16,8 @@ from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 
 #: Those whose story is not written yet. To be empty.
-UNTOLD: Final = frozenset(
+UNTOLD: Final = frozenset({"onboarding", "otp-lockout", "replies-and-clicks", "sub-key-runs-out"})
+TOLD: Final = frozenset(
     {
         "bulk-campaign",
         "credit-runs-dry",
@@ -126,7 +127,7 @@ def test_the_story_makes_the_difference(name: str) -> None:
 
 @pytest.mark.parametrize("name", STORIES)
 def test_every_rule_has_its_part(name: str) -> None:
-    """The traffic meets each named rule that the scenario adds to the default one: there is nothing in it for nothing."""
+    """The traffic meets each named rule that the scenario adds to the default one: nothing is in it for nothing."""
     story, default = played(name), load("default")
     theirs = {rule.name for rule in default.attempts}
     wanted = {rule.name for rule in story.blueprint.attempts if rule.name and rule.name not in theirs}

@@ -258,7 +258,7 @@ def _of_library(file: Path) -> bool:
 
 
 def _without_story(node: Node) -> Node:
-    """What others build on of a scenario of the library: its traffic is a sample, and its expectations are about that."""
+    """What others build on of a scenario of the library: its traffic is a sample, its expectations are about that."""
     if not any(key in node.entries() for key in _STORY):
         return node
     value = {key: item for key, item in node.entries().items() if key not in _STORY}
