@@ -18,6 +18,7 @@ from sendbox.core.api_faults import PROCESSED, Applied
 from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
+from sendbox.core.operations import EMULATED, SENDING
 from sendbox.core.records import Attempt, Inbound, Message
 from sendbox.core.validation import VALIDATION
 from sendbox.core.views import target_of
@@ -38,6 +39,8 @@ _LOOKED: Final = 256
 RESULTS: Final = STATES
 DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
+#: A call to a path that there is not counts as `unknown`.
+_CALLED: Final = (*EMULATED, "unknown")
 FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 _CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
@@ -45,7 +48,7 @@ _FAMILIES: Final = ("sms", "richmsg", "chatapp")
 
 class Field(NamedTuple):
     """What can be asked of a thing: how it is compared, what it is in words, how it is read, its legal words
-    (of a text: those of which one without wildcards must be)."""
+    (of a text: those of which it must be one, or a pattern like one)."""
 
     kind: Kind
     says: str
@@ -122,7 +125,7 @@ _OF_MESSAGE: Final[dict[str, Callable[[Message], Any]]] = {
 _ABOUT_MESSAGE: Final = {
     "phone": Field("phone", "the recipient", _message("phone")),
     "tag": Field("text", "one of the message's tags", _message("tag")),
-    "operation": Field("text", "the operation that sent it", _message("operation")),
+    "operation": Field("text", "the operation that sent it", _message("operation"), SENDING),
     "key": Field("text", "the API key that sent it", _message("key")),
     "payload": Field("payload", "dotted paths inside the request's payload", _message("payload")),
 }
@@ -314,7 +317,7 @@ THINGS: Final[dict[str, Thing]] = {
     "requests": Thing(
         "a call of the client",
         {
-            "operation": Field("text", "the operation", lambda _world, record: record.operation),
+            "operation": Field("text", "the operation", lambda _world, record: record.operation, _CALLED),
             "status": Field("number", "the HTTP status of the answer", lambda _world, record: record.status),
             "method": Field("text", "the HTTP method", lambda _world, record: record.method),
             "path": Field("text", "the path, without a query", lambda _world, record: record.path.partition("?")[0]),
@@ -449,6 +452,7 @@ THINGS: Final[dict[str, Thing]] = {
                 "text",
                 "the operation it struck",
                 lambda _world, what: what.operation if isinstance(what, Applied) else None,
+                EMULATED,
             ),
             "phone": Field("phone", "the recipient", _struck),
             "fault": Field(
