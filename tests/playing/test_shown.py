@@ -70,10 +70,15 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("validation", {"phone": PHONE, "event": "created", "state": "pending"}, f"{PHONE}: session: created, pending"),
         ("limited", {"phone": PHONE, "limit": "number"}, f"{PHONE}: one session too many for the number"),
         ("fault", {"operation": "sendMessage", "fault": {"status": 500}}, "sendbox: fault at sendMessage: status 500"),
-        ("webhook_fault", {"message_id": "x", "fault": "drop"}, "receiver: fault of a webhook of m1: drop"),
+        (
+            "webhook_fault",
+            {"events": [{"message_id": "x", "result": "sent"}] * 5, "fault": "drop"},
+            "receiver: fault of a webhook with m1 sent, m1 sent, m1 sent, m1 sent, and 1 more: drop",
+        ),
         ("webhook_fault", {"delivery": "d", "fault": "drop"}, "receiver: fault of a webhook: drop"),
         ("outage", {"channel": "sms", "state": "began"}, "sendbox: outage of sms began"),
-        ("outage", {"operator": "23001", "state": "ended"}, "sendbox: outage of 23001 ended"),
+        ("outage", {"operator": 2, "country": "CZ", "state": "ended"}, "sendbox: outage of operator 2 in CZ ended"),
+        ("outage", {"channel": ["sms", "richmsg"], "state": "began"}, "sendbox: outage of sms, richmsg began"),
         ("outage", {"state": "ended"}, "sendbox: outage of everything ended"),
         (
             "signup",
@@ -165,7 +170,7 @@ def to(count: int) -> list[dict[str, str]]:
             {"to": to(4), "flow": [{"sms": {}}, {"richmsg": {}}]},
             " to 420777000100, 420777000101 and 2 more by sms, richmsg",
         ),
-        ([{"to": to(1)}, {"to": to(1)}], " to 420777000100 and 1 more"),
+        ([{"to": to(1)}, {"to": to(1)}], " to 420777000100, and 1 more message"),
         ({"phoneNumber": PHONE}, f" to {PHONE}"),
         ({"number": PHONE}, f" to {PHONE}"),
         ({"to": "1\n2"}, " to 1 2"),
@@ -217,6 +222,16 @@ def test_messages_of_a_call_are_named_by_recipient() -> None:
     found, names = rows(play(given))
     assert [row.answer for row in found if row.who == "client"] == ["200 m1 m2 m3", "200 m4"]
     assert len(names.ids) == 4
+
+
+@pytest.mark.parametrize(("recipients", "expected"), [(2, "200 m1 m2"), (5, "200 m1 to m5")], ids=["few", "many"])
+def test_an_id_of_several_recipients_names_their_messages(recipients: int, expected: str) -> None:
+    """The id that /messages answers is the beginning of those of its recipients (A09)."""
+    to = [{"phone_number": f"4207770001{each:02}"} for each in range(recipients)]
+    request = {"operation": "sendMessages", "body": [{"body": "Hello", "to": to}]}
+    found, names = rows(play({"sendbox": 1, "traffic": [{"at": 0, "request": request}]}))
+    assert found[0].answer == expected
+    assert len(names.ids) == recipients
 
 
 def test_a_request_without_an_entry_stands_where_it_was_sent(played: Played) -> None:

@@ -6,7 +6,7 @@ called m1, m2, … in the order in which they are met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -121,7 +121,7 @@ class _Teller:
         title = f' "{cut(traffic.name)}"' if traffic.name else ""
         what = f"{traffic.operation}{title}{_about(traffic.value)}"
         said = [asked.error or ""] if asked.status is None else [str(asked.status)]
-        said += [self._names.of(each) for named in _accepted(asked.answer) for each in self._messages(named)]
+        said.append(self._named(_accepted(asked.answer)))
         said += [f"{len(lines)} rejected" for lines in (_rejected(asked.answer),) if lines]
         if asked.status is not None and asked.status >= 400:
             findings = entry.get("findings") or ()
@@ -175,10 +175,8 @@ class _Teller:
 
     def tried(self, entry: Mapping[str, Any]) -> Told:
         """A try of a webhook."""
-        events = [self._event(event) for event in self._events.get(entry["delivery"], ())]
-        more = [f"and {len(events) - EVENTS} more"] if len(events) > EVENTS else []
         number = f" (try {entry['number']})" if entry["number"] > 1 else ""
-        what = f"webhook{number}: {', '.join([*events[:EVENTS], *more])}"
+        what = f"webhook{number}: {self._listed(self._events.get(entry['delivery'], ()))}"
         bad = entry["status"] != 200
         answer = str(entry["status"] or entry["error"] or "no answer")
         return RECEIVER, what, {"tone": "bad" if bad else "dim", "to": RECEIVER, "answer": answer}
@@ -272,12 +270,15 @@ class _Teller:
 
     def webhook_fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of a webhook was applied."""
-        about = f" of {self._message(entry)}" if entry.get("message_id") else ""
+        events = self._listed(entry.get("events") or ())
+        about = f" with {events}" if events else ""
         return RECEIVER, f"fault of a webhook{about}: {_flat(entry.get('fault'))}", {"tone": "bad"}
 
     def outage(self, entry: Mapping[str, Any]) -> Told:
         """An outage began, or ended."""
-        what = entry.get("channel") or entry.get("operator") or "everything"
+        words = {"channel": "{}", "operator": "operator {}", "country": "in {}"}
+        said = [words[key].format(_flat(entry[key])) for key in words if entry.get(key) is not None]
+        what = " ".join(said) or "everything"
         tone = "bad" if entry.get("state") == "began" else "good"
         return WORLD, f"outage of {what} {entry.get('state')}", {"tone": tone}
 
@@ -290,11 +291,22 @@ class _Teller:
         phone = entry.get("phone")
         return phone if isinstance(phone, str) else WORLD, f"{entry['kind']}: {_flat(told)}", {}
 
+    def _named(self, accepted: list[str]) -> str:
+        """The messages that were accepted. An id may be the beginning of those of several recipients (A09)."""
+        ids = [each for one in accepted for each in self._messages(one)]
+        names = [self._names.of(each) for each in ids]
+        return " ".join(names) if len(names) <= EVENTS else f"{names[0]} to {names[-1]}"
+
     def _message(self, entry: Mapping[str, Any]) -> str:
         return self._names.of(entry.get("message_id"))
 
     def _attempt(self, entry: Mapping[str, Any]) -> str:
         return f"{self._message(entry)} {entry['channel']}"
+
+    def _listed(self, events: Sequence[Mapping[str, Any]]) -> str:
+        """The events of a webhook, the first few of them."""
+        more = [f"and {len(events) - EVENTS} more"] if len(events) > EVENTS else []
+        return ", ".join([*map(self._event, events[:EVENTS]), *more])
 
     def _event(self, event: Mapping[str, Any]) -> str:
         if "result" in event:
@@ -334,7 +346,9 @@ def _time(iso: str) -> str:
 def _about(value: Any) -> str:
     """To whom a request goes, and by which channels."""
     if isinstance(value, list):
-        return "".join(_about(item) for item in value[:1]) + (f" and {len(value) - 1} more" if len(value) > 1 else "")
+        others = len(value) - 1
+        more = f", and {others} more message{'s' if others > 1 else ''}" if others > 0 else ""
+        return "".join(_about(item) for item in value[:1]) + more
     if not isinstance(value, Mapping):
         return ""
     to = value.get("to")
