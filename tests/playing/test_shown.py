@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.core.expect import Expectation, verdict
 from sendbox.core.journal import KINDS
 from sendbox.core.traffic import Traffic
 from sendbox.playing import Asked, Played, play
@@ -69,7 +70,11 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("advice", {"advice": {"message": "mind"}, "about": None}, "sendbox: advice: mind"),
         ("validation", {"phone": PHONE, "event": "created", "state": "pending"}, f"{PHONE}: session: created, pending"),
         ("limited", {"phone": PHONE, "limit": "number"}, f"{PHONE}: one session too many for the number"),
-        ("fault", {"operation": "sendMessage", "fault": {"status": 500}}, "sendbox: fault at sendMessage: status 500"),
+        (
+            "fault",
+            {"operation": "sendMessage", "fault": {"status": 500}},
+            "sendbox: fault at sendMessage: status 500, and the call had no effect",
+        ),
         ("webhook_fault", {"message_id": "x", "fault": "drop"}, "receiver: fault of a webhook of m1: drop"),
         ("webhook_fault", {"delivery": "d", "fault": "drop"}, "receiver: fault of a webhook: drop"),
         ("outage", {"channel": "sms", "state": "began"}, "sendbox: outage of sms began"),
@@ -263,28 +268,40 @@ def test_what_went_wrong_is_at_the_end(played: Played) -> None:
     played.asked[0].traffic = replace(played.asked[0].traffic, status=0)
     played.asked.append(Asked(Traffic(0, True, "other"), played.world.start, error="closed"))
     played.stopped = played.order_sensitive = True
-    expectations = [
-        {"passed": True},
-        {"passed": False, "message": "no such message"},
-        {"passed": False, "that": "codes", "count": 1},
-    ]
-    played.verdict = {"passed": False, "expectations": expectations}
-    end = text(played).splitlines()[-7:]
-    assert end[:-1] == [
-        "sendMessage at +0s: 500, expected no answer",
-        "other at +0s: closed",
-        "stopped at 2026-03-02T09:00:03Z: more is due later (--until)",
-        "verdict: failed, 1 of 3 expectations met",
-        "- no such message",
-        "- passed: False, that: codes, count: 1",
-    ]
-    assert end[-1].endswith(", order-sensitive")
+    played.verdict = verdict(
+        played.world,
+        (
+            Expectation("messages", name="something was sent"),
+            Expectation("clicks", name="a link is opened"),
+            Expectation("messages", low=0, high=0),
+        ),
+    )
+    lines = text(played, width=90).splitlines()
+    assert (
+        lines[-12:-1]
+        == [
+            "sendMessage at +0s: 500, expected no answer",
+            "other at +0s: closed",
+            "stopped at 2026-03-02T09:00:03Z: more is due later (--until)",
+            "verdict: 2 of 3 expectations failed",
+            "  ok      something was sent",
+            "  FAILED  a link is opened",
+            "          no clicks, wanted at least 1",
+            "  FAILED  messages",
+            "          1 messages, wanted none",
+            "          nearest: message to 420777000101 by sms: delivered (at",
+            "            2026-03-02T09:00:03.000Z)",
+        ]
+        or lines[-13:-1]
+    )
+    assert lines[-1].endswith(", order-sensitive")
 
 
 def test_a_verdict_that_passed(played: Played) -> None:
-    """Is one line."""
-    played.verdict = {"passed": True, "expectations": []}
-    assert "verdict: passed, 0 of 0 expectations met" in text(played)
+    """What was expected, line by line."""
+    played.verdict = verdict(played.world, (Expectation("messages", name="something was sent"),))
+    assert "verdict: the expectation holds\n  ok      something was sent\n" in text(played)
+    assert "\x1b[32mverdict:" in text(played, colour=True)
 
 
 def test_many_messages_are_counted() -> None:

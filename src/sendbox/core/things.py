@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import orjson
 
 from sendbox.core.advice import ADVICE
+from sendbox.core.api_faults import PROCESSED
+from sendbox.core.detours import Detoured
 from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
 from sendbox.core.records import Attempt, Inbound, Message
 from sendbox.core.validation import VALIDATION
 from sendbox.core.views import target_of
+from sendbox.core.webhook_faults import FAULTS
+from sendbox.core.why import applied_line
 
 if TYPE_CHECKING:
+    from sendbox.core.api_faults import Applied
     from sendbox.core.records import Delivery, RequestRecord
     from sendbox.core.validation import Session
     from sendbox.core.world import World
@@ -164,7 +169,7 @@ def _of_sent(event: Any) -> Attempt | None:
     return event[0] if isinstance(event, tuple) else None
 
 
-def _event_phone(event: Any, _delivery: Delivery) -> str | None:
+def _event_phone(event: Any, _delivery: Delivery | None) -> str | None:
     if isinstance(event, Inbound):
         return event.sender
     attempt = _of_sent(event)
@@ -203,10 +208,16 @@ def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
     return lambda _world, what: what.get(name)
 
 
-def _fault(_world: World, what: dict[str, Any]) -> str:
-    """The word of a fault, which may be the one key of an object."""
-    fault = what["fault"]
-    return str(next(iter(fault), "")) if isinstance(fault, dict) else str(fault)
+def _phones_of(_world: World, what: Applied | Detoured) -> Any:
+    """Whom a fault is about: the first number of a call, those of the events of a webhook."""
+    if isinstance(what, Detoured):
+        phones = (_event_phone(event, None) for event in what.events)
+        return tuple(dict.fromkeys(phone for phone in phones if phone is not None))
+    return what.phone or None
+
+
+def _fault_line(_world: World, what: Applied | Detoured) -> str:
+    return applied_line(what) if isinstance(what, Detoured) else what.line
 
 
 def _fields_of(kind: Kind, **says: str) -> dict[str, Field]:
@@ -433,12 +444,12 @@ THINGS: Final[dict[str, Thing]] = {
     "faults": Thing(
         "a fault that the scenario made",
         {
-            "operation": Field("text", "the operation it struck", _field_of("operation")),
-            "phone": Field("phone", "the recipient", _field_of("phone")),
-            "fault": Field("text", "its word", _fault),
-            "rule": Field("text", "the rule that made it", _field_of("rule")),
+            "operation": Field("text", "the operation it struck", lambda _w, what: getattr(what, "operation", None)),
+            "phone": Field("phone", "the recipient", _phones_of),
+            "fault": Field("text", "its word", lambda _world, what: what.rule.fault.kind, (*PROCESSED, *FAULTS)),
+            "rule": Field("text", "the rule that made it", lambda _world, what: what.rule.name or what.rule.key),
         },
-        _words,
+        _fault_line,
         ("fault", "webhook_fault"),
     ),
 }

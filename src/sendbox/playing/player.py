@@ -39,7 +39,7 @@ class Asked:
     """One request of the traffic, and what came of it.
 
     `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None where it
-    has none. `at` is the instant at which it was sent.
+    has none. `at` is the instant at which it was sent. `garbled` = the answer says that it is JSON, and is none.
     """
 
     traffic: Traffic
@@ -50,6 +50,7 @@ class Asked:
     number: int | None = None
     #: False where a reference led nowhere
     sent: bool = True
+    garbled: bool = False
 
     @property
     def ok(self) -> bool:

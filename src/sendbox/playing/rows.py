@@ -126,9 +126,11 @@ class _Teller:
         if asked.status is not None and asked.status >= 400:
             findings = entry.get("findings") or ()
             said.append(cut(findings[0]["message"], 2 * SHOWN) if findings else "")
+        if asked.garbled:
+            said.append("with a body that is no JSON")
         if not asked.ok:
             said.append(f"(expected {traffic.status or 'no answer'})" if traffic.status is not None else "")
-        bad = not asked.ok or asked.status is None or asked.status >= 400
+        bad = not asked.ok or asked.garbled or asked.status is None or asked.status >= 400
         tone = "bad" if bad else "plain"
         marked = bool(entry.get("order_sensitive"))
         to = WORLD if asked.sent else None
@@ -268,7 +270,10 @@ class _Teller:
 
     def fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of the interfaces was applied."""
-        return WORLD, f"fault at {entry.get('operation')}: {_flat(entry.get('fault'))}", {"tone": "bad"}
+        fault = _flat(entry.get("fault"))
+        told = "" if fault.startswith(("delay", "trickle")) else ", and the call had its effect"
+        told = told if entry.get("processed") else ", and the call had no effect"
+        return WORLD, f"fault at {entry.get('operation')}: {fault}{told}", {"tone": "bad"}
 
     def webhook_fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of a webhook was applied."""
