@@ -45,14 +45,14 @@ class Caller:
             asked.error, asked.sent = f"not sent: {error.args[0]}", False
             return
         journal = self._world.journal
-        before = len(journal)
+        asked.before = len(journal)
         try:
             status, given, answer = await _asgi(self._app, self._origin, method, target, headers, body)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # what a broken connection is to a client, as far as one is broken without a socket
             asked.error = str(error) or type(error).__name__
-            asked.number = next(journal.find(CODE["request"], before), None)
+            asked.number = next(journal.find(CODE["request"], asked.before), None)
             return
         asked.status, asked.error = status, None
         try:

@@ -51,6 +51,8 @@ class Asked:
     #: False where a reference led nowhere
     sent: bool = True
     garbled: bool = False
+    #: how many entries the journal had before; those up to `number` are of what the request did
+    before: int | None = None
 
     @property
     def ok(self) -> bool:
@@ -157,6 +159,7 @@ class _Player:
             if at > world.now:
                 await self._runtime.advance(self._hosted, to=at)
             await self._send(entry)
+        await self._runtime.advance(self._hosted, to=world.now)  # what the last request made is sent at its instant
         while (due := world.timeline.next_due()) is not None and due <= self._end:
             await self._runtime.advance(self._hosted, next_instants=1)
         played.stopped = played.stopped or due is not None
