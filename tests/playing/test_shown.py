@@ -64,7 +64,7 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("click", {"phone": PHONE, "message_id": "x", "url": "u"}, f"{PHONE}: opens the link of m1"),
         ("phone", {"phone": PHONE, "act": "offline"}, f"{PHONE}: offline"),
         ("opt_out", {"phone": PHONE, "message_id": None}, f"{PHONE}: opts out"),
-        ("timeline", {"entry": {"kind": "x", "a": ["b", 1]}}, "sendbox: the timeline says: kind x, a b, 1"),
+        ("timeline", {"entry": {"kind": "x", "a": ["b", 1]}}, "sendbox: the timeline says: x a b, 1"),
         ("lapse", {"what": "code", "phone": PHONE}, f"{PHONE}: code is over"),
         ("lapse", {"what": "upload", "bulk_id": "a"}, "sendbox: upload is over"),
         ("advice", {"advice": {"message": "mind"}, "about": None}, "sendbox: advice: mind"),
@@ -97,8 +97,8 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("listed", {"list": "optout", "phones": [PHONE]}, f"sendbox: optout: {PHONE}"),
         (
             "order",
-            {"id": "1", "service": "sender_x", "state": "ordered"},
-            "sendbox: order service sender_x, state ordered",
+            {"id": "1", "service": "sender_x", "subject": "Acme", "state": "new", "fee": 10.0, "currency": "EUR"},
+            "sendbox: order of sender_x for Acme new, 10 EUR",
         ),
         ("bulk", {"bulk_id": "a", "what": "stored", "lines": 2}, "sendbox: bulk file a stored: 2 lines"),
         (

@@ -157,16 +157,23 @@ class _Player:
                 played.stopped = True
                 break
             if at > world.now:
-                await self._runtime.advance(self._hosted, to=at)
+                await self._move(to=at)
             await self._send(entry)
-        await self._runtime.advance(self._hosted, to=world.now)  # what the last request made is sent at its instant
+        await self._move(to=world.now)  # what the last request made is sent at its instant
         while (due := world.timeline.next_due()) is not None and due <= self._end:
-            await self._runtime.advance(self._hosted, next_instants=1)
+            await self._move(next_instants=1)
         played.stopped = played.stopped or due is not None
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
         await self._look()
+
+    async def _move(self, **how: int) -> None:
+        """Moves the world. It stands still afterwards, whatever the scenario's timeline makes of its clock meanwhile."""
+        await self._runtime.advance(self._hosted, **how)
+        if self._hosted.world.clock.mode != "manual":
+            self._hosted.world.clock.switch("manual")
+            self._runtime.kick(self._hosted)
 
     async def _send(self, entry: Traffic) -> None:
         asked = Asked(entry, self._hosted.world.now)

@@ -205,7 +205,8 @@ class _Teller:
 
     def timeline(self, entry: Mapping[str, Any]) -> Told:
         """An entry of the scenario's timeline."""
-        return WORLD, f"the timeline says: {_flat(entry['entry'])}", {}
+        what = {name: value for name, value in entry["entry"].items() if name != "kind"}
+        return WORLD, f"the timeline says: {entry['entry'].get('kind')} {_flat(what)}", {}
 
     def lapse(self, entry: Mapping[str, Any]) -> Told:
         """Something stopped being true."""
@@ -250,7 +251,8 @@ class _Teller:
 
     def order(self, entry: Mapping[str, Any]) -> Told:
         """An order reached a state."""
-        return WORLD, f"order {_flat(_told(entry))}", {}
+        fee = f", {entry['fee']:g} {entry['currency']}" if "fee" in entry else ""
+        return WORLD, f"order of {entry.get('service')} for {entry.get('subject')} {entry.get('state')}{fee}", {}
 
     def bulk(self, entry: Mapping[str, Any]) -> Told:
         """A bulk file was stored, or read to its end."""
