@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import orjson
 
 from sendbox.core.advice import ADVICE
-from sendbox.core.api_faults import PROCESSED
-from sendbox.core.detours import Detoured
+from sendbox.core.api_faults import PROCESSED, Applied
 from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
+from sendbox.core.operations import EMULATED, SENDING
 from sendbox.core.records import Attempt, Inbound, Message
 from sendbox.core.validation import VALIDATION
 from sendbox.core.views import target_of
 from sendbox.core.webhook_faults import FAULTS
-from sendbox.core.why import applied_line
 
 if TYPE_CHECKING:
-    from sendbox.core.api_faults import Applied
+    from sendbox.core.detours import Detoured
     from sendbox.core.records import Delivery, RequestRecord
     from sendbox.core.validation import Session
     from sendbox.core.world import World
@@ -38,15 +37,18 @@ Kind = Literal["phone", "text", "word", "number", "flag", "payload"]
 _LOOKED: Final = 256
 
 RESULTS: Final = STATES
-DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held")
+DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
+#: A call to a path that there is not counts as `unknown`.
+_CALLED: Final = (*EMULATED, "unknown")
+FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 _CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
 
 
 class Field(NamedTuple):
     """What can be asked of a thing: how it is compared, what it is in words, how it is read, its legal words
-    (of a text: those of which one without wildcards must be)."""
+    (of a text: those of which it must be one, or a pattern like one)."""
 
     kind: Kind
     says: str
@@ -55,15 +57,11 @@ class Field(NamedTuple):
 
 
 class Found(NamedTuple):
-    """One thing: when it came, the number of its journal entry (None = it has none), its record.
-
-    `part` tells the things of one entry apart, in their order.
-    """
+    """One thing: when it came, the number of its journal entry (None = it has none), and its record."""
 
     at: int
     entry: int | None
     what: Any
-    part: int = 0
 
 
 class Thing(NamedTuple):
@@ -95,8 +93,8 @@ def things(world: World, that: str) -> Iterator[Found | None]:
             yield None
         at, code, what = journal.entry(number)
         if code in codes:
-            for part, one in enumerate(thing.split(code, what)):
-                yield Found(at, number, one, part)
+            for part in thing.split(code, what):
+                yield Found(at, number, part)
 
 
 # -- how they are read
@@ -127,7 +125,7 @@ _OF_MESSAGE: Final[dict[str, Callable[[Message], Any]]] = {
 _ABOUT_MESSAGE: Final = {
     "phone": Field("phone", "the recipient", _message("phone")),
     "tag": Field("text", "one of the message's tags", _message("tag")),
-    "operation": Field("text", "the operation that sent it", _message("operation")),
+    "operation": Field("text", "the operation that sent it", _message("operation"), SENDING),
     "key": Field("text", "the API key that sent it", _message("key")),
     "payload": Field("payload", "dotted paths inside the request's payload", _message("payload")),
 }
@@ -208,16 +206,22 @@ def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
     return lambda _world, what: what.get(name)
 
 
-def _phones_of(_world: World, what: Applied | Detoured) -> Any:
-    """Whom a fault is about: the first number of a call, those of the events of a webhook."""
-    if isinstance(what, Detoured):
-        phones = (_event_phone(event, None) for event in what.events)
-        return tuple(dict.fromkeys(phone for phone in phones if phone is not None))
-    return what.phone or None
+def _struck(_world: World, what: Applied | Detoured) -> Any:
+    """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
+    if isinstance(what, Applied):
+        return what.phone or None
+    phones = [_event_phone(event, what.delivery) for event in what.events]
+    return tuple(dict.fromkeys(phone for phone in phones if phone is not None))
 
 
-def _fault_line(_world: World, what: Applied | Detoured) -> str:
-    return applied_line(what) if isinstance(what, Detoured) else what.line
+def _fault_line(world: World, what: Applied | Detoured) -> str:
+    if isinstance(what, Applied):
+        return f"{what.rule.fault.kind} of {what.operation}, by {_fault_rule(world, what)}"
+    return f"{what.rule.fault.kind} of a webhook, by {_fault_rule(world, what)}"
+
+
+def _fault_rule(_world: World, what: Applied | Detoured) -> str:
+    return what.rule.name or what.rule.key
 
 
 def _fields_of(kind: Kind, **says: str) -> dict[str, Field]:
@@ -313,7 +317,7 @@ THINGS: Final[dict[str, Thing]] = {
     "requests": Thing(
         "a call of the client",
         {
-            "operation": Field("text", "the operation", lambda _world, record: record.operation),
+            "operation": Field("text", "the operation", lambda _world, record: record.operation, _CALLED),
             "status": Field("number", "the HTTP status of the answer", lambda _world, record: record.status),
             "method": Field("text", "the HTTP method", lambda _world, record: record.method),
             "path": Field("text", "the path, without a query", lambda _world, record: record.path.partition("?")[0]),
@@ -444,10 +448,20 @@ THINGS: Final[dict[str, Thing]] = {
     "faults": Thing(
         "a fault that the scenario made",
         {
-            "operation": Field("text", "the operation it struck", lambda _w, what: getattr(what, "operation", None)),
-            "phone": Field("phone", "the recipient", _phones_of),
-            "fault": Field("text", "its word", lambda _world, what: what.rule.fault.kind, (*PROCESSED, *FAULTS)),
-            "rule": Field("text", "the rule that made it", lambda _world, what: what.rule.name or what.rule.key),
+            "operation": Field(
+                "text",
+                "the operation it struck",
+                lambda _world, what: what.operation if isinstance(what, Applied) else None,
+                EMULATED,
+            ),
+            "phone": Field("phone", "the recipient", _struck),
+            "fault": Field(
+                "text",
+                "its word",
+                lambda _world, what: what.rule.fault.kind,
+                FAULT_WORDS,
+            ),
+            "rule": Field("text", "the rule that made it", _fault_rule),
         },
         _fault_line,
         ("fault", "webhook_fault"),
