@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.core.expect import Expectation, verdict
 from sendbox.core.journal import KINDS
 from sendbox.core.traffic import Traffic
 from sendbox.playing import Asked, Played, play
@@ -63,13 +64,17 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("click", {"phone": PHONE, "message_id": "x", "url": "u"}, f"{PHONE}: opens the link of m1"),
         ("phone", {"phone": PHONE, "act": "offline"}, f"{PHONE}: offline"),
         ("opt_out", {"phone": PHONE, "message_id": None}, f"{PHONE}: opts out"),
-        ("timeline", {"entry": {"kind": "x", "a": ["b", 1]}}, "sendbox: the timeline says: kind x, a b, 1"),
+        ("timeline", {"entry": {"kind": "x", "a": ["b", 1]}}, "sendbox: the timeline says: x a b, 1"),
         ("lapse", {"what": "code", "phone": PHONE}, f"{PHONE}: code is over"),
         ("lapse", {"what": "upload", "bulk_id": "a"}, "sendbox: upload is over"),
         ("advice", {"advice": {"message": "mind"}, "about": None}, "sendbox: advice: mind"),
         ("validation", {"phone": PHONE, "event": "created", "state": "pending"}, f"{PHONE}: session: created, pending"),
         ("limited", {"phone": PHONE, "limit": "number"}, f"{PHONE}: one session too many for the number"),
-        ("fault", {"operation": "sendMessage", "fault": {"status": 500}}, "sendbox: fault at sendMessage: status 500"),
+        (
+            "fault",
+            {"operation": "sendMessage", "fault": {"status": 500}},
+            "sendbox: fault at sendMessage: status 500, and the call had no effect",
+        ),
         (
             "webhook_fault",
             {"events": [{"message_id": "x", "result": "sent"}] * 5, "fault": "drop"},
@@ -97,8 +102,8 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("listed", {"list": "optout", "phones": [PHONE]}, f"sendbox: optout: {PHONE}"),
         (
             "order",
-            {"id": "1", "service": "sender_x", "state": "ordered"},
-            "sendbox: order service sender_x, state ordered",
+            {"id": "1", "service": "sender_x", "subject": "Acme", "state": "new", "fee": 10.0, "currency": "EUR"},
+            "sendbox: order of sender_x for Acme new, 10 EUR",
         ),
         ("bulk", {"bulk_id": "a", "what": "stored", "lines": 2}, "sendbox: bulk file a stored: 2 lines"),
         (
@@ -278,28 +283,40 @@ def test_what_went_wrong_is_at_the_end(played: Played) -> None:
     played.asked[0].traffic = replace(played.asked[0].traffic, status=0)
     played.asked.append(Asked(Traffic(0, True, "other"), played.world.start, error="closed"))
     played.stopped = played.order_sensitive = True
-    expectations = [
-        {"passed": True},
-        {"passed": False, "message": "no such message"},
-        {"passed": False, "that": "codes", "count": 1},
-    ]
-    played.verdict = {"passed": False, "expectations": expectations}
-    end = text(played).splitlines()[-7:]
-    assert end[:-1] == [
-        "sendMessage at +0s: 500, expected no answer",
-        "other at +0s: closed",
-        "stopped at 2026-03-02T09:00:03Z: more is due later (--until)",
-        "verdict: failed, 1 of 3 expectations met",
-        "- no such message",
-        "- passed: False, that: codes, count: 1",
-    ]
-    assert end[-1].endswith(", order-sensitive")
+    played.verdict = verdict(
+        played.world,
+        (
+            Expectation("messages", name="something was sent"),
+            Expectation("clicks", name="a link is opened"),
+            Expectation("messages", low=0, high=0),
+        ),
+    )
+    lines = text(played, width=90).splitlines()
+    assert (
+        lines[-12:-1]
+        == [
+            "sendMessage at +0s: 500, expected no answer",
+            "other at +0s: closed",
+            "stopped at 2026-03-02T09:00:03Z: more is due later (--until)",
+            "verdict: 2 of 3 expectations failed",
+            "  ok      something was sent",
+            "  FAILED  a link is opened",
+            "          no clicks, wanted at least 1",
+            "  FAILED  messages",
+            "          1 messages, wanted none",
+            "          nearest: message to 420777000101 by sms: delivered (at",
+            "            2026-03-02T09:00:03.000Z)",
+        ]
+        or lines[-13:-1]
+    )
+    assert lines[-1].endswith(", order-sensitive")
 
 
 def test_a_verdict_that_passed(played: Played) -> None:
-    """Is one line."""
-    played.verdict = {"passed": True, "expectations": []}
-    assert "verdict: passed, 0 of 0 expectations met" in text(played)
+    """What was expected, line by line."""
+    played.verdict = verdict(played.world, (Expectation("messages", name="something was sent"),))
+    assert "verdict: the expectation holds\n  ok      something was sent\n" in text(played)
+    assert "\x1b[32mverdict:" in text(played, colour=True)
 
 
 def test_many_messages_are_counted() -> None:

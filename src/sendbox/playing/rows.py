@@ -78,17 +78,21 @@ def rows(played: Played) -> tuple[list[Row], Names]:
     teller = _Teller(played, names)
     found: list[Row] = []
     journaled = {each.number for each in played.asked if each.number is not None}
-    lost = [each for each in played.asked if each.number is None]
+    by_number = {entry["n"]: entry for entry in played.entries}
+    waiting = list(played.asked)
     for entry in played.entries:
-        at = instant(entry["at"])
-        while lost and lost[0].at < at:
-            found.append(teller.lost(lost.pop(0)))
-        if entry["kind"] == "request" and entry["n"] in journaled:
-            found.append(teller.asked(entry))
-        elif entry["kind"] not in _SILENT:
+        while waiting and _begun(waiting[0], entry):
+            found.append(teller.asked(waiting.pop(0), by_number))
+        if entry["n"] not in journaled and entry["kind"] not in _SILENT:
             found.append(teller.row(entry))
-    found += [teller.lost(each) for each in lost]
+    found += [teller.asked(each, by_number) for each in waiting]
     return found, names
+
+
+def _begun(asked: Asked, entry: Mapping[str, Any]) -> bool:
+    """Whether a request stands before an entry. It is journaled when it is over, and told before what it did."""
+    number = asked.number if asked.before is None else asked.before
+    return asked.at < instant(entry["at"]) if number is None else bool(number <= entry["n"])
 
 
 class _Teller:
@@ -97,7 +101,6 @@ class _Teller:
     def __init__(self, played: Played, names: Names) -> None:
         self._names = names
         self._world = played.world
-        self._asked = {each.number: each for each in played.asked}
         self._events = {entry["delivery"]: entry["events"] for entry in played.entries if entry["kind"] == "delivery"}
 
     def row(self, entry: Mapping[str, Any]) -> Row:
@@ -107,16 +110,9 @@ class _Teller:
         marked = bool(entry.get("order_sensitive"))
         return Row(instant(entry["at"]), who, what, marked=marked, **more)
 
-    def asked(self, entry: Mapping[str, Any]) -> Row:
-        """A request of the traffic that was answered."""
-        asked = self._asked[entry["n"]]
-        return self._request(asked, entry)
-
-    def lost(self, asked: Asked) -> Row:
-        """One that the journal does not know: no key, no connection, or nothing to send."""
-        return self._request(asked, {})
-
-    def _request(self, asked: Asked, entry: Mapping[str, Any]) -> Row:
+    def asked(self, asked: Asked, entries: Mapping[int, Mapping[str, Any]]) -> Row:
+        """A request of the traffic. The journal may not know it: no key, no connection, or nothing to send."""
+        entry = {} if asked.number is None else entries[asked.number]
         traffic = asked.traffic
         title = f' "{cut(traffic.name)}"' if traffic.name else ""
         what = f"{traffic.operation}{title}{_about(traffic.value)}"
@@ -126,9 +122,11 @@ class _Teller:
         if asked.status is not None and asked.status >= 400:
             findings = entry.get("findings") or ()
             said.append(cut(findings[0]["message"], 2 * SHOWN) if findings else "")
+        if asked.garbled:
+            said.append("with a body that is no JSON")
         if not asked.ok:
             said.append(f"(expected {traffic.status or 'no answer'})" if traffic.status is not None else "")
-        bad = not asked.ok or asked.status is None or asked.status >= 400
+        bad = not asked.ok or asked.garbled or asked.status is None or asked.status >= 400
         tone = "bad" if bad else "plain"
         marked = bool(entry.get("order_sensitive"))
         to = WORLD if asked.sent else None
@@ -205,7 +203,8 @@ class _Teller:
 
     def timeline(self, entry: Mapping[str, Any]) -> Told:
         """An entry of the scenario's timeline."""
-        return WORLD, f"the timeline says: {_flat(entry['entry'])}", {}
+        what = {name: value for name, value in entry["entry"].items() if name != "kind"}
+        return WORLD, f"the timeline says: {entry['entry'].get('kind')} {_flat(what)}", {}
 
     def lapse(self, entry: Mapping[str, Any]) -> Told:
         """Something stopped being true."""
@@ -230,11 +229,11 @@ class _Teller:
 
     def template(self, entry: Mapping[str, Any]) -> Told:
         """Something became of a template."""
-        return WORLD, f"template {_flat({name: value for name, value in entry.items() if name not in _HEAD})}", {}
+        return WORLD, f"template {_flat(_told(entry))}", {}
 
     def number(self, entry: Mapping[str, Any]) -> Told:
         """Something became of a number."""
-        return WORLD, f"number {_flat({name: value for name, value in entry.items() if name not in _HEAD})}", {}
+        return WORLD, f"number {_flat(_told(entry))}", {}
 
     def notice(self, entry: Mapping[str, Any]) -> Told:
         """A text that is no message of the account came to a phone."""
@@ -250,7 +249,8 @@ class _Teller:
 
     def order(self, entry: Mapping[str, Any]) -> Told:
         """An order reached a state."""
-        return WORLD, f"order {_flat({name: value for name, value in entry.items() if name not in _HEAD})}", {}
+        fee = f", {entry['fee']:g} {entry['currency']}" if "fee" in entry else ""
+        return WORLD, f"order of {entry.get('service')} for {entry.get('subject')} {entry.get('state')}{fee}", {}
 
     def bulk(self, entry: Mapping[str, Any]) -> Told:
         """A bulk file was stored, or read to its end."""
@@ -266,7 +266,10 @@ class _Teller:
 
     def fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of the interfaces was applied."""
-        return WORLD, f"fault at {entry.get('operation')}: {_flat(entry.get('fault'))}", {"tone": "bad"}
+        fault = _flat(entry.get("fault"))
+        told = "" if fault.startswith(("delay", "trickle")) else ", and the call had its effect"
+        told = told if entry.get("processed") else ", and the call had no effect"
+        return WORLD, f"fault at {entry.get('operation')}: {fault}{told}", {"tone": "bad"}
 
     def webhook_fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of a webhook was applied."""
@@ -284,7 +287,7 @@ class _Teller:
 
     def unknown(self, entry: Mapping[str, Any]) -> Told:
         """A kind that has no function of its own."""
-        told = {name: value for name, value in entry.items() if name not in _HEAD and value not in (None, [], {})}
+        told = _told(entry)
         told.pop("phone", None)
         if "message_id" in told:
             told["message_id"] = self._names.of(told["message_id"])
@@ -328,6 +331,11 @@ def cut(text: object, most: int = SHOWN) -> str:
     """A text on one line, of bounded length."""
     line = " ".join(str(text).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What an entry says beside what every one has."""
+    return {name: value for name, value in entry.items() if name not in _HEAD and value not in (None, [], {})}
 
 
 def _flat(value: Any) -> str:
