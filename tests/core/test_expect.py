@@ -15,6 +15,7 @@ from sendbox.core.expect import lines, verdict, verdict_in_slices
 from sendbox.core.journal import CODE
 from sendbox.core.things import THINGS, things
 from sendbox.core.world import World
+from sendbox.playing import play
 from sendbox.scenario.compile import load
 from tests.core.worlds import PHONE, advance, make_world, send_one
 from tests.told import told
@@ -190,6 +191,59 @@ def test_what_is_told_of_a_thing() -> None:
                 for field in thing.fields.values():
                     value = field.of(world, found.what)
                     assert value is None or isinstance(value, str | int | bool | tuple | dict)
+
+
+FAULTY: Final = """
+sendbox: 1
+api:
+  - {name: down, when: {operation: sendMessage, call: 1}, fault: {status: 503}}
+  - {when: {operation: showKey}, fault: {delay: 1ms}}
+webhooks:
+  - {name: lost, when: {result: sent}, fault: drop}
+  - {name: gone, when: {result: delivered}, fault: {answer: 500}, times: 1}
+traffic:
+  - {at: 0s, request: {operation: sendMessage, body: {body: Hello, to: [{phone_number: "420777000101"}]}}}
+  - {at: 1s, request: {operation: sendMessage, body: {body: Hello, to: [{phone_number: "420777000102"}]}}}
+  - {at: 2s, request: {operation: showKey}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("that", "where", "count"),
+    [
+        # 503 for 101, a delay of showKey; of 102 one event dropped and one try answered
+        ("faults", {}, 4),
+        ("faults", {"operation": "sendMessage"}, 1),
+        ("faults", {"operation": "*"}, 2),
+        ("faults", {"fault": "status", "rule": "down", "phone": "420777000101"}, 1),
+        ("faults", {"fault": ["delay", "drop"]}, 2),
+        ("faults", {"rule": ["lost", "gone"], "phone": "420777000102"}, 2),
+        ("faults", {"rule": "*delay*"}, 1),
+        ("deliveries", {"state": "dropped"}, 1),
+        ("events", {"state": "dropped", "result": "sent"}, 1),
+        ("deliveries", {"status": 500}, 1),
+    ],
+    ids=str,
+)
+def test_faults_are_counted(that: str, where: dict[str, Any], count: int) -> None:
+    """Those of calls and those of webhooks, by hand, with what they did to deliveries."""
+    world = play(FAULTY).world
+    asked = {"that": that, **({"where": where} if where else {})}
+    for wanted in (count, count + 1):
+        found = verdict(world, load({"sendbox": 1, "expect": [{**asked, "count": wanted}]}).expect)
+        assert (found["passed"], found["expectations"][0]["found"]) == (wanted == count, count)
+
+
+def test_what_is_told_of_a_fault() -> None:
+    """Each in a line, for what came nearest."""
+    world = play(FAULTY).world
+    told = [THINGS["faults"].line(world, found.what) for found in things(world, "faults") if found is not None]
+    assert told == [
+        'status on sendMessage, by "down"',
+        'drop of sent, by "lost"',
+        "delay on showKey",
+        'answer of delivered, by "gone"',
+    ]
 
 
 def test_a_verdict_pauses_over_a_long_journal() -> None:

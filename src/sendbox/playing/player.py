@@ -169,7 +169,7 @@ class _Player:
         await self._look()
 
     async def _move(self, **how: int) -> None:
-        """Moves the world. It stands still afterwards, whatever the scenario's timeline makes of its clock meanwhile."""
+        """Moves the world, which stands still afterwards, whatever the timeline makes of its clock meanwhile."""
         await self._runtime.advance(self._hosted, **how)
         if self._hosted.world.clock.mode != "manual":
             self._hosted.world.clock.switch("manual")

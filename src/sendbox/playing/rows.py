@@ -269,13 +269,15 @@ class _Teller:
         fault = _flat(entry.get("fault"))
         told = "" if fault.startswith(("delay", "trickle")) else ", and the call had its effect"
         told = told if entry.get("processed") else ", and the call had no effect"
-        return WORLD, f"fault at {entry.get('operation')}: {fault}{told}", {"tone": "bad"}
+        return WORLD, f"fault at {entry.get('operation')}: {fault}{told}{_by(entry)}", {"tone": "bad"}
 
     def webhook_fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of a webhook was applied."""
         events = self._listed(entry.get("events") or ())
         about = f" with {events}" if events else ""
-        return RECEIVER, f"fault of a webhook{about}: {_flat(entry.get('fault'))}", {"tone": "bad"}
+        note = f", {entry['note']}" if entry.get("note") else ""
+        what = f"fault of a webhook{about}: {_flat(entry.get('fault'))}{_by(entry)}{note}"
+        return RECEIVER, what, {"tone": "bad"}
 
     def outage(self, entry: Mapping[str, Any]) -> Told:
         """An outage began, or ended."""
@@ -345,6 +347,18 @@ def _flat(value: Any) -> str:
     if isinstance(value, list | tuple):
         return cut(", ".join(map(_flat, value)))
     return cut(value)
+
+
+def _by(entry: Mapping[str, Any]) -> str:
+    """Whose doing a fault is; a rule without a name is known by its whole text, which says nothing new."""
+    rule = str(entry.get("rule") or "{")
+    return "" if rule.startswith("{") else f', by "{cut(rule)}"'
+
+
+def _by(entry: Mapping[str, Any]) -> str:
+    """Whose doing a fault is; a rule without a name is known by its whole text, which says nothing new."""
+    rule = str(entry.get("rule") or "{")
+    return "" if rule.startswith("{") else f', by "{cut(rule)}"'
 
 
 def _time(iso: str) -> str:

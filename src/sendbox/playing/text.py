@@ -25,8 +25,8 @@ def text(played: Played, *, width: int = 120, colour: bool = False) -> str:
     """Everything, in lines of at most `width` columns as far as that can be."""
     told, names = rows(played)
     page = _Page(width, colour=colour)
-    lines = [*page.head(played), "", *page.table(played, told), "", *page.summary(played, names)]
-    return "\n".join(line.rstrip() for line in lines)
+    page_lines = [*page.head(played), "", *page.table(played, told), "", *page.summary(played, names)]
+    return "\n".join(line.rstrip() for line in page_lines)
 
 
 class _Page:
