@@ -57,11 +57,15 @@ class Field(NamedTuple):
 
 
 class Found(NamedTuple):
-    """One thing: when it came, the number of its journal entry (None = it has none), and its record."""
+    """One thing: when it came, the number of its journal entry (None = it has none), its record.
+
+    `part` tells the things of one entry apart, in their order.
+    """
 
     at: int
     entry: int | None
     what: Any
+    part: int = 0
 
 
 class Thing(NamedTuple):
@@ -93,8 +97,8 @@ def things(world: World, that: str) -> Iterator[Found | None]:
             yield None
         at, code, what = journal.entry(number)
         if code in codes:
-            for part in thing.split(code, what):
-                yield Found(at, number, part)
+            for part, one in enumerate(thing.split(code, what)):
+                yield Found(at, number, one, part)
 
 
 # -- how they are read
