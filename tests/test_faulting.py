@@ -313,8 +313,7 @@ def test_a_refused_upload_goes_wrong_too(house: House, key: str) -> None:
     put(house, key, "garbage", when={"operation": "uploadBulk"})
     with pytest.raises(LOST):
         house.call("socket", "PUT", path, content=b"{}", headers={"content-type": "text/plain"})
-    journal = house.control("GET", f"/worlds/{key}/journal?kind=request").json()["entries"]
-    assert journal[-1]["status"] == 0
+    assert entries(house, key, "request")[-1]["status"] == 0
 
 
 # --- who is asked

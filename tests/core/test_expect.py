@@ -13,6 +13,7 @@ from sendbox.core.checkpoint import restore, take
 from sendbox.core.expect import lines, verdict, verdict_in_slices
 from sendbox.core.things import THINGS, things
 from sendbox.scenario.compile import load
+from tests.core.faulty import fault, run
 from tests.core.worlds import advance, make_world, send_one
 from tests.told import told
 
@@ -165,3 +166,11 @@ def test_expectations_survive_a_checkpoint() -> None:
     again = restore(take(world), world.blueprint, 1)
     assert again.expect == blueprint.expect
     assert verdict(again) == verdict(world)
+
+
+def test_an_event_counts_once() -> None:
+    """However often it is sent, by a fault too; each batch is a delivery of its own."""
+    world = run(fault("duplicate", result=("sent",), copies=2, new_id=True), fault("stale", result=("delivered",)))
+    for that, where, count in (("events", {"result": "sent"}, 1), ("events", {}, 3), ("deliveries", {}, 6)):
+        expected = load({"sendbox": 1, "expect": [{"that": that, "where": where, "count": count}]}).expect
+        assert verdict(world, expected)["passed"], (that, where)

@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import orjson
 
 from sendbox.core.advice import ADVICE
+from sendbox.core.api_faults import PROCESSED, Applied
+from sendbox.core.detours import FaultyDelivery
 from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
 from sendbox.core.records import Attempt, Inbound, Message
 from sendbox.core.validation import VALIDATION
 from sendbox.core.views import target_of
+from sendbox.core.webhook_faults import FAULTS
 
 if TYPE_CHECKING:
+    from sendbox.core.detours import Detoured
     from sendbox.core.records import Delivery, RequestRecord
     from sendbox.core.validation import Session
     from sendbox.core.world import World
@@ -35,6 +39,7 @@ _LOOKED: Final = 256
 RESULTS: Final = STATES
 DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held")
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
+FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 _CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
 
@@ -164,7 +169,7 @@ def _of_sent(event: Any) -> Attempt | None:
     return event[0] if isinstance(event, tuple) else None
 
 
-def _event_phone(event: Any, _delivery: Delivery) -> str | None:
+def _event_phone(event: Any, _delivery: Delivery | None) -> str | None:
     if isinstance(event, Inbound):
         return event.sender
     attempt = _of_sent(event)
@@ -188,6 +193,8 @@ _OF_EVENT: Final[dict[str, Callable[[Any, Any], Any]]] = {
 
 
 def _each_event(_code: int, delivery: Delivery) -> Iterable[Any]:
+    if isinstance(delivery, FaultyDelivery) and delivery.again:
+        return []
     return [(event, delivery) for event in delivery.events]
 
 
@@ -203,10 +210,22 @@ def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
     return lambda _world, what: what.get(name)
 
 
-def _fault(_world: World, what: dict[str, Any]) -> str:
-    """The word of a fault, which may be the one key of an object."""
-    fault = what["fault"]
-    return str(next(iter(fault), "")) if isinstance(fault, dict) else str(fault)
+def _struck(_world: World, what: Applied | Detoured) -> Any:
+    """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
+    if isinstance(what, Applied):
+        return what.phone or None
+    phones = [_event_phone(event, what.delivery) for event in what.events]
+    return tuple(dict.fromkeys(phone for phone in phones if phone is not None))
+
+
+def _fault_line(world: World, what: Applied | Detoured) -> str:
+    if isinstance(what, Applied):
+        return f"{what.rule.fault.kind} of {what.operation}, by {_fault_rule(world, what)}"
+    return f"{what.rule.fault.kind} of a webhook, by {_fault_rule(world, what)}"
+
+
+def _fault_rule(_world: World, what: Applied | Detoured) -> str:
+    return what.rule.name or what.rule.key
 
 
 def _fields_of(kind: Kind, **says: str) -> dict[str, Field]:
@@ -433,12 +452,21 @@ THINGS: Final[dict[str, Thing]] = {
     "faults": Thing(
         "a fault that the scenario made",
         {
-            "operation": Field("text", "the operation it struck", _field_of("operation")),
-            "phone": Field("phone", "the recipient", _field_of("phone")),
-            "fault": Field("text", "its word", _fault),
-            "rule": Field("text", "the rule that made it", _field_of("rule")),
+            "operation": Field(
+                "text",
+                "the operation it struck",
+                lambda _world, what: what.operation if isinstance(what, Applied) else None,
+            ),
+            "phone": Field("phone", "the recipient", _struck),
+            "fault": Field(
+                "text",
+                "its word",
+                lambda _world, what: what.rule.fault.kind,
+                FAULT_WORDS,
+            ),
+            "rule": Field("text", "the rule that made it", _fault_rule),
         },
-        _words,
+        _fault_line,
         ("fault", "webhook_fault"),
     ),
 }
