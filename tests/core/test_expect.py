@@ -17,6 +17,7 @@ from sendbox.core.things import THINGS, things
 from sendbox.core.world import World
 from sendbox.playing import play
 from sendbox.scenario.compile import load
+from tests.core.faulty import fault, run
 from tests.core.worlds import PHONE, advance, make_world, send_one
 from tests.told import told
 
@@ -128,8 +129,8 @@ def test_a_fault_that_should_not_be_is_shown() -> None:
     """What came nearest says which fault it was, and whose."""
     expected = load({"sendbox": 1, "expect": [{"that": "faults", "count": 0}]}).expect
     near = [each["what"] for each in verdict(_faulty(), expected)["expectations"][0]["nearest"]]
-    assert near[0] == "status of sendMessage, by busy"
-    assert near[2] == "drop of a webhook, by a receipt is lost"
+    assert near[0] == 'status on sendMessage, by "busy"'
+    assert near[2] == 'drop of delivered, by "a receipt is lost"'
 
 
 def _faulty() -> World:
@@ -264,3 +265,11 @@ def test_expectations_survive_a_checkpoint() -> None:
     again = restore(take(world), world.blueprint, 1)
     assert again.expect == blueprint.expect
     assert verdict(again) == verdict(world)
+
+
+def test_an_event_counts_once() -> None:
+    """However often it is sent, by a fault too; each batch is a delivery of its own."""
+    world = run(fault("duplicate", result=("sent",), copies=2, new_id=True), fault("stale", result=("delivered",)))
+    for that, where, count in (("events", {"result": "sent"}, 1), ("events", {}, 3), ("deliveries", {}, 6)):
+        expected = load({"sendbox": 1, "expect": [{"that": that, "where": where, "count": count}]}).expect
+        assert verdict(world, expected)["passed"], (that, where)

@@ -347,6 +347,7 @@ def test_what_went_wrong_is_at_the_end(played: Played) -> None:
         "  FAILED  messages",
         "          1 messages, wanted none",
         "          nearest: message to 420601000001 by sms: delivered (at 2026-03-02T09:00:03.000Z)",
+        "            it counts, and makes too many: wanted none",
     ]
     assert lines[-1].endswith(", order-sensitive")
 

@@ -15,6 +15,7 @@ import orjson
 
 from sendbox.core.advice import ADVICE
 from sendbox.core.api_faults import PROCESSED, Applied
+from sendbox.core.detours import FaultyDelivery
 from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
@@ -22,7 +23,7 @@ from sendbox.core.operations import EMULATED, SENDING
 from sendbox.core.records import Attempt, Inbound, Message
 from sendbox.core.validation import VALIDATION
 from sendbox.core.views import target_of
-from sendbox.core.webhook_faults import FAULTS
+from sendbox.core.webhook_faults import FAULTS, subject_of
 
 if TYPE_CHECKING:
     from sendbox.core.detours import Detoured
@@ -195,6 +196,8 @@ _OF_EVENT: Final[dict[str, Callable[[Any, Any], Any]]] = {
 
 
 def _each_event(_code: int, delivery: Delivery) -> Iterable[Any]:
+    if isinstance(delivery, FaultyDelivery) and delivery.again:
+        return []
     return [(event, delivery) for event in delivery.events]
 
 
@@ -218,10 +221,12 @@ def _struck(_world: World, what: Applied | Detoured) -> Any:
     return tuple(dict.fromkeys(phone for phone in phones if phone is not None))
 
 
-def _fault_line(world: World, what: Applied | Detoured) -> str:
+def _fault_line(_world: World, what: Applied | Detoured) -> str:
+    by = "" if what.rule.name is None else f', by "{what.rule.name}"'
     if isinstance(what, Applied):
-        return f"{what.rule.fault.kind} of {what.operation}, by {_fault_rule(world, what)}"
-    return f"{what.rule.fault.kind} of a webhook, by {_fault_rule(world, what)}"
+        return f"{what.rule.fault.kind} on {what.operation}{by}"
+    first = subject_of(what.events[0])
+    return f"{what.rule.fault.kind} of {first.result or first.event}{by}"
 
 
 def _fault_rule(_world: World, what: Applied | Detoured) -> str:
