@@ -168,7 +168,7 @@ class _Player:
         await asyncio.gather(*self._open, return_exceptions=True)
         await self._look()
 
-    async def _move(self, **how: int) -> None:
+    async def _move(self, **how: Any) -> None:
         """Moves the world, which stands still afterwards, whatever the timeline makes of its clock meanwhile."""
         await self._runtime.advance(self._hosted, **how)
         if self._hosted.world.clock.mode != "manual":

@@ -355,12 +355,6 @@ def _by(entry: Mapping[str, Any]) -> str:
     return "" if rule.startswith("{") else f', by "{cut(rule)}"'
 
 
-def _by(entry: Mapping[str, Any]) -> str:
-    """Whose doing a fault is; a rule without a name is known by its whole text, which says nothing new."""
-    rule = str(entry.get("rule") or "{")
-    return "" if rule.startswith("{") else f', by "{cut(rule)}"'
-
-
 def _time(iso: str) -> str:
     return iso.replace("T", " ").partition(".")[0]
 
