@@ -16,16 +16,30 @@ def test_names() -> None:
     """The library has these scenarios, `default` first."""
     assert library.names() == (
         "default",
+        "account-changes",
         "bulk-campaign",
+        "chatty-customers",
+        "clock-modes",
+        "code-rate-limits",
+        "conversation-window",
+        "credit-order",
         "credit-runs-dry",
+        "expired-links",
+        "flaky-api",
         "late-receipt",
         "lossy-campaign",
         "midnight-window",
+        "number-loses-quality",
         "onboarding",
+        "onboarding-stalls",
+        "opt-out-by-reply",
         "otp-fallback",
         "otp-lockout",
+        "rate-limited-api",
         "replies-and-clicks",
+        "slow-api",
         "sub-key-runs-out",
+        "template-rejected",
     )
     with pytest.raises(KeyError, match="nothing"):
         library.path("nothing")
