@@ -122,16 +122,6 @@ def test_a_fault_of_the_interface_is_told(fault: Any, answered: str) -> None:
     assert ('by the api rule "broken"' in told[2]) is (word != "rate_limit")
 
 
-def test_a_step_has_a_sender_of_the_account() -> None:
-    """Where the channel needs one and no flag says it: a first try is not refused for that."""
-    account = load({"sendbox": 1, "account": {"senders": {"richmsg": ["Zebra", "Bakery"]}}}).account
-    body = explaining.body_of(None, channel="richmsg", account=account)
-    assert body["flow"][0]["richmsg"]["sender"] == "Bakery"
-    assert explaining.body_of(None, channel="richmsg")["flow"][0]["richmsg"]["sender"] == "Acme"
-    assert explaining.body_of(None, template="otp")["flow"][0]["chatapp_template"]["sender"].isdigit()
-    assert "sender" not in explaining.body_of(None, channel="sms")["flow"][0]["sms"]
-
-
 def test_a_world_that_never_rests_is_stopped() -> None:
     """It says how far it came."""
     text = 'sendbox: 1\ntimeline: [{at: 900d, inbound: {channel: sms, from: "420777000101", body: Hi}}]\n'

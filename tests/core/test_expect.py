@@ -9,12 +9,16 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from sendbox.core.api_faults import ApiFault, ApiRule, ApiWhen, Applied
 from sendbox.core.checkpoint import restore, take
 from sendbox.core.expect import lines, verdict, verdict_in_slices
+from sendbox.core.journal import CODE
 from sendbox.core.things import THINGS, things
+from sendbox.core.world import World
 from sendbox.playing import play
 from sendbox.scenario.compile import load
-from tests.core.worlds import advance, make_world, send_one
+from tests.core.faulty import fault, run
+from tests.core.worlds import PHONE, advance, make_world, send_one
 from tests.told import told
 
 _CASE: Final = re.compile(
@@ -97,6 +101,48 @@ def test_counts(that: str, where: dict[str, Any], count: int) -> None:
     """As many count as were counted by hand."""
     found = judged({"that": that, **({"where": where} if where else {}), "count": count})
     assert (found["passed"], found["expectations"][0]["found"]) == (True, count)
+
+
+@pytest.mark.parametrize(
+    ("where", "count"),
+    [
+        ({}, 3),
+        ({"fault": "drop"}, 1),
+        ({"fault": ["status", "stale"], "phone": PHONE}, 2),
+        ({"phone": "420777000102"}, 0),
+        ({"rule": "a receipt*"}, 1),
+        ({"rule": "*fault*stale*"}, 1),
+        ({"operation": "sendMessage"}, 1),
+        ({"operation": "*", "fault": "drop"}, 0),
+    ],
+    ids=str,
+)
+def test_faults_of_calls_and_of_webhooks(where: dict[str, Any], count: int) -> None:
+    """Both kinds are counted: by what they did, to whom, to which call, and by the rule, or its text without a name."""
+    found = verdict(
+        _faulty(), load({"sendbox": 1, "expect": [{"that": "faults", "where": where, "count": count}]}).expect
+    )
+    assert lines(found)[0] == "verdict: the expectation holds"
+
+
+def test_a_fault_that_should_not_be_is_shown() -> None:
+    """What came nearest says which fault it was, and whose."""
+    expected = load({"sendbox": 1, "expect": [{"that": "faults", "count": 0}]}).expect
+    near = [each["what"] for each in verdict(_faulty(), expected)["expectations"][0]["nearest"]]
+    assert near[0] == 'status on sendMessage, by "busy"'
+    assert near[2] == 'drop of delivered, by "a receipt is lost"'
+
+
+def _faulty() -> World:
+    """A call that was refused, and a message of which one webhook comes twice and the next is lost."""
+    drop = {"name": "a receipt is lost", "when": {"result": "delivered"}, "fault": "drop"}
+    stale = {"when": {"result": "sent"}, "fault": "stale"}
+    world = make_world(webhooks=load({"sendbox": 1, "webhooks": [drop, stale]}).webhooks)
+    rule = ApiRule("r", ApiWhen(), ApiFault("status", status=503), name="busy")
+    world.journal.add(world.now, CODE["fault"], Applied(rule, "sendMessage", "test-1", PHONE, 0, 0, False))
+    send_one(world)
+    advance(world, 60_000)
+    return world
 
 
 @pytest.mark.parametrize(
@@ -219,3 +265,11 @@ def test_expectations_survive_a_checkpoint() -> None:
     again = restore(take(world), world.blueprint, 1)
     assert again.expect == blueprint.expect
     assert verdict(again) == verdict(world)
+
+
+def test_an_event_counts_once() -> None:
+    """However often it is sent, by a fault too; each batch is a delivery of its own."""
+    world = run(fault("duplicate", result=("sent",), copies=2, new_id=True), fault("stale", result=("delivered",)))
+    for that, where, count in (("events", {"result": "sent"}, 1), ("events", {}, 3), ("deliveries", {}, 6)):
+        expected = load({"sendbox": 1, "expect": [{"that": that, "where": where, "count": count}]}).expect
+        assert verdict(world, expected)["passed"], (that, where)

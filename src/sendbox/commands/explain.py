@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from sendbox.commands.outcome import CANNOT, NO, USAGE, Failure, one_line
-from sendbox.core.blueprint import AccountSpec
 from sendbox.core.explain import checks, explain, explain_session, happened
 from sendbox.core.model import FAMILY
 from sendbox.core.spans import iso
-from sendbox.playing.sample import sender_of
 
 if TYPE_CHECKING:
     from sendbox.core.blueprint import Blueprint
@@ -35,6 +34,8 @@ CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
 #: A number that nobody asked for: the recipient of a message made of flags that name none.
 NOBODY: Final = "420777000100"
 WORLD: Final = "test-explain"
+#: Senders for steps that need one, where the account has registered none of their kind.
+SENDERS: Final = {"richmsg": "Acme", "chatapp": "109876543210987"}
 
 
 def load(given: str) -> Blueprint:
@@ -60,11 +61,11 @@ def body_of(
     sender: str | None = None,
     tag: str | None = None,
     template: str | None = None,
-    account: AccountSpec | None = None,
+    senders: Mapping[str, Collection[str]] | str = "any",
 ) -> Any:
     """The request: what a file holds, or a message made of flags. Raises `Failure`.
 
-    A step that needs a sender has one of the account's, unless a flag names one.
+    `senders` are those of the account: a step that needs one (§2.2) and is given none has the first of them.
     """
     flags = (to, body, channel, sender, tag, template)
     if file is not None:
@@ -89,10 +90,12 @@ def body_of(
         step |= {"template_name": name, "language": language or "en"}
     else:
         step["body"] = body or "Hello"
+    family = FAMILY[str(channel)]
+    if sender is None and family in SENDERS:
+        known = {} if isinstance(senders, str) else senders
+        sender = min(known.get(family, ()), default=SENDERS[family])
     if sender is not None:
         step["sender"] = sender
-    elif channel != "sms":
-        step["sender"] = sender_of(account or AccountSpec(), FAMILY[str(channel)])
     return {**message, "flow": [{str(channel): step}]}
 
 

@@ -15,6 +15,7 @@ import orjson
 
 from sendbox.core.advice import ADVICE
 from sendbox.core.api_faults import PROCESSED, Applied
+from sendbox.core.detours import FaultyDelivery
 from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
@@ -38,17 +39,17 @@ _LOOKED: Final = 256
 
 RESULTS: Final = STATES
 DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
-#: What a request is said to have called; the last one is a path that nobody serves.
-OPERATIONS: Final = (*EMULATED, "unknown")
-FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
+#: A call to a path that there is not counts as `unknown`.
+_CALLED: Final = (*EMULATED, "unknown")
+FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 _CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
 
 
 class Field(NamedTuple):
     """What can be asked of a thing: how it is compared, what it is in words, how it is read, its legal words
-    (of a text: those of which one without wildcards must be)."""
+    (of a text: those of which it must be one, or a pattern like one)."""
 
     kind: Kind
     says: str
@@ -171,7 +172,7 @@ def _of_sent(event: Any) -> Attempt | None:
     return event[0] if isinstance(event, tuple) else None
 
 
-def _event_phone(event: Any, _delivery: Delivery) -> str | None:
+def _event_phone(event: Any, _delivery: Delivery | None) -> str | None:
     if isinstance(event, Inbound):
         return event.sender
     attempt = _of_sent(event)
@@ -195,6 +196,8 @@ _OF_EVENT: Final[dict[str, Callable[[Any, Any], Any]]] = {
 
 
 def _each_event(_code: int, delivery: Delivery) -> Iterable[Any]:
+    if isinstance(delivery, FaultyDelivery) and delivery.again:
+        return []
     return [(event, delivery) for event in delivery.events]
 
 
@@ -210,19 +213,24 @@ def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
     return lambda _world, what: what.get(name)
 
 
-def _struck(applied: Applied | Detoured) -> str | tuple[str, ...] | None:
-    """The phones that a fault is about: of a call its first number, of a delivery whom its events tell of."""
-    if isinstance(applied, Applied):
-        return applied.phone or None
-    return tuple(dict.fromkeys(phone for event in applied.events if (phone := subject_of(event).phone)))
+def _struck(_world: World, what: Applied | Detoured) -> Any:
+    """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
+    if isinstance(what, Applied):
+        return what.phone or None
+    phones = [_event_phone(event, what.delivery) for event in what.events]
+    return tuple(dict.fromkeys(phone for phone in phones if phone is not None))
 
 
-def _fault_line(_world: World, applied: Applied | Detoured) -> str:
-    by = "" if applied.rule.name is None else f', by "{applied.rule.name}"'
-    if isinstance(applied, Applied):
-        return f"{applied.rule.fault.kind} on {applied.operation}{by}"
-    first = subject_of(applied.events[0])
-    return f"{applied.rule.fault.kind} of {first.result or first.event}{by}"
+def _fault_line(_world: World, what: Applied | Detoured) -> str:
+    by = "" if what.rule.name is None else f', by "{what.rule.name}"'
+    if isinstance(what, Applied):
+        return f"{what.rule.fault.kind} on {what.operation}{by}"
+    first = subject_of(what.events[0])
+    return f"{what.rule.fault.kind} of {first.result or first.event}{by}"
+
+
+def _fault_rule(_world: World, what: Applied | Detoured) -> str:
+    return what.rule.name or what.rule.key
 
 
 def _fields_of(kind: Kind, **says: str) -> dict[str, Field]:
@@ -318,7 +326,7 @@ THINGS: Final[dict[str, Thing]] = {
     "requests": Thing(
         "a call of the client",
         {
-            "operation": Field("text", "the operation", lambda _world, record: record.operation, OPERATIONS),
+            "operation": Field("text", "the operation", lambda _world, record: record.operation, _CALLED),
             "status": Field("number", "the HTTP status of the answer", lambda _world, record: record.status),
             "method": Field("text", "the HTTP method", lambda _world, record: record.method),
             "path": Field("text", "the path, without a query", lambda _world, record: record.path.partition("?")[0]),
@@ -450,11 +458,19 @@ THINGS: Final[dict[str, Thing]] = {
         "a fault that the scenario made",
         {
             "operation": Field(
-                "text", "the operation it struck", lambda _w, what: getattr(what, "operation", None), EMULATED
+                "text",
+                "the operation it struck",
+                lambda _world, what: what.operation if isinstance(what, Applied) else None,
+                EMULATED,
             ),
-            "phone": Field("phone", "the recipient", lambda _world, what: _struck(what)),
-            "fault": Field("text", "its word", lambda _world, what: what.rule.fault.kind, FAULT_WORDS),
-            "rule": Field("text", "the rule that made it", lambda _world, what: what.rule.name or what.rule.key),
+            "phone": Field("phone", "the recipient", _struck),
+            "fault": Field(
+                "text",
+                "its word",
+                lambda _world, what: what.rule.fault.kind,
+                FAULT_WORDS,
+            ),
+            "rule": Field("text", "the rule that made it", _fault_rule),
         },
         _fault_line,
         ("fault", "webhook_fault"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sendbox import data
-from sendbox.core.blueprint import AccountSpec, Blueprint
+from sendbox.core.blueprint import Blueprint
 from sendbox.core.codes import RANDOM, VerifyRule
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
@@ -24,8 +24,7 @@ MOST: Final = 40
 REPEATED: Final = 5
 #: Digits of a phone number.
 DIGITS: Final = 12
-#: Senders of the right form.
-_SENDERS: Final = {"sms": "Acme", "richmsg": "Acme", "chatapp": "109876543210987"}
+_CHATAPP_SENDER: Final = "109876543210987"
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 #: A text with a link to be opened.
 _LINKED: Final = "Sample https://acme.example/offer"
@@ -147,8 +146,8 @@ class _Samples:
         if channel == "sms":
             return {"sms": {"body": body}}
         if channel == "richmsg":
-            return {"richmsg": {"body": body, "sender": sender_of(self._account, "richmsg"), "ttl": 5}}
-        sender = sender_of(self._account, "chatapp")
+            return {"richmsg": {"body": body, "sender": self._sender("richmsg", "Acme"), "ttl": 5}}
+        sender = self._sender("chatapp", _CHATAPP_SENDER)
         if channel == "chatapp_text":
             return {"chatapp_text": {"body": body, "sender": sender, "ttl": 5}}
         for template in self._account.templates:
@@ -161,11 +160,11 @@ class _Samples:
                 return {"chatapp_template": {**use, "sender": sender, "ttl": 5}}
         return {"chatapp_template": {"template_name": "otp", "language": "en", "sender": sender, "ttl": 5}}
 
-
-def sender_of(account: AccountSpec, family: str) -> str:
-    """A sender for a channel: the first of the account's, else one of the right form."""
-    known = sorted(account.senders.get(family, ())) if isinstance(account.senders, dict) else []
-    return known[0] if known else _SENDERS[family]
+    def _sender(self, family: str, otherwise: str) -> str:
+        """A sender of the account."""
+        senders = self._account.senders
+        known = sorted(senders.get(family, ())) if isinstance(senders, dict) else []
+        return known[0] if known else otherwise
 
 
 def _given_up(body: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from sendbox.core.expect import lines
@@ -98,21 +98,17 @@ class _Page:
         marked = ", order-sensitive" if played.order_sensitive else ""
         yield self._in("dim", f"digest {played.digest}{marked}")
 
-    def _verdict(self, verdict: Mapping[str, Any]) -> Iterator[str]:
-        """Whether the scenario's expectations were met, and each that was not."""
-        expectations = verdict["expectations"]
-        passed = bool(verdict["passed"])
-        met = sum(bool(each["passed"]) for each in expectations)
-        word = "passed" if passed else "failed"
-        yield self._in("good" if passed else "bad", f"verdict: {word}, {met} of {len(expectations)} expectations met")
-        # the first line of the verdict is told above, and what holds needs no line
-        for line in [] if passed else lines(dict(verdict))[1:]:
-            if not line.startswith("  ok "):
-                blanks = len(line) - len(line.lstrip())
-                for part in textwrap.wrap(
-                    line, self._width, subsequent_indent=" " * (blanks + 2), break_on_hyphens=False
-                ):
-                    yield self._in("bad", part)
+    def _verdict(self, verdict: dict[str, Any]) -> Iterator[str]:
+        """Which of the scenario's expectations were met, and of each that was not, why."""
+        first, *others = lines(verdict)
+        tone = "good" if verdict["passed"] else "bad"
+        yield self._in(tone, first)
+        for line in others:
+            if not line.startswith(" " * 4):
+                tone = "dim" if line.startswith("  ok") else "bad"
+            indent = line[: len(line) - len(line.lstrip())]
+            wrapped = textwrap.wrap(line.strip(), max(self._width - len(indent), _LEAST), break_on_hyphens=False)
+            yield from (self._in(tone, f"{indent}{'  ' * bool(place)}{part}") for place, part in enumerate(wrapped))
 
 
 def cut_end(line: str, width: int) -> str:
