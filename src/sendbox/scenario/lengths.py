@@ -69,7 +69,14 @@ def _order(node: Node, doubts: Doubts) -> None:
     if first is None or last is None:
         return
     begins, ends = moment(first), moment(last)
-    if begins is not None and ends is not None and begins[1] == ends[1] and ends[0] <= begins[0]:
+    if begins is None or ends is None:
+        return
+    start = doubts.blueprint.start
+    if begins[1] != ends[1]:  # comparable where the start of the world is pinned
+        if start is None:
+            return
+        begins, ends = ((at + start if relative else at, False) for at, relative in (begins, ends))
+    if ends[0] <= begins[0]:
         doubts.warn(last, "until", f"{_brief(last)} is not after {_brief(first)}, where it begins; this is never")
 
 

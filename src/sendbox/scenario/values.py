@@ -75,7 +75,7 @@ class Reader:
         value = node.value
         if isinstance(value, str) and re.match(r"[0-9]{4}-", value):
             return self.instant(node), False
-        return self.duration(node), True
+        return self._by(_from_start, node, "duration", 0), True
 
     def rate(self, node: Node) -> Rate:
         """So many in so much time, from either form."""
@@ -145,6 +145,15 @@ class Reader:
         if all(code != assigned for assigned, *_ in CODES):
             self.complain(node, "country", f"{show(code)} is not an assigned calling code; 420 is one (E.164)")
         return code
+
+
+def _from_start(value: Any) -> int:
+    """A duration that stands where an instant may."""
+    try:
+        return spans.duration(value)
+    except ValueError as error:
+        said = str(error).replace(" is not a duration: ", " is neither a duration from the start nor a date and time: ")
+        raise ValueError(said.removesuffix(" are legal") + ", or 2026-03-01T09:00:00Z are legal") from None
 
 
 def _in_units(value: object, read: Callable[[Any], object]) -> str | None:
