@@ -44,6 +44,9 @@ FREE: Final = {
     ("limited_time_offer", "*"): "kept as it is",
     ("cards", "*"): "kept as it is",
     ("digest", "ignore"): "a path of the client's",
+    ("where", "target"): "an address of the client's, or one of its links",
+    ("api status", "message"): _TEXT,
+    ("headers", "*"): "any header, whatever it says",
 }
 
 
@@ -139,6 +142,8 @@ def _broken(leaf: _Leaf) -> str | None:
     says = " ".join(str(part.get("x-says", "")) for part in leaf.parts)
     kinds = {kind for part in leaf.parts for kind in _kinds(part)}
     words = [word for part in leaf.parts for word in part.get("enum", ())]
+    if text.startswith("$"):  # a reference to an answer that there is not
+        return f'"$x{text[1:]}"'
     if text.startswith("{{") or "{{1}}" in text:
         return '"{{1"' if leaf.mapping == "component" else None
     if leaf.key == "sendbox":

@@ -19,6 +19,7 @@ from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
 from sendbox.core.operations import EMULATED, SENDING
+from sendbox.core.partner_states import CATEGORIES, SIGNUP, TEMPLATE
 from sendbox.core.records import Attempt, Inbound, Message
 from sendbox.core.validation import VALIDATION
 from sendbox.core.views import target_of
@@ -41,6 +42,8 @@ DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
 #: A call to a path that there is not counts as `unknown`.
 _CALLED: Final = (*EMULATED, "unknown")
+#: What happens to validation sessions: beside what moves them, that they begin, and a wrong code.
+_OF_SESSIONS: Final = ("created", "code_wrong", *dict.fromkeys(event for row in VALIDATION.values() for event in row))
 FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 _CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
@@ -419,7 +422,7 @@ THINGS: Final[dict[str, Thing]] = {
         "something that happened to a validation session",
         {
             "phone": Field("phone", "the number", lambda _world, what: what[0].phone),
-            "event": Field("text", "what happened, such as code_wrong", lambda _world, what: what[1]),
+            "event": Field("text", "what happened, such as code_wrong", lambda _world, what: what[1], _OF_SESSIONS),
             "state": Field("word", "the state it led to", lambda _world, what: what[2], tuple(VALIDATION)),
         },
         lambda _world, what: f"{what[1]} of {what[0].phone}: {what[2]}",
@@ -433,16 +436,18 @@ THINGS: Final[dict[str, Thing]] = {
     ),
     "templates": Thing(
         "a template that entered a status",
-        _fields_of(
-            "text", name="the template's name", language="its language", category="its category", status="its status"
-        ),
+        {
+            **_fields_of("text", name="the template's name", language="its language"),
+            "category": Field("text", "its category", _field_of("category"), CATEGORIES),
+            "status": Field("text", "its status", _field_of("status"), tuple(TEMPLATE)),
+        },
         _words,
         ("template",),
     ),
     "signups": Thing(
         "a signup that entered a state",
         {
-            "status": Field("text", "its state", lambda _world, what: what.fields["status"]),
+            "status": Field("text", "its state", lambda _world, what: what.fields["status"], tuple(SIGNUP)),
             "mode": Field("text", "its mode", lambda _world, what: what.signup.mode),
             "phone": Field("phone", "the business number", lambda _world, what: what.fields.get("phone_number")),
         },
