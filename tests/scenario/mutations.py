@@ -144,6 +144,8 @@ def _broken(leaf: _Leaf) -> str | None:
     says = " ".join(str(part.get("x-says", "")) for part in leaf.parts)
     kinds = {kind for part in leaf.parts for kind in _kinds(part)}
     words = [word for part in leaf.parts for word in part.get("enum", ())]
+    if text.startswith("$"):  # a reference to an answer that there is not
+        return f'"$x{text[1:]}"'
     if text.startswith("{{") or "{{1}}" in text:
         return '"{{1"' if leaf.mapping == "component" else None
     if leaf.key == "sendbox":
