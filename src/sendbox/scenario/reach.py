@@ -212,7 +212,7 @@ def _webhook(item: Node, rule: WebhookRule, doubts: Doubts) -> None:
     results = rule.when.result
     late = results is not None and not _AT_ONCE.intersection(results) and not _hurried(doubts.blueprint)
     if rule.fault.kind == "overtake" and results is not None and late:
-        message = f"{listed(results)} comes later than the answer to its request, which overtake is about"
+        message = f"nothing overtakes the answer to its request: {listed(results)}"
         doubts.warn(when["result"], "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
 
 
