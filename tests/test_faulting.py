@@ -305,6 +305,17 @@ def test_uploads_go_wrong_too(house: House, key: str, way: str, fault: Any, sees
     assert house.call(way, "PUT", path, **given).status_code == (403 if stored else 200)
 
 
+def test_a_refused_upload_goes_wrong_too(house: House, key: str) -> None:
+    """As with every operation a refusal is spoilt like any answer, and the journal tells what the client got."""
+    asked = {"bulk_id": "b", "filetype": "jsonl"}
+    url = house.call("socket", "POST", "/v1/messaging/url", key=key, json=asked).json()["url"]
+    path = "/upload/" + url.rpartition("/")[2]
+    put(house, key, "garbage", when={"operation": "uploadBulk"})
+    with pytest.raises(LOST):
+        house.call("socket", "PUT", path, content=b"{}", headers={"content-type": "text/plain"})
+    assert entries(house, key, "request")[-1]["status"] == 0
+
+
 # --- who is asked
 
 

@@ -78,6 +78,8 @@ def upload_route(runtime: Runtime, contract: Contract, journal: Journal) -> Http
             except Unfit as unfit:
                 findings = [Finding("$", "upload", f"{unfit.text} (§4.2)", "§4.2", "A35")]
                 answer = error(unfit.status, unfit.text)
+                if decision[0] is not None:
+                    answer = spoilt(decision[0], error, answer)
             if hosted.world is world and not hosted.gone:
                 record = RequestRecord(_OPERATION, "PUT", request.url.path, key, answer.status, b"", answer.body)
                 record.findings = findings

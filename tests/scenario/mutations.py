@@ -40,6 +40,8 @@ FREE: Final = {
     ("*", "default_callback_secret"): "a secret",
     ("button", "phone_number"): "shown to recipients, never called",
     ("payload", "*"): "what the client put into its payload",
+    ("query", "*"): "what the sample client asks; the service judges it",
+    ("webhook fault", "content_type"): "whatever a body may be called",
     ("example", "*"): "kept as it is",
     ("limited_time_offer", "*"): "kept as it is",
     ("cards", "*"): "kept as it is",
@@ -149,9 +151,9 @@ def _broken(leaf: _Leaf) -> str | None:
         return '"2026-02-30T00:00:00Z"'
     if "duration" in says:
         return f'"{text} or so"'
-    if "phone pattern" in says or "phone number" in says:
+    if "phone pattern" in says or "phone number" in says or (leaf.mapping, leaf.key) == ("where", "phone"):
         return None if leaf.mapping == "button" else f'"{text[:3]}x{text[3:]}"' if set("*?") & set(text) else '"12"'
-    if leaf.key == "tag":
+    if leaf.key == "tag" and leaf.mapping in ("when", "webhook when", "where"):
         return f'"{text} X"'
     if free(leaf.mapping, leaf.key) or not leaf.parts:
         return None

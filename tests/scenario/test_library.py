@@ -16,16 +16,26 @@ def test_names() -> None:
     """The library has these scenarios, `default` first."""
     assert library.names() == (
         "default",
+        "batched-webhooks",
         "bulk-campaign",
+        "channel-outage",
         "credit-runs-dry",
+        "duplicate-storm",
+        "forged-webhooks",
         "late-receipt",
         "lossy-campaign",
+        "lost-webhooks",
         "midnight-window",
         "onboarding",
+        "operator-outage",
         "otp-fallback",
         "otp-lockout",
+        "out-of-order-webhooks",
+        "priority-overtakes",
+        "receiver-down",
         "replies-and-clicks",
         "sub-key-runs-out",
+        "webhook-before-answer",
     )
     with pytest.raises(KeyError, match="nothing"):
         library.path("nothing")

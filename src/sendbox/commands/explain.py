@@ -7,6 +7,7 @@ webhooks stay inside, and are answered with 200.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,7 @@ import orjson
 
 from sendbox.commands.outcome import CANNOT, NO, USAGE, Failure, one_line
 from sendbox.core.explain import checks, explain, explain_session, happened
+from sendbox.core.model import FAMILY
 from sendbox.core.spans import iso
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
 #: A number that nobody asked for: the recipient of a message made of flags that name none.
 NOBODY: Final = "420777000100"
 WORLD: Final = "test-explain"
+#: Senders for steps that need one, where the account has registered none of their kind.
+SENDERS: Final = {"richmsg": "Acme", "chatapp": "109876543210987"}
 
 
 def load(given: str) -> Blueprint:
@@ -54,8 +58,12 @@ def body_of(
     sender: str | None = None,
     tag: str | None = None,
     template: str | None = None,
+    senders: Mapping[str, Collection[str]] | str = "any",
 ) -> Any:
-    """The request: what a file holds, or a message made of flags. Raises `Failure`."""
+    """The request: what a file holds, or a message made of flags. Raises `Failure`.
+
+    `senders` are those of the account: a step that needs one (§2.2) and is given none has the first of them.
+    """
     flags = (to, body, channel, sender, tag, template)
     if file is not None:
         if any(flag is not None for flag in flags):
@@ -77,6 +85,10 @@ def body_of(
         step |= {"template_name": name, "language": language or "en"}
     else:
         step["body"] = body or "Hello"
+    family = FAMILY[str(channel)]
+    if sender is None and family in SENDERS:
+        known = {} if isinstance(senders, str) else senders
+        sender = min(known.get(family, ()), default=SENDERS[family])
     if sender is not None:
         step["sender"] = sender
     return {**message, "flow": [{str(channel): step}]}

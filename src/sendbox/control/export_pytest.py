@@ -126,7 +126,9 @@ class _File:
             )
         if self._script.delivers:
             lines.append("    sendbox.deliver_to(Recorded(OUTCOMES))")
-        lines.append("    client = httpx.Client(transport=sendbox.transport, base_url=sendbox.origin)")
+        late = any(isinstance(step, Call) and step.record.fault is not None for step in self._script.steps)
+        patient = ", timeout=None" if late else ""  # only what never comes is a timeout then
+        lines.append(f"    client = httpx.Client(transport=sendbox.transport, base_url=sendbox.origin{patient})")
         if "headers=key" in body:
             lines.append('    key = {"x-api-key": sendbox.api_key}')
         return [*lines, body, f'    assert sendbox.digest == "{about.digest}"']
@@ -148,6 +150,10 @@ class _File:
         function = f"client.{record.method.lower()}"
         if record.method not in _METHODS:
             function, shown = "client.request", [json.dumps(record.method), *shown]
+        if step.broken:
+            self._lines.append("with pytest.raises(httpx.TransportError):")
+            self._lines.append("    " + broken(function, shown).replace("\n", "\n    "))
+            return
         name = f"answer_{step.number}"
         self._lines.append(broken(f"{name} = {function}", shown))
         self._lines.append(f"assert {name}.status_code == {record.status}")
@@ -211,9 +217,7 @@ class _File:
             first = [detail.pop("message_id"), detail.pop("result")]
             self._lines.append(literals.call("sendbox.move", first, detail))
         elif step.what == "rule":
-            raw = dict(detail["rule"])
-            if detail.get("in") == "verify":
-                raw["in"] = "verify"
+            raw = {**detail["rule"], **({} if detail["in"] == "attempts" else {"in": detail["in"]})}
             self._lines.append(literals.call("sendbox.perform", ["put_rule"], {"raw": raw}))
         elif step.what == "drop_rule":
             self._lines.append(literals.call("sendbox.drop_rule", [detail["rule"]], {}))

@@ -27,8 +27,12 @@ def scenario_of(world: World, script: Script, source: dict[str, Any]) -> tuple[d
     made.read()
     clock = {**(source.get("clock") or {}), "mode": "manual", "start": iso(world.start_given)}
     value = {**source, "sendbox": 1, "seed": world.seed_given, "clock": clock}
-    if made.rules:
-        value["attempts"] = [*made.rules, *(source.get("attempts") or [])]
+    for where, rules in made.rules.items():
+        if where == "verify":
+            given = source.get("verify") or {}
+            value["verify"] = {**given, "rules": [*rules, *(given.get("rules") or [])]}
+        else:
+            value[where] = [*rules, *(source.get(where) or [])]
     if made.timeline:
         value["timeline"] = [*made.timeline, *(source.get("timeline") or [])]
     if made.traffic:
@@ -41,7 +45,8 @@ class _Made:
         self._world = world
         self._script = script
         self._names: dict[str, str] = {}
-        self.rules: list[dict[str, Any]] = []
+        #: rules that control put in front, by the list they stand in
+        self.rules: dict[str, list[dict[str, Any]]] = {}
         self.traffic: list[dict[str, Any]] = []
         self.timeline: list[dict[str, Any]] = []
         self.left_out: list[str] = []
@@ -120,8 +125,8 @@ class _Made:
         elif step.what == "move_template":
             entry = {"template": {name: detail[name] for name in ("status", "reason") if name in detail}}
             entry["template"] = {"name": detail["template"], **entry["template"]}
-        elif step.what == "rule" and detail.get("in") != "verify" and not self.traffic:
-            self.rules.insert(0, detail["rule"])
+        elif step.what == "rule" and not self.traffic:
+            self.rules.setdefault(detail["in"], []).insert(0, detail["rule"])
             return
         if entry is None:
             self.left_out.append(

@@ -183,8 +183,13 @@ class ApiFaults(Rulebook[ApiRule]):
     # -- what they decide
 
     def decide(self, call: ApiCall) -> tuple[Applied | None, bool]:
-        """The fault of a call, None = it goes well; and whether that depended on the order of arrival."""
+        """The fault of a call, None = it goes well; and whether that depended on the order of arrival.
+
+        A rule that comes after the one that applies counts the call all the same: what it draws, and whose turn it is,
+        must not go by what others did.
+        """
         order_sensitive = False
+        found: Applied | None = None
         # equal rules know a call as one
         drawn: dict[str, Drawn] = {}
         counts: dict[str, int] = {}
@@ -197,16 +202,16 @@ class ApiFaults(Rulebook[ApiRule]):
                 mine = drawn.get(rule.key) or drawn.setdefault(rule.key, self._drew(rule, call))
                 text = f"{rule.key}\0{call.operation}\0{call.phone()}"
                 lot = Draw(self._seed, text.encode(), mine.number)
-                order_sensitive = order_sensitive or mine.raced
+                order_sensitive = order_sensitive or (mine.raced and found is None)
                 share = rule.when.share
                 if share is not None and lot.weighted((share, 1 - share), "share"):
                     continue
             if rule.counts:
-                order_sensitive = True
+                order_sensitive = order_sensitive or found is None
                 if not self._turns.come(key, rule.when.call, rule.when.every, counts):
                     continue
-                if not self._turns.left(key, rule.times):
-                    continue
+            if found is not None or not self._turns.left(key, rule.times):
+                continue
             wait = 0
             if fault.rate is not None:
                 wait = self._until_let_in(fault.rate, (key, _whose(fault.per, call)), call.now)
@@ -216,9 +221,8 @@ class ApiFaults(Rulebook[ApiRule]):
             self._turns.use(key, rule.times)
             low, high = fault.time.low, fault.time.high
             time = low if low == high or lot is None else lot.between(low, high, "time")
-            applied = Applied(rule, call.operation, call.key, call.phone(), time, wait, order_sensitive)
-            return applied, order_sensitive
-        return None, order_sensitive
+            found = Applied(rule, call.operation, call.key, call.phone(), time, wait, order_sensitive)
+        return found, order_sensitive
 
     def _drew(self, rule: ApiRule, call: ApiCall) -> Drawn:
         content = blake2b(call.content(), digest_size=8).digest()

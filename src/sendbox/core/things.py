@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import orjson
 
 from sendbox.core.advice import ADVICE
+from sendbox.core.api_faults import PROCESSED, Applied
+from sendbox.core.detours import FaultyDelivery
 from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
+from sendbox.core.operations import EMULATED, SENDING
 from sendbox.core.records import Attempt, Inbound, Message
 from sendbox.core.validation import VALIDATION
 from sendbox.core.views import target_of
+from sendbox.core.webhook_faults import FAULTS, subject_of
 
 if TYPE_CHECKING:
+    from sendbox.core.detours import Detoured
     from sendbox.core.records import Delivery, RequestRecord
     from sendbox.core.validation import Session
     from sendbox.core.world import World
@@ -33,15 +38,18 @@ Kind = Literal["phone", "text", "word", "number", "flag", "payload"]
 _LOOKED: Final = 256
 
 RESULTS: Final = STATES
-DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held")
+DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
+#: A call to a path that there is not counts as `unknown`.
+_CALLED: Final = (*EMULATED, "unknown")
+FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 _CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
 
 
 class Field(NamedTuple):
     """What can be asked of a thing: how it is compared, what it is in words, how it is read, its legal words
-    (of a text: those of which one without wildcards must be)."""
+    (of a text: those of which it must be one, or a pattern like one)."""
 
     kind: Kind
     says: str
@@ -122,7 +130,7 @@ _OF_MESSAGE: Final[dict[str, Callable[[Message], Any]]] = {
 _ABOUT_MESSAGE: Final = {
     "phone": Field("phone", "the recipient", _message("phone")),
     "tag": Field("text", "one of the message's tags", _message("tag")),
-    "operation": Field("text", "the operation that sent it", _message("operation")),
+    "operation": Field("text", "the operation that sent it", _message("operation"), SENDING),
     "key": Field("text", "the API key that sent it", _message("key")),
     "payload": Field("payload", "dotted paths inside the request's payload", _message("payload")),
 }
@@ -164,7 +172,7 @@ def _of_sent(event: Any) -> Attempt | None:
     return event[0] if isinstance(event, tuple) else None
 
 
-def _event_phone(event: Any, _delivery: Delivery) -> str | None:
+def _event_phone(event: Any, _delivery: Delivery | None) -> str | None:
     if isinstance(event, Inbound):
         return event.sender
     attempt = _of_sent(event)
@@ -188,6 +196,8 @@ _OF_EVENT: Final[dict[str, Callable[[Any, Any], Any]]] = {
 
 
 def _each_event(_code: int, delivery: Delivery) -> Iterable[Any]:
+    if isinstance(delivery, FaultyDelivery) and delivery.again:
+        return []
     return [(event, delivery) for event in delivery.events]
 
 
@@ -203,10 +213,24 @@ def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
     return lambda _world, what: what.get(name)
 
 
-def _fault(_world: World, what: dict[str, Any]) -> str:
-    """The word of a fault, which may be the one key of an object."""
-    fault = what["fault"]
-    return str(next(iter(fault), "")) if isinstance(fault, dict) else str(fault)
+def _struck(_world: World, what: Applied | Detoured) -> Any:
+    """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
+    if isinstance(what, Applied):
+        return what.phone or None
+    phones = [_event_phone(event, what.delivery) for event in what.events]
+    return tuple(dict.fromkeys(phone for phone in phones if phone is not None))
+
+
+def _fault_line(_world: World, what: Applied | Detoured) -> str:
+    by = "" if what.rule.name is None else f', by "{what.rule.name}"'
+    if isinstance(what, Applied):
+        return f"{what.rule.fault.kind} on {what.operation}{by}"
+    first = subject_of(what.events[0])
+    return f"{what.rule.fault.kind} of {first.result or first.event}{by}"
+
+
+def _fault_rule(_world: World, what: Applied | Detoured) -> str:
+    return what.rule.name or what.rule.key
 
 
 def _fields_of(kind: Kind, **says: str) -> dict[str, Field]:
@@ -302,7 +326,7 @@ THINGS: Final[dict[str, Thing]] = {
     "requests": Thing(
         "a call of the client",
         {
-            "operation": Field("text", "the operation", lambda _world, record: record.operation),
+            "operation": Field("text", "the operation", lambda _world, record: record.operation, _CALLED),
             "status": Field("number", "the HTTP status of the answer", lambda _world, record: record.status),
             "method": Field("text", "the HTTP method", lambda _world, record: record.method),
             "path": Field("text", "the path, without a query", lambda _world, record: record.path.partition("?")[0]),
@@ -433,12 +457,22 @@ THINGS: Final[dict[str, Thing]] = {
     "faults": Thing(
         "a fault that the scenario made",
         {
-            "operation": Field("text", "the operation it struck", _field_of("operation")),
-            "phone": Field("phone", "the recipient", _field_of("phone")),
-            "fault": Field("text", "its word", _fault),
-            "rule": Field("text", "the rule that made it", _field_of("rule")),
+            "operation": Field(
+                "text",
+                "the operation it struck",
+                lambda _world, what: what.operation if isinstance(what, Applied) else None,
+                EMULATED,
+            ),
+            "phone": Field("phone", "the recipient", _struck),
+            "fault": Field(
+                "text",
+                "its word",
+                lambda _world, what: what.rule.fault.kind,
+                FAULT_WORDS,
+            ),
+            "rule": Field("text", "the rule that made it", _fault_rule),
         },
-        _words,
+        _fault_line,
         ("fault", "webhook_fault"),
     ),
 }

@@ -250,7 +250,9 @@ class WebhookFaults(Rulebook[WebhookRule]):
         return any(fits(replace(rule.when, result=None), asked) and self._in_time(rule) for rule in self.overtakes)
 
     def _first(self, rules: Iterable[tuple[WebhookRule, Subject]]) -> Decision:
+        """The first rule that decides; those after it count and draw all the same, as if nothing had come before."""
         order_sensitive = False
+        found: Decision | None = None
         # equal rules know an event as one
         drawn: dict[tuple[str, str], tuple[Draw, bool]] = {}
         counted: dict[str, int] = {}
@@ -261,19 +263,19 @@ class WebhookFaults(Rulebook[WebhookRule]):
             if rule.when.share is not None:
                 key = rule.key, subject.phone
                 draw, raced = drawn.get(key) or drawn.setdefault(key, self.draw(rule, subject))
-                order_sensitive = order_sensitive or raced
+                order_sensitive = order_sensitive or (raced and found is None)
                 if not draw.below(rule.when.share, "share"):
                     continue
+            name = rule.id or rule.key
             if rule.counts:
-                order_sensitive = True
-                name = rule.id or rule.key
+                order_sensitive = order_sensitive or found is None
                 if not self._turns.come(name, rule.when.nth, rule.when.every, counted):
                     continue
-                if not self._turns.left(name, rule.times):
-                    continue
-                self._turns.use(name, rule.times)
-            return Decision(rule, draw, order_sensitive)
-        return Decision(None, None, order_sensitive)
+            if found is not None or not self._turns.left(name, rule.times):
+                continue
+            self._turns.use(name, rule.times)
+            found = Decision(rule, draw, order_sensitive)
+        return found or Decision(None, None, order_sensitive)
 
     def _in_time(self, rule: WebhookRule) -> bool:
         return in_time(rule.when.begins, rule.when.ends, self._world.clock.now, self._world.start)
