@@ -69,7 +69,7 @@ def test_what_the_client_sees(fault: Any, status: Any, said: str, messages: int)
 def test_a_fault_says_whether_its_call_had_an_effect(fault: Any, said: str) -> None:
     """Where it could have been otherwise."""
     told, _ = rows(spoilt(fault, 200))
-    assert [row.what for row in told if row.what.startswith("fault")] == [f"fault at sendMessage: {said}"]
+    assert [row.what for row in told if row.what.startswith("fault")] == [f'fault at sendMessage: {said}, by "trouble"']
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sendbox.core.simulator import Plan
     from sendbox.core.world import World
 
+#: What may become of messages on their way, and of those handed over meanwhile.
+IN_FLIGHT: Final = ("wait", "undelivered", "failed")
+NEW: Final = ("wait", "undelivered", "rejected", "failed")
 #: Results that need an operator who takes the message.
 _TAKEN: Final = frozenset({SENT, DELIVERED, SEEN})
 

@@ -168,9 +168,9 @@ class _Player:
         await asyncio.gather(*self._open, return_exceptions=True)
         await self._look()
 
-    async def _move(self, **how: Any) -> None:
-        """Moves the world, which stands still afterwards, whatever the timeline makes of its clock meanwhile."""
-        await self._runtime.advance(self._hosted, **how)
+    async def _move(self, *, to: int | None = None, next_instants: int | None = None) -> None:
+        """Moves the world. It stands still afterwards, whatever the scenario's timeline makes of its clock."""
+        await self._runtime.advance(self._hosted, to=to, next_instants=next_instants)
         if self._hosted.world.clock.mode != "manual":
             self._hosted.world.clock.switch("manual")
             self._runtime.kick(self._hosted)
