@@ -235,7 +235,7 @@ def test_every_page_is_in_the_index() -> None:
 
 
 def test_every_package_is_in_the_architecture() -> None:
-    """docs/architecture.md says once what each package is, and each module beside them; and of none that is not there."""
+    """docs/architecture.md says once what each package is, and each module beside them, and names no other."""
     source = ROOT / "src" / "sendbox"
     packages = [path.parent.name for path in source.glob("*/__init__.py")]
     modules = [path.stem for path in source.glob("*.py") if path.stem != "__init__"]
