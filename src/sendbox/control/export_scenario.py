@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from sendbox.contract.parse import Malformed, parse_json
-from sendbox.control.export_pytest import duration
 from sendbox.core.export import Act, Call, Script
 from sendbox.core.journal import CODE
-from sendbox.core.spans import iso
+from sendbox.core.spans import iso, show
 
 if TYPE_CHECKING:
     from sendbox.core.world import World
@@ -60,7 +59,7 @@ class _Made:
                 self._act(step)
 
     def _at(self, at: int) -> str:
-        return duration(at - self._world.start)
+        return show(at - self._world.start)
 
     def _call(self, step: Call) -> None:
         record = step.record
