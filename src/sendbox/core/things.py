@@ -20,10 +20,12 @@ from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
 from sendbox.core.operations import EMULATED, SENDING
+from sendbox.core.partner_states import CATEGORIES, MODES, SIGNUP, TEMPLATE
 from sendbox.core.records import Attempt, Inbound, Message
 from sendbox.core.validation import VALIDATION
 from sendbox.core.views import target_of
 from sendbox.core.webhook_faults import FAULTS, subject_of
+from sendbox.core.why import WHY
 
 if TYPE_CHECKING:
     from sendbox.core.detours import Detoured
@@ -42,6 +44,11 @@ DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
 #: A call to a path that there is not counts as `unknown`.
 _CALLED: Final = (*EMULATED, "unknown")
+METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+#: Why a try of a webhook had no answer, as `webhooks/policy.py` says it, or because a restore cut it off.
+SILENCES: Final = ("timeout", "refused", "unreachable", "redirect", "tls", "invalid-answer", "closed", "dropped")
+#: What can happen to a validation session: the events of its table, and those that change nothing.
+HAPPENED: Final = ("created", "code_wrong", *dict.fromkeys(event for row in VALIDATION.values() for event in row))
 FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 _CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
@@ -303,7 +310,7 @@ THINGS: Final[dict[str, Thing]] = {
             **_ABOUT_STEP,
             "result": Field("word", "its result", lambda _world, attempt: STATES[attempt.state], RESULTS),
             "refused": Field(
-                "text", "why a check refused it", lambda _world, attempt: (attempt.extra or {}).get("why")
+                "text", "why a check refused it", lambda _world, attempt: (attempt.extra or {}).get("why"), tuple(WHY)
             ),
             "rule": Field("text", "a rule that decided about it", lambda _world, attempt: _rules([attempt])),
         },
@@ -328,7 +335,7 @@ THINGS: Final[dict[str, Thing]] = {
         {
             "operation": Field("text", "the operation", lambda _world, record: record.operation, _CALLED),
             "status": Field("number", "the HTTP status of the answer", lambda _world, record: record.status),
-            "method": Field("text", "the HTTP method", lambda _world, record: record.method),
+            "method": Field("text", "the HTTP method", lambda _world, record: record.method, METHODS),
             "path": Field("text", "the path, without a query", lambda _world, record: record.path.partition("?")[0]),
             "key": Field("text", "the API key", lambda _world, record: record.key),
             "body": Field("text", "the body as it came", lambda _w, record: record.body.decode("utf-8", "replace")),
@@ -374,6 +381,7 @@ THINGS: Final[dict[str, Thing]] = {
                 "text",
                 "why a try had no answer",
                 lambda _world, delivery: tuple(each.error for each in delivery.tries if each.error is not None),
+                SILENCES,
             ),
             "events": Field("number", "how many events it carries", lambda _world, delivery: len(delivery.events)),
             "phone": Field("phone", "a phone that one of its events tells of", _each("phone")),
@@ -424,7 +432,7 @@ THINGS: Final[dict[str, Thing]] = {
         "something that happened to a validation session",
         {
             "phone": Field("phone", "the number", lambda _world, what: what[0].phone),
-            "event": Field("text", "what happened, such as code_wrong", lambda _world, what: what[1]),
+            "event": Field("text", "what happened, such as code_wrong", lambda _world, what: what[1], HAPPENED),
             "state": Field("word", "the state it led to", lambda _world, what: what[2], tuple(VALIDATION)),
         },
         lambda _world, what: f"{what[1]} of {what[0].phone}: {what[2]}",
@@ -438,17 +446,19 @@ THINGS: Final[dict[str, Thing]] = {
     ),
     "templates": Thing(
         "a template that entered a status",
-        _fields_of(
-            "text", name="the template's name", language="its language", category="its category", status="its status"
-        ),
+        {
+            **_fields_of("text", name="the template's name", language="its language"),
+            "category": Field("text", "its category", _field_of("category"), CATEGORIES),
+            "status": Field("text", "its status", _field_of("status"), tuple(TEMPLATE)),
+        },
         _words,
         ("template",),
     ),
     "signups": Thing(
         "a signup that entered a state",
         {
-            "status": Field("text", "its state", lambda _world, what: what.fields["status"]),
-            "mode": Field("text", "its mode", lambda _world, what: what.signup.mode),
+            "status": Field("text", "its state", lambda _world, what: what.fields["status"], tuple(SIGNUP)),
+            "mode": Field("text", "its mode", lambda _world, what: what.signup.mode, MODES),
             "phone": Field("phone", "the business number", lambda _world, what: what.fields.get("phone_number")),
         },
         lambda _world, what: f"signup: {what.fields['status']}",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sendbox.core.journal import KINDS
+from sendbox.core.outages import named
 from sendbox.core.spans import instant
 from sendbox.playing.player import Asked, Played
 
@@ -281,11 +282,9 @@ class _Teller:
 
     def outage(self, entry: Mapping[str, Any]) -> Told:
         """An outage began, or ended."""
-        words = {"channel": "{}", "operator": "operator {}", "country": "in {}"}
-        said = [words[key].format(_flat(entry[key])) for key in words if entry.get(key) is not None]
-        what = " ".join(said) or "everything"
-        tone = "bad" if entry.get("state") == "began" else "good"
-        return WORLD, f"outage of {what} {entry.get('state')}", {"tone": tone}
+        what = f"outage of {named(entry)} {entry['state']}"
+        tone = "bad" if entry["state"] == "began" else "good"
+        return WORLD, what, {"tone": tone}
 
     def unknown(self, entry: Mapping[str, Any]) -> Told:
         """A kind that has no function of its own."""

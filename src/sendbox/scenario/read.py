@@ -271,8 +271,11 @@ def _unknown(node: Node, rule: str, text: str, *, paths: bool) -> Problem:
         message = f"{show(text)} is a path, and this scenario came without a folder; legal: {listed(known)}"
         return problem(node, rule, message, value=text)
     what = "neither a scenario of the library nor a path" if paths else "no scenario of the library"
-    message = f"{show(text)} is {what}; legal: {listed(known)}"
-    return problem(node, rule, message, nearest=nearest(text, known), value=text)
+    near = nearest(text, known)
+    message = f"{show(text)} is {what}"
+    if near is None:
+        message = f"{message}; legal: {listed(known)}"
+    return problem(node, rule, message, nearest=near, value=text)
 
 
 @contextlib.contextmanager
