@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from sendbox.core.partner_states import (
+    MODES,
     QUALITIES,
     SENDING_NUMBERS,
     TABLES,
@@ -77,6 +78,11 @@ def test_a46_the_states_of_a_signup() -> None:
     ends = {state for state, row in table.items() if not row}
     assert ends == {"completed", "failed", "expired"}
     assert all(ends <= set(row.values()) for state, row in table.items() if state not in ends)
+
+
+def test_s4_3_the_modes() -> None:
+    """§4.3, §9: three ways to a number; `automatic` is none of them."""
+    assert MODES == ("manual", "preassign", "assigned")
 
 
 def test_a_wish_that_cannot_be() -> None:

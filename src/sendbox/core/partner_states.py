@@ -95,6 +95,9 @@ TABLES: Final[dict[str, tuple[Table, str]]] = {
 SENDING_NUMBERS: Final = frozenset({"CONNECTED", "FLAGGED"})
 #: Ratings of a number, best first (A44).
 QUALITIES: Final = ("GREEN", "YELLOW", "RED", "UNKNOWN")
+CATEGORIES: Final = ("MARKETING", "UTILITY", "AUTHENTICATION")
+#: Ways in which a client's number comes to it (§4.3).
+MODES: Final = ("manual", "preassign", "assigned")
 
 
 class IllegalMove(Exception):
