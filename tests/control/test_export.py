@@ -44,13 +44,11 @@ async def test_a_scenario_is_another_form() -> None:
         await box.patch(f"{WORLD}/account", {"credit": {"eur": 1}})
         shown = (await box.get(f"{WORLD}/export?as=scenario")).json
         assert shown["file"] == "test_1.yaml"
-        assert [re.sub(r"^entry \d+: | at .*", "", line) for line in shown["left_out"]] == [
-            "phone_offline",
-            "rule",
-        ]
+        assert [re.sub(r"^entry \d+: | at .*", "", line) for line in shown["left_out"]] == ["a rule put into attempts"]
         assert all(f"# not as it was: {line}\n" in shown["text"] for line in shown["left_out"])
         value = yaml.safe_load(shown["text"])
         assert value["timeline"] == [
+            {"at": "1m", "phone": {"number": "420777000105", "act": "offline"}},
             {"at": "1m", "inbound": {"channel": "sms", "from": "420777000105", "body": "Hello", "to": "420900000001"}},
             {"at": "1m", "account": {"credit": {"eur": 1}}},
         ]

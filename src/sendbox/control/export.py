@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from sendbox import __version__
-from sendbox.control.export_pytest import About, pytest_file
+from sendbox.control.export_pytest import About, duration, pytest_file
 from sendbox.control.export_scenario import scenario_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.records import digest
@@ -37,8 +37,11 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
     else:
         value, left_out = scenario_of(world, made, _base(world.blueprint))
         head = [f"# {world.id}, exported by Sendbox {__version__}; its digest was {proof['digest']}"]
+        file = f"{stem}.yaml"
+        until = "" if world.timeline.next_due() is None else f" --until {duration(world.now - world.start)}"
+        head.append(f"# sendbox play{until} {file} {'is as near to it as a scenario is' if left_out else 'ends in it'}")
         head += [f"# not as it was: {line}" for line in left_out]
-        file, text = f"{stem}.yaml", "\n".join(head) + "\n" + dump(value)
+        text = "\n".join(head) + "\n" + dump(value)
     return {"as": as_, "file": file, "text": text, **proof, "left_out": left_out}
 
 

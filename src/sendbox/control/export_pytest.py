@@ -29,6 +29,9 @@ _PHONE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 }
 #: Methods that httpx has a function for, with a body and without.
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH")
+#: Faults after which a client has no answer, and those that make it wait for one.
+_BREAKING: Final = ("disconnect", "garbage", "timeout")
+_SLOW: Final = ("delay", "trickle")
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms"))
 
 
@@ -148,6 +151,13 @@ class _File:
         function = f"client.{record.method.lower()}"
         if record.method not in _METHODS:
             function, shown = "client.request", [json.dumps(record.method), *shown]
+        fault = None if record.fault is None else record.fault.rule.fault.kind
+        if fault in _BREAKING:
+            self._lines.append("with pytest.raises(httpx.TransportError):  # a fault")
+            self._lines += [f"    {line}" for line in broken(function, shown).split("\n")]
+            return
+        if fault in _SLOW:  # whoever asked then may have given up
+            shown.append("timeout=None")
         name = f"answer_{step.number}"
         self._lines.append(broken(f"{name} = {function}", shown))
         self._lines.append(f"assert {name}.status_code == {record.status}")
@@ -212,8 +222,8 @@ class _File:
             self._lines.append(literals.call("sendbox.move", first, detail))
         elif step.what == "rule":
             raw = dict(detail["rule"])
-            if detail.get("in") == "verify":
-                raw["in"] = "verify"
+            if detail.get("in", "attempts") != "attempts":
+                raw["in"] = detail["in"]
             self._lines.append(literals.call("sendbox.perform", ["put_rule"], {"raw": raw}))
         elif step.what == "drop_rule":
             self._lines.append(literals.call("sendbox.drop_rule", [detail["rule"]], {}))

@@ -126,6 +126,11 @@ async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: i
         await runtime.aclose()
 
 
+def _due(world: World) -> bool:
+    due = world.timeline.next_due()
+    return due is not None and due <= world.now
+
+
 async def _received(_call: HttpCall) -> Outcome:
     from sendbox.webhooks.policy import Outcome
 
@@ -153,7 +158,8 @@ class _Player:
             if at > self._end:
                 played.stopped = True
                 break
-            if at > world.now:
+            # what the scenario does at an instant comes before what is sent at it, at the start too
+            if at > world.now or (not played.asked and _due(world)):
                 await self._runtime.advance(self._hosted, to=at)
             await self._send(entry)
         while (due := world.timeline.next_due()) is not None and due <= self._end:
