@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import __version__
 from sendbox.control.export_pytest import About, duration, pytest_file
@@ -15,6 +15,9 @@ from sendbox.core.export import script
 from sendbox.scenario import library
 from sendbox.scenario.compile import load
 from sendbox.scenario.write import dump
+
+if TYPE_CHECKING:
+    from sendbox.core.world import World
 
 FORMS: Final = ("pytest", "scenario")
 
@@ -38,11 +41,17 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
         value, left_out = scenario_of(world, made, _base(world.blueprint))
         head = [f"# {world.id}, exported by Sendbox {__version__}; its digest was {proof['digest']}"]
         file = f"{stem}.yaml"
-        until = "" if world.timeline.next_due() is None else f" --until {duration(world.now - world.start)}"
+        until = f" --until {duration(world.now - world.start)}" if _ends_early(world) else ""
         head.append(f"# sendbox play{until} {file} {'is as near to it as a scenario is' if left_out else 'ends in it'}")
         head += [f"# not as it was: {line}" for line in left_out]
         text = "\n".join(head) + "\n" + dump(value)
     return {"as": as_, "file": file, "text": text, **proof, "left_out": left_out}
+
+
+def _ends_early(world: World) -> bool:
+    """Whether playing on until nothing is due any more would not stop where the world is."""
+    lapsed = next(world.journal.numbers(frozenset({"lapse"})), None)
+    return world.timeline.next_due() is not None or lapsed is not None
 
 
 def _scenario(blueprint: Blueprint) -> str:

@@ -87,7 +87,7 @@ def _in_time(world: World, step: Act) -> None:
     """Raises `NoEntry` where something came first that a timeline lets come later."""
     sooner = _SOONER.get(step.what, frozenset())
     phone = _number(world, step) if "number" in step.detail and step.what != "move_number" else None
-    for at, code, what in _before(world, step.number - 1):
+    for at, code, what in before(world, step):
         if at < step.at:
             return
         if KINDS[code] in sooner and isinstance(what, Attempt) and phone in (None, what.message.phone):
@@ -95,10 +95,18 @@ def _in_time(world: World, step: Act) -> None:
             raise NoEntry(f"{text}, and an entry of a timeline comes before that")
 
 
-def _before(world: World, number: int) -> Iterator[tuple[int, int, Any]]:
-    """The entries up to this one, newest first."""
-    for earlier in range(number, world.journal.first - 1, -1):
+def before(world: World, step: Act) -> Iterator[tuple[int, int, Any]]:
+    """The entries before an act, newest first, as far as they are kept."""
+    for earlier in range(step.number - 1, world.journal.first - 1, -1):
         yield world.journal.entry(earlier)
+
+
+def _done(world: World, step: Act, kind: str) -> Any:
+    """The entry of a kind that an act made: the newest before its own. Raises `NoEntry` when it is forgotten."""
+    for _, code, what in before(world, step):
+        if code == CODE[kind]:
+            return what
+    raise NoEntry("the journal forgot what it did (--max-journal)")
 
 
 def _number(world: World, step: Act) -> str:
@@ -111,7 +119,7 @@ def _number(world: World, step: Act) -> str:
 def _held(world: World, number: str, step: Act) -> Iterator[tuple[Attempt, int]]:
     """The attempts that a phone had before this act as far as anybody knew, newest first, with their states."""
     now: set[tuple[int, int]] = set()  # what had been reached at this very instant
-    for at, code, what in _before(world, step.number):
+    for at, code, what in before(world, step):
         if at < step.at:
             break
         if isinstance(what, Attempt):
@@ -135,13 +143,13 @@ def _held(world: World, number: str, step: Act) -> Iterator[tuple[Attempt, int]]
 
 def _opened(world: World, step: Act) -> Attempt:
     """The attempt that a phone opened by an act, which stands behind it."""
-    opened: Attempt = next(what for _, code, what in _before(world, step.number) if code == SEEN)
+    opened: Attempt = _done(world, step, STATES[SEEN])
     return opened
 
 
 def _written(world: World, step: Act) -> dict[str, Any]:
     """What a phone wrote by an act, which stands behind it."""
-    inbound: Inbound = next(what for _, code, what in _before(world, step.number) if code == CODE["inbound"])
+    inbound: Inbound = _done(world, step, "inbound")
     if "{{" in inbound.body:
         raise NoEntry("its text has {{, which is a gap in a scenario")
     family, phone, said = inbound.channel, inbound.sender, {"body": inbound.body}
@@ -169,7 +177,7 @@ def _seen(world: World, step: Act) -> dict[str, Any]:
 
 def _click(world: World, step: Act) -> dict[str, Any]:
     """A link was followed, by a phone or by whoever has its address."""
-    link: Link = next(what for _, code, what in _before(world, step.number) if code == CODE["click"])
+    link: Link = _done(world, step, "click")
     message = link.message
     newest = next((each for each, _ in _held(world, message.phone, step) if each.message.links), None)
     if newest is None or newest.message is not message:

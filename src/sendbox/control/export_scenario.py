@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from sendbox.contract.parse import Malformed, parse_json
-from sendbox.control.export_acts import NoEntry, entry_of
+from sendbox.control.export_acts import NoEntry, before, entry_of
 from sendbox.control.export_pytest import duration
 from sendbox.core.export import Act, Call, Script
+from sendbox.core.journal import CODE
 from sendbox.core.spans import iso
 from sendbox.core.traffic import CALLS, Part, reference
 from sendbox.scenario.compile import compile_api_rule
@@ -160,14 +161,13 @@ class _Made:
 
     def _rule(self, step: Act) -> None:
         where, rule = str(step.detail.get("in", "attempts")), dict(step.detail["rule"])
-        if self.traffic or self.timeline:
-            late = self._windowed(rule, "from", step.at) if where == "api" else None
-            if late is None:
-                self._leave_out(step, f"a rule put into {where}", "a rule of a scenario holds from the start")
-                return
-            rule = late
-        if "name" in rule and any(each.get("name") == rule["name"] for each in self._all(where)):
-            self._leave_out(step, f"a rule put into {where}", f'another rule has the name "{rule["name"]}"')
+        try:
+            if self.traffic or self.timeline:
+                rule = self._windowed(where, rule, "from", step)
+            if "name" in rule and any(each.get("name") == rule["name"] for each in self._all(where)):
+                raise NoEntry(f'another rule has the name "{rule["name"]}"')
+        except NoEntry as why:
+            self._leave_out(step, f"a rule put into {where}", str(why))
             return
         self._put[step.detail["id"]] = rule
         self.rules.setdefault(where, []).insert(0, rule)
@@ -178,24 +178,30 @@ class _Made:
         return [*self.rules.get(where, []), *(own.get("rules", []) if isinstance(own, dict) else own)]
 
     def _drop_rule(self, step: Act) -> None:
-        rule = self._put.get(step.detail["rule"])
+        rule = self._put.pop(step.detail["rule"], None)
         if rule is None:  # it is said of the rule itself
             return
         where = next(where for where, rules in self.rules.items() if any(each is rule for each in rules))
-        if not (self.traffic or self.timeline):
-            self.rules[where] = [each for each in self.rules[where] if each is not rule]
-            return
-        ended = self._windowed(rule, "until", step.at) if where == "api" else None
-        if ended is None:
-            self._leave_out(step, f"a rule of {where} dropped", "a rule of a scenario holds to the end")
-        else:
-            self.rules[where] = [ended if each is rule else each for each in self.rules[where]]
-            self._put[step.detail["rule"]] = ended
+        left = []
+        if self.traffic or self.timeline:
+            try:
+                left = [self._windowed(where, rule, "until", step)]
+            except NoEntry as why:
+                self._leave_out(step, f"a rule of {where} dropped", str(why))
+                return
+        at = next(index for index, each in enumerate(self.rules[where]) if each is rule)
+        self.rules[where][at : at + 1] = left
 
-    def _windowed(self, rule: dict[str, Any], key: str, at: int) -> dict[str, Any] | None:
-        """A rule of `api` that holds from an instant on, or until then, by the name that it had; None = it cannot."""
+    def _windowed(self, where: str, rule: dict[str, Any], key: str, step: Act) -> dict[str, Any]:
+        """A rule of `api` that holds from an instant on, or until then, by the name that it had. Raises `NoEntry`."""
+        if where != "api":
+            raise NoEntry(f"a rule of a scenario holds {'from the start' if key == 'from' else 'to the end'}")
+        if any(at == step.at and code == CODE["request"] for at, code, _ in before(self._world, step)):
+            raise NoEntry("calls of that instant came first, and a rule holds for all or none of them")
         when = dict(rule.get("when") or {})
+        if key in when:
+            raise NoEntry(f'it has a "{key}" of its own')
         name = rule.get("name") or compile_api_rule(rule, country=self._world.account.country).key
-        if key in when or len(name) > LONGEST_NAME or self._at(at) == when.get("from"):
-            return None
-        return {**rule, "name": name, "when": {**when, key: self._at(at)}}
+        if len(name) > LONGEST_NAME:
+            raise NoEntry("what it asks is too long for a name")
+        return {**rule, "name": name, "when": {**when, key: self._at(step.at)}}

@@ -120,6 +120,7 @@ async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: i
         played = Played(blueprint, hosted.world, not blueprint.traffic)
         traffic = blueprint.traffic or sample(blueprint)
         player = _Player(runtime, hosted, app, played, start + (LONGEST if until is None else until))
+        player.waits = until is not None
         await player.play(traffic)
         return played
     finally:
@@ -148,6 +149,8 @@ class _Player:
         self._played = played
         self._end = end
         self._caller = Caller(app, hosted.world, ORIGIN)
+        #: whether time goes on to the end, past the last thing that is due
+        self.waits = False
         self._open: list[asyncio.Task[None]] = []
 
     async def play(self, traffic: tuple[Traffic, ...]) -> None:
@@ -165,6 +168,8 @@ class _Player:
         while (due := world.timeline.next_due()) is not None and due <= self._end:
             await self._runtime.advance(self._hosted, next_instants=1)
         played.stopped = played.stopped or due is not None
+        while self.waits and world.now < self._end:
+            await self._runtime.advance(self._hosted, to=min(self._end, world.now + LONGEST))
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
