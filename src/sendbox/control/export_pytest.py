@@ -29,6 +29,8 @@ _PHONE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 }
 #: Methods that httpx has a function for, with a body and without.
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH")
+#: Faults that make a client wait for its answer.
+_SLOW: Final = ("delay", "trickle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,8 @@ class _File:
             self._lines.append("with pytest.raises(httpx.TransportError):")
             self._lines.append("    " + broken(function, shown).replace("\n", "\n    "))
             return
+        if record.fault is not None and record.fault.rule.fault.kind in _SLOW:  # whoever asked then may have given up
+            shown.append("timeout=None")
         name = f"answer_{step.number}"
         self._lines.append(broken(f"{name} = {function}", shown))
         self._lines.append(f"assert {name}.status_code == {record.status}")

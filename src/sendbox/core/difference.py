@@ -87,13 +87,14 @@ def _after(wanted: After, ask: Ask) -> str | None:
     found = []
     if not holds(After(message=wanted.message), ask):
         earlier = None if ask.earlier is None else ask.earlier(ask.phone, ask.ordinal)
-        was = "there is no message before this one" if earlier is None else f"the message before is {earlier.result}"
+        stood = None if earlier is None else earlier.result_at(ask.now)
+        was = "there is no message before this one" if stood is None else f"the message before is {stood}"
         found.append(f"{was}, wanted one that is {' or '.join(wanted.message or ())}")
     if not holds(replace(wanted, message=None), ask):
         before = []
         attempt = ask.before
         while attempt is not None:
-            before.append(f"{attempt.step.channel} {STATES[attempt.state]}")
+            before.append(f"{attempt.step.channel} {STATES[attempt.state_at(ask.now)]}")
             attempt = attempt.previous
         asked = [" or ".join(words) for words in (wanted.channel, wanted.result) if words]
         if wanted.info is not None:
