@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sendbox.core.assume import Assume, Rate
+from sendbox.core.before import After
 from sendbox.core.blueprint import AccountSpec
 from sendbox.core.codes import VerifyRule
 from sendbox.core.explain import CHECKS, checks, codes_tried, explain, explain_session, happened, rules_tried
@@ -21,7 +22,7 @@ from sendbox.core.why import WHY
 from sendbox.core.world import World
 from tests.core.asking import ANY, DELIVERED, FAILED, SEED, ask
 from tests.core.clients import connect, partner_world
-from tests.core.worlds import PHONE, advance, handset, make_world, path, rule, send, send_one, step
+from tests.core.worlds import HOUR, PHONE, advance, handset, make_world, path, rule, send, send_one, step
 
 REPLIES = (Reply(Span(1000, 1000), "YES"),)
 RULES = [
@@ -47,6 +48,29 @@ def test_the_rules_that_decided_are_those_that_are_explained() -> None:
         assert fate is not None
         assert [each["rule"] for each in tried if each["outcome"] == "decided"] == list(fate.rules)
         assert [each["rule"] for each in tried] == [each.name or each.key for each in RULES]
+
+
+AFTERWARDS = [
+    Rule("after a wait", When(channel=("sms",), after=After(result=("sending",), channel=("richmsg",))), FAILED),
+    Rule("after one on its way", When(body=Pattern("again"), after=After(message=("sending",))), FAILED),
+    Rule("slow", ANY, path("sending", ("sent", 400_000), ("delivered", 1_000))),
+]
+
+
+def test_what_happened_before_is_explained_as_it_stood_then() -> None:
+    """Rules asked for earlier attempts and messages when they did not stand yet where they stand now."""
+    world = make_world(attempts=AFTERWARDS)
+    flow = send_one(world, steps=[step("richmsg", ttl=60_000), step()])
+    advance(world, 90_000)
+    second = send_one(world, body="again", steps=[step("sms", body="again")])
+    advance(world, HOUR)
+    for message in (flow, second):
+        for shown in explain(world, message)["attempts"]:
+            assert [each["rule"] for each in shown["rules"] if each["outcome"] == "decided"] == shown["decided_by"]
+    assert explain(world, flow)["attempts"][1]["decided_by"] == ["after a wait"]
+    assert explain(world, second)["attempts"][0]["rules"][1]["why_not"] == [
+        "after: the message before is failed, wanted one that is sending"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ from sendbox.core.rules import Rule
 from sendbox.core.webhook_faults import WebhookRule
 from sendbox.scenario import globs
 from sendbox.scenario.doubts import Doubts
-from sendbox.scenario.lengths import REACH, moment
+from sendbox.scenario.lengths import REACH
 from sendbox.scenario.model import Node, listed, nearest, plain, show
+from sendbox.scenario.values import Reader
 
 #: Longest body of a message (§2.1); what is longer was cut off before a rule is asked.
 BODY: Final = 1_000
@@ -76,10 +77,11 @@ def _timeline(doubts: Doubts) -> None:
 
 def _when(node: Node, doubts: Doubts) -> int | None:
     """Milliseconds after the start, None where that is not pinned; warns when they are out of range."""
-    start, at = doubts.blueprint.start, moment(node)
-    if at is None or (not at[1] and start is None):
+    start, reader = doubts.blueprint.start, Reader()
+    moment = reader.moment(node)
+    if reader.problems or (not moment.relative and start is None):
         return None
-    after = at[0] if at[1] or start is None else at[0] - start
+    after = moment.at if moment.relative or start is None else moment.at - start
     if after < 0 and start is not None:
         message = f"{show(node.value)} is before the start of the world, {spans.iso(start)}"
         doubts.warn(node, "before-start", f"{message}; what is due then happens at the start")
