@@ -12,15 +12,20 @@ from sendbox.core.model import FAMILY
 from sendbox.core.numbers import normalize
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
+from sendbox.core.spans import Moment
+from sendbox.core.traffic import PARENT, reference
 from sendbox.core.webhook_faults import WebhookRule
 from sendbox.scenario import globs
 from sendbox.scenario.doubts import Doubts
 from sendbox.scenario.lengths import REACH
 from sendbox.scenario.model import Node, listed, nearest, plain, show
+from sendbox.scenario.traffic import leaves
 from sendbox.scenario.values import Reader
 
 #: Longest body of a message (§2.1); what is longer was cut off before a rule is asked.
 BODY: Final = 1_000
+#: What begins like a reference to an earlier answer, and has no blanks, as a text would have.
+_MEANT: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)(?=[.\[/]|\Z)\S*\Z")
 _NO_TAG: Final = re.compile(r"[^a-z0-9._*-]+")
 #: From these a phone answers.
 _ARRIVED: Final = ("delivered", "seen")
@@ -43,10 +48,13 @@ def find(doubts: Doubts) -> None:
     for _, item in doubts.entries("assume", "allowed"):
         _number(item, Pattern(str(item.value), phone=True), doubts)
     for at, item in doubts.entries("api"):
-        if (asked := blueprint.api[at].when.phone) is not None:
-            _number(item.entries()["when"].entries()["phone"], asked, doubts)
+        asked = blueprint.api[at].when
+        if asked.phone is not None:
+            _number(item.entries()["when"].entries()["phone"], asked.phone, doubts)
+        _window(item, asked.begins, asked.ends, doubts)
     for at, item in doubts.entries("webhooks"):
         _webhook(item, blueprint.webhooks[at], doubts)
+    _traffic(doubts)
     rules = _rules(blueprint)
     for _, item in doubts.entries("expect"):
         then = item.get("then")
@@ -176,6 +184,30 @@ _HAPPENINGS: Final[dict[str, Callable[[Node, Doubts], None]]] = {
 }
 
 
+# Traffic
+
+
+def _traffic(doubts: Doubts) -> None:
+    """References that are none, and sub-keys that nothing makes."""
+    names: list[str] = []
+    made = any(entry.operation == "addSubKey" for entry in doubts.blueprint.traffic)
+    subkeys = [subkey.name for subkey in doubts.blueprint.account.subkeys]
+    for _, item in doubts.entries("traffic"):
+        request = item.entries()["request"]
+        for each in leaves(request):
+            meant = _MEANT.match(each.value) if isinstance(each.value, str) else None
+            if meant is not None and meant[1] in names and reference(each.value) is None:
+                message = f"{show(each.value)} is sent as it stands; a reference has dots only"
+                doubts.warn(each, "reference", f"{message}, such as ${meant[1]}.accepted.0.message_id")
+        key = request.get("key")
+        if key is not None and reference(key.value) is None and not made and key.value not in (*subkeys, PARENT):
+            message = f"{show(key.value)} is no sub-key of account.subkeys; there are: {listed(subkeys) or 'none'}"
+            doubts.warn(key, "key-unknown", message, near=nearest(key.value, subkeys))
+        name = item.get("name")
+        if name is not None:
+            names.append(str(name.value))
+
+
 # Rules of attempts
 
 
@@ -211,11 +243,23 @@ def _webhook(item: Node, rule: WebhookRule, doubts: Doubts) -> None:
         _tag(when["tag"], doubts)
     if rule.when.result == ("seen",) and rule.when.gateway == ("sms",):
         doubts.warn(when["result"], "never-asked", '"seen" does not exist on sms, the only gateway of this rule (§3.1)')
+    _window(item, rule.when.begins, rule.when.ends, doubts)
     results = rule.when.result
     late = results is not None and not _AT_ONCE.intersection(results) and not _hurried(doubts.blueprint)
     if rule.fault.kind == "overtake" and results is not None and late:
         message = f"nothing overtakes the answer to its request: {listed(results)}"
         doubts.warn(when["result"], "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
+
+
+def _window(item: Node, begins: Moment | None, ends: Moment | None, doubts: Doubts) -> None:
+    """A time of one kind and one of the other can be compared where the start of the world is pinned."""
+    start = doubts.blueprint.start
+    if begins is None or ends is None or start is None or begins.relative == ends.relative:
+        return
+    if begins.instant(start) >= ends.instant(start):
+        when = item.entries()["when"].entries()
+        values = f"{show(plain(when['from']))} to {show(plain(when['until']))}"
+        doubts.warn(when["until"], "window", f"{values} is no window: it ends before it begins")
 
 
 def _hurried(blueprint: Blueprint) -> bool:

@@ -88,7 +88,7 @@ def _params(request: Node, operation: str, wanted: tuple[str, ...], reader: Read
 
 def _references(node: Node, reader: Reader, names: dict[str, Node], later: set[str]) -> None:
     """Every reference names an entry before this one."""
-    for inner in _leaves(node):
+    for inner in leaves(node):
         found = reference(inner.value)
         if found is None or found[0] in names:
             continue
@@ -100,10 +100,11 @@ def _references(node: Node, reader: Reader, names: dict[str, Node], later: set[s
         reader.complain(inner, "reference", message, near=near)
 
 
-def _leaves(node: Node) -> Iterator[Node]:
+def leaves(node: Node) -> Iterator[Node]:
+    """The values of a part that hold no others."""
     if isinstance(node.value, dict | list):
         for inner in node.entries().values() or node.items():
-            yield from _leaves(inner)
+            yield from leaves(inner)
     else:
         yield node
 
