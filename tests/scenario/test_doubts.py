@@ -72,6 +72,15 @@ SILENT = {
     "timeline: [{at: 400d, inbound: {channel: sms, from: '420777000101', body: x}}]",
     "an instant where no start is pinned": "timeline: [{at: '1999-01-01T00:00:00Z', inbound: {channel: sms, from: "
     "'420777000101', body: x}}]",
+    "a receipt that takes no time may overtake": "attempts: [{then: [sending, sent: 0s]}]\n"
+    "webhooks: [{when: {result: sent}, fault: overtake}]",
+    "results that never take any": "assume: {timing: {sent: 0s}}\nwebhooks: [{when: {result: sent}, fault: overtake}]",
+    "some of what overtakes": "webhooks: [{when: {result: [rejected, delivered]}, fault: overtake}, {fault: overtake}]",
+    "seen elsewhere too": "webhooks: [{when: {result: seen, gateway: [sms, richmsg]}, fault: drop}]",
+    "times of two kinds where no start is pinned": "api: [{when: {from: 1h, until: '1999-01-01T00:00:00Z'}, "
+    "fault: timeout}]",
+    "times of two kinds": "clock: {start: '2026-03-01T09:00:00Z'}\n"
+    "api: [{when: {from: 1h, until: '2026-03-01T10:00:01Z'}, fault: timeout}]",
     "patterns of numbers": "attempts: [{when: {phone: '*1'}, then: sent}, {when: {phone: '4*'}, click: {after: 1s}}]",
 }
 

@@ -26,7 +26,7 @@ def compile_expectations(nodes: list[Node], reader: Reader) -> tuple[Expectation
     return tuple(_expectation(node, reader) for node in nodes)
 
 
-def _expectation(node: Node, reader: Reader) -> Expectation:
+def _expectation(node: Node, reader: Reader, *, follows: bool = False) -> Expectation:
     given = node.entries()
     that = str(given["that"].value)
     low, high = _counts(node, reader)
@@ -38,15 +38,19 @@ def _expectation(node: Node, reader: Reader) -> Expectation:
     if after is not None and before is not None and after.relative == before.relative and after.at > before.at:
         message = f"after {show(plain(given['after']))} and before {show(plain(given['before']))}: no instant is both"
         reader.complain(node, "moment", message, key="after")
+    length = None if within is None else reader.duration(within)
+    if after is not None and after.relative and length is not None and not follows and after.at > length:
+        message = f"after {show(plain(given['after']))} and within {show(plain(given['within']))}: no instant is both"
+        reader.complain(node, "moment", message, key="after")
     return Expectation(
         that=that,
         where=() if given["that"].cut else _where(node.get("where"), that, reader),
         low=low,
         high=high,
-        within=None if within is None else reader.duration(within),
+        within=length,
         after=after,
         before=before,
-        then=() if then is None else tuple(_expectation(item, reader) for item in then.items()),
+        then=() if then is None else tuple(_expectation(item, reader, follows=True) for item in then.items()),
         name=None if name is None else str(name.value),
         place=node.place,
     )

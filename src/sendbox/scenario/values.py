@@ -81,7 +81,7 @@ class Reader:
         value = node.value
         if isinstance(value, str) and re.match(r"[0-9]{4}-", value):
             return Moment(self.instant(node), relative=False)
-        return Moment(self.duration(node), relative=True)
+        return Moment(self._by(_from_start, node, "duration", 0), relative=True)
 
     def window(self, asked: dict[str, Node]) -> tuple[Moment | None, Moment | None]:
         """The moments of `from` and `until`, the second one after the first where that can be told."""
@@ -193,6 +193,15 @@ def _canonical_value(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
     return value.text if isinstance(value, Pattern) else str(value)
+
+
+def _from_start(value: Any) -> int:
+    """A duration that stands where an instant may."""
+    try:
+        return spans.duration(value)
+    except ValueError as error:
+        said = str(error).replace(" is not a duration: ", " is neither a duration from the start nor a date and time: ")
+        raise ValueError(said.removesuffix(" are legal") + ", or 2026-03-01T09:00:00Z are legal") from None
 
 
 def _in_units(value: object, read: Callable[[Any], object]) -> str | None:
