@@ -131,6 +131,8 @@ def _numbers(node: Node, key: str, _field: Field, reader: Reader) -> list[Any]:
     text = str(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return [Range(text, value, value)]
+    if text.isascii() and text.isdecimal():  # in quotes, where ${…} must have some
+        return [Range(text, int(text), int(text))]
     if found := _RANGE.fullmatch(text):
         return [Range(text, int(found[1]), int(found[2]))]
     if found := _BOUND.fullmatch(text):
