@@ -88,7 +88,7 @@ OWNERS: Final = (
     owner("freezegun", "fixture pytest_plugin", "only `freeze()` needs it, and it patches modules", lazy=True),
     owner(
         "httpx",
-        "commands.forward control fixture pytest_plugin wires",
+        "commands.explain commands.forward control fixture pytest_plugin wires",
         "a client; what is served has none, but may raise its errors",
         lazy=True,
     ),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -225,6 +227,47 @@ def test_an_answer_ends_with_the_epoch(house: House, key: str, fault: Any, ends:
         assert isinstance(hanging.exception(10), LOST)
 
 
+def _raw(key: str) -> bytes:
+    body = b'{"body":"Hello","to":[{"phone_number":"420777000101"}]}'
+    lines = (
+        b"POST /v2/message HTTP/1.1",
+        b"host: x",
+        b"x-api-key: %b" % key.encode(),
+        b"content-length: %d" % len(body),
+    )
+    return b"\r\n".join([*lines, b"", body])
+
+
+@pytest.mark.parametrize("fault", ["disconnect", "garbage", "timeout"])
+@pytest.mark.parametrize("together", [True, False], ids=["together", "later"])
+@pytest.mark.parametrize("kind", ["asyncio", "uvloop"])
+def test_a_request_that_has_others_behind_it(kind: Any, fault: str, together: bool, caplog: Any) -> None:
+    """Where a client does not wait for answers, the fault of one ends the connection, and nothing stays behind."""
+
+    async def at_work() -> int:
+        return len(asyncio.all_tasks())
+
+    with housed(kind) as house:
+        house.control("POST", "/worlds", json={"id": "test-line"})
+        put(house, "test-line", fault)
+        idle = house.thread.run(at_work())
+        port = int(house.origin.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
+            sock.sendall(_raw("test-line") * (3 if together else 1))
+            params = {"kind": "fault", "wait": "10"}
+            assert len(house.control("GET", "/worlds/test-line/journal", params=params)["entries"]) == 1
+            if fault == "timeout":
+                sock.sendall(_raw("test-line"))
+                house.control("GET", "/worlds/test-line")
+            else:
+                got = b""
+                while more := sock.recv(1000):
+                    got += more
+                assert (got == b"") is (fault == "disconnect")
+        assert any(house.thread.run(at_work()) == idle for _ in range(1_000))
+    assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []
+
+
 @pytest.mark.parametrize("kind", ["asyncio", "uvloop"])
 def test_an_answer_ends_with_the_server(kind: Any, caplog: pytest.LogCaptureFixture) -> None:
     """A server that stops waits for no answer that hangs, and has nothing to complain of."""
@@ -294,7 +337,7 @@ def test_uploads_go_wrong_too(house: House, key: str, way: str, fault: Any, sees
     path = "/upload/" + url.rpartition("/")[2]
     put(house, key, fault, when={"operation": "uploadBulk"}, times=1)
     line = b'{"body":"Hello","to":[{"phone_number":"420777000101"}]}\n'
-    given: dict[str, Any] = {"content": line, "headers": {"content-type": "application/jsonl"}}
+    given: dict[str, Any] = {"content": line + b" " * 1_000_000, "headers": {"content-type": "application/jsonl"}}
     if isinstance(sees, int):
         assert house.call(way, "PUT", path, **given).status_code == sees
     else:
@@ -303,6 +346,18 @@ def test_uploads_go_wrong_too(house: House, key: str, way: str, fault: Any, sees
     house.control("POST", f"/worlds/{key}/clock/advance", json={"by": "30s"})
     assert messages(house, key) == stored
     assert house.call(way, "PUT", path, **given).status_code == (403 if stored else 200)
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/jsonl"])
+def test_a_refused_upload_goes_wrong_too(house: House, key: str, kind: str) -> None:
+    """As with every operation a refusal is spoilt like any answer, and the journal tells what the client got."""
+    asked = {"bulk_id": "b", "filetype": "jsonl"}
+    url = house.call("socket", "POST", "/v1/messaging/url", key=key, json=asked).json()["url"]
+    path = "/upload/" + url.rpartition("/")[2]
+    put(house, key, "garbage", when={"operation": "uploadBulk"})
+    with pytest.raises(LOST):
+        house.call("socket", "PUT", path, content=b"\xff" * 1_000_000, headers={"content-type": kind})
+    assert entries(house, key, "request")[-1]["status"] == 0
 
 
 # --- who is asked

@@ -8,6 +8,8 @@ from urllib.parse import parse_qs
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
+from sendbox.core.records import JSON_TYPE
+
 if TYPE_CHECKING:
     from sendbox.runtime import Runtime
 
@@ -50,6 +52,12 @@ def header_key(scope: Scope) -> str | None:
             key: str = value.decode("latin-1")
             return key
     return None
+
+
+def content_type(scope: Scope) -> bytes | None:
+    """The value of the header, None where there is none; JSON's is one object, whoever sends it."""
+    value = next((value for name, value in scope["headers"] if name == b"content-type"), None)
+    return JSON_TYPE if value == JSON_TYPE else value
 
 
 def key_field(raw: bytes) -> str | None:

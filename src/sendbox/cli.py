@@ -297,7 +297,7 @@ def check(context: click.Context, files: tuple[str, ...], how: str, together: bo
     type=click.Choice(["sms", "richmsg", "chatapp_text", "chatapp_template"]),
     help="The channel of its one flow step.  [default: a message without a flow]",
 )
-@click.option("--sender", help="The sender.")
+@click.option("--sender", help="The sender.  [default: where a channel needs one, the first of the account]")
 @click.option("--tag", help="Its tags, with commas between.")
 @click.option("--template", metavar="NAME[:LANGUAGE]", help="A template instead of a text; language en unless given.")
 @click.option(
@@ -332,7 +332,7 @@ def explain(
     from sendbox.core.explained import dry_run
 
     blueprint = explaining.load(scenario)
-    request = None if verify is not None else explaining.body_of(file, **message)
+    request = None if verify is not None else explaining.body_of(file, **message, senders=blueprint.account.senders)
     found = explaining.run(blueprint, request, operation, verify)
     if how == "json":
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))

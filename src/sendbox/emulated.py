@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
-from sendbox.arriving import BODY_CAP, header_key, key_field, origin_of, read_body
+from sendbox.arriving import BODY_CAP, content_type, header_key, key_field, origin_of, read_body
 from sendbox.contract.validators import Contract, NotLoaded
 from sendbox.core.advice import POLLING_STOPPED_CLOCK, advise
 from sendbox.core.blueprint import Blueprint
@@ -166,6 +166,9 @@ class Emulated(BaseRoute):
                 record = RequestRecord(
                     route.operation, route.method, scope["path"], key, answer.status, body, answer.body
                 )
+                record.bare = route.auth != "header" and header_key(scope) is None
+                record.content_type = content_type(scope)
+                record.query = query
                 self._journal(origin_of(self._runtime, scope), hosted, record, answer, decision)
                 return answer
         while not hosted.gone and hosted.world is world:

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from typing import Any, Final
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sendbox.joined import Joined
 from sendbox.thread import ServerThread
@@ -51,6 +51,9 @@ class Protocol(HttpToolsProtocol):
     Java's HttpClient offers `Upgrade: h2c` with each request, and a server may go on in HTTP/1.1 as if it had not. But
     uvicorn's parser stops behind such a head: the request is answered without its body, which is then taken for the
     next request (Kludex/uvicorn#2722). So a new parser reads the head again, without the offer, and then the rest.
+
+    Where a client sends its next request before it has an answer, uvicorn tells the end of the connection to the newest
+    request only. Here those before it are told too: a fault may keep one of them waiting for just that.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -60,12 +63,16 @@ class Protocol(HttpToolsProtocol):
         self._packet = b""
         self._again: bytes | None = None
         self._extensions: dict[str, Any] = {}
+        self._line: Line | None = None
+        #: requests that were not answered yet when the next one came
+        self._behind: list[RequestResponseCycle] = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begins a connection whose answers leave in one piece."""
         joined = Joined(transport, self.loop)
         super().connection_made(joined)
-        self._extensions = {WIRE: Line(joined)}
+        self._line = Line(joined)
+        self._extensions = {WIRE: self._line}
 
     def on_message_begin(self) -> None:
         """Begins a request; faults of a scenario reach the connection through it."""
@@ -84,7 +91,21 @@ class Protocol(HttpToolsProtocol):
         """Begins a request, unless its head is to be read again."""
         self._offered = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
         if not self._offered:
+            before: RequestResponseCycle | None = self.cycle
             super().on_headers_complete()
+            if before is not None and before is not self.cycle and not before.response_complete:
+                self._behind = [cycle for cycle in self._behind if not cycle.response_complete]
+                self._behind.append(before)
+                if self._line is not None and self._line.hangs:
+                    self.flow.resume_reading()  # uvicorn reads no further, and would not notice that the client leaves
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends all requests of the connection."""
+        super().connection_lost(exc)
+        for cycle in self._behind:
+            if not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """Ends a request; the parser reports that for a head with an offer as well."""

@@ -7,6 +7,7 @@ unpacks to holds the loop or the memory; it is answered once it is stored, and i
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -71,6 +72,7 @@ def upload_route(runtime: Runtime, contract: Contract, journal: Journal) -> Http
                 applied = decision[0]
                 if applied is not None and not applied.rule.effective:
                     world.bulks.give_up(bulk)
+                    await _pass_over(request)
                     answer = spoilt(applied, error, None)
                 else:
                     await _receive(request, hosted, world, bulk)
@@ -78,6 +80,9 @@ def upload_route(runtime: Runtime, contract: Contract, journal: Journal) -> Http
             except Unfit as unfit:
                 findings = [Finding("$", "upload", f"{unfit.text} (§4.2)", "§4.2", "A35")]
                 answer = error(unfit.status, unfit.text)
+                if decision[0] is not None:
+                    await _pass_over(request)
+                    answer = spoilt(decision[0], error, answer)
             if hosted.world is world and not hosted.gone:
                 record = RequestRecord(_OPERATION, "PUT", request.url.path, key, answer.status, b"", answer.body)
                 record.findings = findings
@@ -113,6 +118,13 @@ async def _receive(request: Request, hosted: Hosted, world: World, bulk: Bulk) -
     finally:
         if bulk.state == "uploading":
             world.bulks.give_up(bulk)
+
+
+async def _pass_over(request: Request) -> None:
+    """Reads what is left of a body: a connection that is closed before is reset, and takes with it what was sent."""
+    with contextlib.suppress(RuntimeError):  # it was read to its end
+        async for _ in request.stream():
+            pass
 
 
 def line_decoder(contract: Contract) -> Decoder:

@@ -44,12 +44,13 @@ def wire_of(scope: Scope) -> Wire:
 
 
 class Line:
-    """A connection over a socket, TLS or not."""
+    """A connection over a socket, TLS or not. `hangs` while a fault waits on it."""
 
-    __slots__ = ("_transport",)
+    __slots__ = ("_transport", "hangs")
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
+        self.hangs = False
 
     def write(self, data: bytes) -> None:
         """Sends bytes that are no answer."""
@@ -66,10 +67,12 @@ class Line:
         over: asyncio.Future[None] = loop.create_future()
         timer = None if milliseconds is None else loop.call_later(milliseconds / _MS, over.set_result, None)
         leaving = loop.create_task(gone(receive))
+        self.hangs = True
         try:
             await asyncio.wait({over, ended, leaving}, return_when=asyncio.FIRST_COMPLETED)
             return over.done()
         finally:
+            self.hangs = False
             leaving.cancel()
             if timer is not None:
                 timer.cancel()

@@ -212,7 +212,7 @@ async def test_the_banner_says_where_everything_is() -> None:
         "openapi": "http://box.test:7357/openapi.json",
     }
     assert rows["scenario"].startswith("late-receipt (")
-    assert (rows["clock"], rows["seed"]) == ("manual", "0")
+    assert (rows["clock"], rows["seed"]) == ("manual", "7")
     assert "\n  curl http://box.test:7357/v2/message -H 'x-api-key: test-demo'" in text
 
 

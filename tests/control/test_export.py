@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 import yaml
@@ -55,6 +56,27 @@ async def test_a_scenario_is_another_form() -> None:
             {"at": "1m", "inbound": {"channel": "sms", "from": "420777000105", "body": "Hello", "to": "420900000001"}},
             {"at": "1m", "account": {"credit": {"eur": 1}}},
         ]
+
+
+async def test_rules_stand_in_their_lists() -> None:
+    """What control put in front before the first call is in front in the scenario, list by list."""
+    given: dict[str, dict[str, Any]] = {
+        "attempts": {"when": {"phone": "1*"}, "then": "failed"},
+        "api": {"when": {"phone": "2*"}, "fault": "disconnect"},
+        "webhooks": {"when": {"phone": "3*"}, "fault": "drop"},
+        "verify": {"when": {"phone": "4*"}, "then": {"code": "123456"}},
+    }
+    async with boxed() as box:
+        await box.open(scenario={"sendbox": 1, "verify": {"limits": "off"}, "api": [{"fault": "garbage"}]})
+        for where, rule in given.items():
+            await box.post(f"{WORLD}/rules", {"in": where, **rule})
+        shown = (await box.get(f"{WORLD}/export?as=scenario")).json
+        value = yaml.safe_load(shown["text"])
+        assert shown["left_out"] == ["nobody sent anything; sendbox play sends its samples"]
+        assert value["attempts"] == [given["attempts"]]
+        assert value["api"] == [given["api"], {"fault": "garbage"}]
+        assert value["webhooks"] == [given["webhooks"]]
+        assert value["verify"] == {"limits": "off", "rules": [given["verify"]]}
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,16 @@ def test_every_counts_on() -> None:
     assert [at for at, name in enumerate(found, 1) if name] == [3, 6]
 
 
+def test_a_rule_counts_what_another_one_struck() -> None:
+    """The second and the third call are that, whatever became of them: no rule counts or draws by what others did."""
+    rules = [rule(str(number), ApiWhen(call=number)) for number in (2, 3)]
+    assert names(faults(*rules), *[call()] * 4) == [None, "2", "3", None]
+    half = rule("half", ApiWhen(share=0.5))
+    alone = names(faults(half), *[call()] * 20)
+    behind = names(faults(rule("first", ApiWhen(call=1)), half), *[call()] * 20)
+    assert behind == ["first", *alone[1:]]
+
+
 def test_times_counts_what_it_did() -> None:
     """Twice, however often it was asked; the rule after it has the rest."""
     asked = faults(rule("front", ApiWhen(every=2), times=2), rule("rest"))

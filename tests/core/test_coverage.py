@@ -13,11 +13,12 @@ import pytest
 from sendbox.control.coverage import catalog
 from sendbox.core import checkpoint
 from sendbox.core.assume import Assume, Rate, VerifyLimits
-from sendbox.core.blueprint import AccountSpec
+from sendbox.core.blueprint import AccountSpec, TimelineEntry
 from sendbox.core.codes import VerifyRule
 from sendbox.core.coverage import Sum, Tally, collect, denied, last_restore, merge
 from sendbox.core.journal import CODE
 from sendbox.core.model import Target
+from sendbox.core.outages import Outage
 from sendbox.core.partner_states import TEMPLATE
 from sendbox.core.records import Delivery, RequestRecord
 from sendbox.core.remarks import Finding
@@ -25,8 +26,23 @@ from sendbox.core.rules import Reply, Span
 from sendbox.core.verify import LimitReached
 from sendbox.core.world import World
 from tests.core.clients import connect, form, partner_world, sign_up
+from tests.core.faulty import fault, run
 from tests.core.managed import manage
-from tests.core.worlds import HOOK, HOUR, PHONE, START, advance, handset, make_world, path, rule, send, send_one, step
+from tests.core.worlds import (
+    HOOK,
+    HOUR,
+    PHONE,
+    START,
+    advance,
+    handset,
+    journaled,
+    make_world,
+    path,
+    rule,
+    send,
+    send_one,
+    step,
+)
 
 MINUTE = 60_000
 DAY = 24 * HOUR
@@ -392,9 +408,45 @@ def test_faults_count_by_their_word() -> None:
 
     collector = Collector(make_world(), catalog())
     collector._counting = True
-    for fault in ("drop", {"delay": "2s"}, "delay 30s", {}):
-        collector._fault("webhook faults", {"fault": fault})
+    for shown in ("drop", {"delay": "2s"}, "delay 30s", {}):
+        collector._fault("webhook faults", {"fault": shown})
     assert collector.tally == {"webhook faults": {"drop": 1, "delay": 2, "": 1}}
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ({"channels": ("sms",), "in_flight": "failed"}, ["of a channel", "in_flight failed", "new wait"]),
+        ({"countries": frozenset({"CZ"}), "new": "rejected"}, ["of a country", "in_flight wait", "new rejected"]),
+        (
+            {"channels": ("sms",), "countries": frozenset({"CZ"}), "network": 2},
+            ["of a channel", "of an operator", "in_flight wait", "new wait"],
+        ),
+    ],
+    ids=["channel", "country", "operator"],
+)
+def test_outages_count_when_they_begin(what: dict[str, Any], expected: list[str]) -> None:
+    """By what is out, and by what becomes of messages; that they end is nothing new."""
+    entry = TimelineEntry(MINUTE, True, "outage", {}, means=Outage(MINUTE, **what))
+    world = make_world(timeline=(entry,))
+    advance(world, 3 * MINUTE)
+    assert len(journaled(world, "outage")) == 2
+    assert tallied(world, "outages") == {"outages": dict.fromkeys(expected, 1)}
+
+
+def test_an_event_counts_when_it_is_posted() -> None:
+    """Not while a rule answers in the receiver's place; once, however often a rule sends it."""
+    down = run(fault("answer", value=503))
+    assert tallied(down, "events", "webhooks") == {
+        "webhooks": {"answered 5xx": 15, "retry": 12, "given up": 3},
+    }
+    late = run(fault("answer", value=503, ends=(1, True)), fault("duplicate", result=("sent",)))
+    assert tallied(late, "events", "webhooks") == {
+        "events": {"sentMessage sending": 1, "sentMessage sent": 1, "sentMessage delivered": 1},
+        "webhooks": {"answered 5xx": 1, "retry": 1, "late": 1, "out of order": 1, "duplicate": 1},
+    }
+    lost = run(fault("drop", result=("delivered",)))
+    assert tallied(lost, "events") == {"events": {"sentMessage sending": 1, "sentMessage sent": 1}}
 
 
 # --- sums

@@ -9,11 +9,16 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from sendbox.core.api_faults import ApiFault, ApiRule, ApiWhen, Applied
 from sendbox.core.checkpoint import restore, take
 from sendbox.core.expect import lines, verdict, verdict_in_slices
+from sendbox.core.journal import CODE
 from sendbox.core.things import THINGS, things
+from sendbox.core.world import World
+from sendbox.playing import play
 from sendbox.scenario.compile import load
-from tests.core.worlds import advance, make_world, send_one
+from tests.core.faulty import fault, run
+from tests.core.worlds import PHONE, advance, make_world, send_one
 from tests.told import told
 
 _CASE: Final = re.compile(
@@ -99,6 +104,48 @@ def test_counts(that: str, where: dict[str, Any], count: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("where", "count"),
+    [
+        ({}, 3),
+        ({"fault": "drop"}, 1),
+        ({"fault": ["status", "stale"], "phone": PHONE}, 2),
+        ({"phone": "420777000102"}, 0),
+        ({"rule": "a receipt*"}, 1),
+        ({"rule": "*fault*stale*"}, 1),
+        ({"operation": "sendMessage"}, 1),
+        ({"operation": "*", "fault": "drop"}, 0),
+    ],
+    ids=str,
+)
+def test_faults_of_calls_and_of_webhooks(where: dict[str, Any], count: int) -> None:
+    """Both kinds are counted: by what they did, to whom, to which call, and by the rule, or its text without a name."""
+    found = verdict(
+        _faulty(), load({"sendbox": 1, "expect": [{"that": "faults", "where": where, "count": count}]}).expect
+    )
+    assert lines(found)[0] == "verdict: the expectation holds"
+
+
+def test_a_fault_that_should_not_be_is_shown() -> None:
+    """What came nearest says which fault it was, and whose."""
+    expected = load({"sendbox": 1, "expect": [{"that": "faults", "count": 0}]}).expect
+    near = [each["what"] for each in verdict(_faulty(), expected)["expectations"][0]["nearest"]]
+    assert near[0] == 'status on sendMessage, by "busy"'
+    assert near[2] == 'drop of delivered, by "a receipt is lost"'
+
+
+def _faulty() -> World:
+    """A call that was refused, and a message of which one webhook comes twice and the next is lost."""
+    drop = {"name": "a receipt is lost", "when": {"result": "delivered"}, "fault": "drop"}
+    stale = {"when": {"result": "sent"}, "fault": "stale"}
+    world = make_world(webhooks=load({"sendbox": 1, "webhooks": [drop, stale]}).webhooks)
+    rule = ApiRule("r", ApiWhen(), ApiFault("status", status=503), name="busy")
+    world.journal.add(world.now, CODE["fault"], Applied(rule, "sendMessage", "test-1", PHONE, 0, 0, False))
+    send_one(world)
+    advance(world, 60_000)
+    return world
+
+
+@pytest.mark.parametrize(
     ("entry", "passed"),
     [
         ({"that": "messages"}, True),
@@ -147,6 +194,59 @@ def test_what_is_told_of_a_thing() -> None:
                     assert value is None or isinstance(value, str | int | bool | tuple | dict)
 
 
+FAULTY: Final = """
+sendbox: 1
+api:
+  - {name: down, when: {operation: sendMessage, call: 1}, fault: {status: 503}}
+  - {when: {operation: showKey}, fault: {delay: 1ms}}
+webhooks:
+  - {name: lost, when: {result: sent}, fault: drop}
+  - {name: gone, when: {result: delivered}, fault: {answer: 500}, times: 1}
+traffic:
+  - {at: 0s, request: {operation: sendMessage, body: {body: Hello, to: [{phone_number: "420777000101"}]}}}
+  - {at: 1s, request: {operation: sendMessage, body: {body: Hello, to: [{phone_number: "420777000102"}]}}}
+  - {at: 2s, request: {operation: showKey}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("that", "where", "count"),
+    [
+        # 503 for 101, a delay of showKey; of 102 one event dropped and one try answered
+        ("faults", {}, 4),
+        ("faults", {"operation": "sendMessage"}, 1),
+        ("faults", {"operation": "*"}, 2),
+        ("faults", {"fault": "status", "rule": "down", "phone": "420777000101"}, 1),
+        ("faults", {"fault": ["delay", "drop"]}, 2),
+        ("faults", {"rule": ["lost", "gone"], "phone": "420777000102"}, 2),
+        ("faults", {"rule": "*delay*"}, 1),
+        ("deliveries", {"state": "dropped"}, 1),
+        ("events", {"state": "dropped", "result": "sent"}, 1),
+        ("deliveries", {"status": 500}, 1),
+    ],
+    ids=str,
+)
+def test_faults_are_counted(that: str, where: dict[str, Any], count: int) -> None:
+    """Those of calls and those of webhooks, by hand, with what they did to deliveries."""
+    world = play(FAULTY).world
+    asked = {"that": that, **({"where": where} if where else {})}
+    for wanted in (count, count + 1):
+        found = verdict(world, load({"sendbox": 1, "expect": [{**asked, "count": wanted}]}).expect)
+        assert (found["passed"], found["expectations"][0]["found"]) == (wanted == count, count)
+
+
+def test_what_is_told_of_a_fault() -> None:
+    """Each in a line, for what came nearest."""
+    world = play(FAULTY).world
+    told = [THINGS["faults"].line(world, found.what) for found in things(world, "faults") if found is not None]
+    assert told == [
+        'status on sendMessage, by "down"',
+        'drop of sent, by "lost"',
+        "delay on showKey",
+        'answer of delivered, by "gone"',
+    ]
+
+
 def test_a_verdict_pauses_over_a_long_journal() -> None:
     """It is taken in slices, whether much counts or nothing does."""
     world = make_world()
@@ -165,3 +265,11 @@ def test_expectations_survive_a_checkpoint() -> None:
     again = restore(take(world), world.blueprint, 1)
     assert again.expect == blueprint.expect
     assert verdict(again) == verdict(world)
+
+
+def test_an_event_counts_once() -> None:
+    """However often it is sent, by a fault too; each batch is a delivery of its own."""
+    world = run(fault("duplicate", result=("sent",), copies=2, new_id=True), fault("stale", result=("delivered",)))
+    for that, where, count in (("events", {"result": "sent"}, 1), ("events", {}, 3), ("deliveries", {}, 6)):
+        expected = load({"sendbox": 1, "expect": [{"that": that, "where": where, "count": count}]}).expect
+        assert verdict(world, expected)["passed"], (that, where)

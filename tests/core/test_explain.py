@@ -304,8 +304,6 @@ def test_a_client_that_is_connected_is_no_message() -> None:
     assert THINGS["templates"].line(world, {"name": "otp", "status": "APPROVED", "reason": None}) == (
         "name otp, status APPROVED"
     )
-    fault = THINGS["faults"].fields["fault"]
-    assert [fault.of(world, {"fault": word}) for word in ("drop", {"delay": 2000})] == ["drop", "delay"]
 
 
 # --- codes

@@ -12,8 +12,10 @@ from sendbox.core.blueprint import TimelineEntry
 from sendbox.core.countries import operator
 from sendbox.core.digest import digest
 from sendbox.core.entries import entry_view
+from sendbox.core.explain import explain
+from sendbox.core.explained import explained
 from sendbox.core.model import Step
-from sendbox.core.outages import Outage
+from sendbox.core.outages import Outage, named
 from sendbox.core.patterns import Pattern
 from sendbox.core.records import Message
 from sendbox.core.rules import When
@@ -301,3 +303,47 @@ def test_an_outage_counts_in_the_digest() -> None:
     for world in worlds:
         advance(world, HOUR)
     assert len({digest(world) for world in worlds}) == 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "before", "after"),
+    [
+        ({}, "an outage of everything holds it until 2026-03-01T09:11:00.000Z", None),
+        ({"in_flight": "failed"}, "an outage ends it: failed", "an outage ends it: failed"),
+        ({"channels": ("richmsg",), "in_flight": "failed"}, None, None),
+    ],
+    ids=["waits", "ends", "elsewhere"],
+)
+def test_an_explanation_names_the_outage(fields: dict[str, Any], before: str | None, after: str | None) -> None:
+    """While it lasts, and afterwards where it decided the end: no rule did."""
+    world = world_with(out(**fields))
+    message = sent_at(world, BEGINS - 2_000)
+    for at, says in ((BEGINS + MINUTE, before), (ENDS + MINUTE, after)):
+        advance(world, START + at - world.now)
+        (attempt,) = explain(world, message)["attempts"]
+        assert attempt["outage"] == says
+        assert (f"    {says}" in explained(explain(world, message))) is (says is not None)
+
+
+def test_an_explanation_names_the_outage_of_what_was_new() -> None:
+    """It is on the way to its bad end, which its rules did not choose."""
+    world = world_with(out(new="undelivered"))
+    message = sent_at(world, BEGINS + 1_000)
+    advance(world, 1_500)
+    (attempt,) = explain(world, message)["attempts"]
+    assert (attempt["outage"], attempt["planned"]) == ("an outage ends it: undelivered", ["undelivered"])
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ({}, "everything"),
+        ({"channel": "sms"}, "sms"),
+        ({"channel": ["sms", "richmsg"], "country": 230}, "sms, richmsg in 230"),
+        ({"country": "CZ", "operator": 2}, "operator 2 in CZ"),
+    ],
+    ids=str,
+)
+def test_what_is_out_in_words(what: dict[str, Any], expected: str) -> None:
+    """All that the scenario says of it."""
+    assert named(what) == expected

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import sendbox.core
+from sendbox.core import pending
 from sendbox.core.blueprint import TimelineEntry
 from sendbox.core.model import Shortening
+from sendbox.core.outages import Outage
 from sendbox.core.pending import next_steps
 from sendbox.core.rules import Click, Reply, Span
+from sendbox.core.said import Text
 from sendbox.core.world import World
+from tests.core.faulty import fault
 from tests.core.worlds import PHONE, advance, make_world, path, rule, send, send_one, step
 
 SECOND = 1000
@@ -120,10 +127,62 @@ def test_only_so_many_steps_are_looked_at() -> None:
 
 def test_a_click_and_a_fallback() -> None:
     """A phone will follow a link; a flow will go on."""
-    world = make_world(attempts=(rule("delivered", click=Span(9 * SECOND, 9 * SECOND)),))
+    world = make_world(attempts=(rule("delivered", click=(Click(Span(9 * SECOND, 9 * SECOND)),)),))
     message = send_one(world, body="see https://acme.example", shortening=Shortening())
     advance(world, 5 * SECOND)
     assert words(world) == ["the phone follows a link"]
     assert message.last is not None
     world.timeline.at(world.now, 0, world.simulator.fallback_due, (message.last, "ttl"))
     assert words(world)[0] == "the flow goes on after sms (ttl)"
+
+
+def test_every_step_has_words() -> None:
+    """No handler of a step is told by its name: whoever adds one adds what it means."""
+    folder = Path(sendbox.core.__path__[0])
+    trees = [ast.parse(file.read_text("utf-8")) for file in folder.glob("*.py")]
+    functions = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert {name for name in functions if name.endswith("_due") and name != "next_due"} == set(pending._WORDS)
+
+
+def test_the_end_of_an_outage() -> None:
+    """Until when it lasts, and what is out."""
+    entry = TimelineEntry(0, True, "outage", {"channel": "sms", "for": "5m"}, means=Outage(300 * SECOND, ("sms",)))
+    world = make_world(timeline=(entry,))
+    advance(world, SECOND)
+    assert words(world) == ["the outage of sms ends"]
+
+
+def test_what_faults_of_deliveries_put_off() -> None:
+    """A batch that is late, one that comes again, an old one that comes late, and a window: each with its rule."""
+    rules = (
+        fault("delay", "late", result=("sending",), after=60 * SECOND),
+        fault("duplicate", "twice", result=("sent",), after=70 * SECOND),
+        fault("stale", "old", result=("delivered",), after=80 * SECOND),
+    )
+    world = make_world(webhooks=rules)
+    send_one(world)
+    advance(world, 10 * SECOND)
+    assert words(world) == [
+        'webhook to hook sets out, delay 1m by the rule "late"',
+        'webhook to hook is sent again, by the rule "twice"',
+        'webhook to hook tells of what is past, by the rule "old"',
+    ]
+    world.outlets.hold(world.outlets.deliveries[0])
+    assert words(world)[0] == 'webhook to hook is sent again, by the rule "twice"'
+
+
+def test_a_window_that_gathers() -> None:
+    """How many events wait in it."""
+    world = make_world(webhooks=(fault("bundle", "heap", after=60 * SECOND),))
+    send_one(world)
+    advance(world, 10 * SECOND)
+    assert words(world) == ['3 events that were gathered are sent, bundle 1m by the rule "heap"']
+
+
+def test_a_reply_with_gaps() -> None:
+    """It is shown as the rule has it: nobody knows yet what it will say."""
+    reply = Reply(Span(9 * SECOND, 9 * SECOND), "", text=Text("{{body}}?", ()))
+    world = make_world(attempts=(rule("delivered", replies=(reply,)),))
+    send_one(world)
+    advance(world, 5 * SECOND)
+    assert words(world) == ['the phone replies "{{body}}?"']

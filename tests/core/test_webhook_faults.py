@@ -111,6 +111,28 @@ def test_a_share_is_drawn_for_each_phone_and_event() -> None:
     assert victims(phones, seed=2) != first
 
 
+def test_a_rule_counts_what_another_one_met() -> None:
+    """The second and the third event are that, whatever became of the second; two equal rules count it once."""
+    second, third = fault("split", "second", nth=2), fault("split", "third", nth=3)
+    for rules in ((second, third), (second, second, third, third)):
+        found = [applied.rule.key for _, applied in journaled(run(*rules), "webhook_fault")]
+        assert found == ["second", "third"]
+
+    half = fault("split", "half", share=0.5)
+
+    def told_by_half(*rules: WebhookRule) -> list[Any]:
+        world = make_world(webhooks=rules)
+        for number in range(9):
+            send(world, f"42077700010{number}")
+        advance(world, HOUR)
+        entries = [applied for _, applied in journaled(world, "webhook_fault") if applied.rule is half]
+        return [(attempt.message.phone, code) for applied in entries for attempt, code in applied.events]
+
+    alone = told_by_half(half)
+    behind = told_by_half(fault("drop", "first", nth=1), half)
+    assert set(behind) == set(alone) - {("420777000100", 1)}
+
+
 def test_what_counts_is_order_sensitive() -> None:
     """A rule that counts marks its entry, and where its turn has not come, that of the batch."""
     for when, marked in (({"nth": 2}, True), ({"every": 2}, True), ({"times": 1}, True), ({"share": 0.5}, False)):

@@ -16,3 +16,9 @@ def test_what_is_printed(name: str, how: str) -> None:
 def test_no_golden_file_is_left_over() -> None:
     """Each file is one of a case."""
     assert {path.name for path in FOLDER.iterdir()} == {file(*case).name for case in CASES}
+
+
+def test_no_golden_file_depends_on_the_machine() -> None:
+    """No file says where this checkout is, or any other."""
+    for path in FOLDER.iterdir():
+        assert "/scenarios/" not in path.read_text("utf-8"), path.name

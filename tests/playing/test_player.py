@@ -143,6 +143,26 @@ def test_time_ends() -> None:
     assert not play(given, until=3_605_000).stopped
 
 
+def test_time_passes_only_for_the_player() -> None:
+    """A clock that the timeline sets going is told of, and stands still all the same: the run stays the same."""
+    given = scenario(
+        {"at": "15m", "request": SEND},
+        {"at": "25m", "request": SEND},
+        timeline=[{"at": "10m", "clock": {"mode": "auto"}}, {"at": "20m", "clock": {"mode": "real", "rate": 1000}}],
+    )
+    first, second = play(given), play(given)
+    assert [each.at - START for each in first.asked] == [900_000, 1_500_000]
+    assert (first.digest, first.world.clock.mode) == (second.digest, "manual")
+    assert [entry["entry"]["kind"] for entry in first.entries if entry["kind"] == "timeline"] == ["clock", "clock"]
+
+
+def test_what_the_last_request_makes_is_sent() -> None:
+    """Its webhook too, where nothing is due later."""
+    signup = {"partner_callback_url": "http://nowhere.invalid/hooks", "phone_number": "manual"}
+    played = play(scenario({"at": 0, "request": {"operation": "partnerSignup", "body": signup}}), until=0)
+    assert [entry["status"] for entry in played.entries if entry["kind"] == "try"] == [200]
+
+
 def test_seed_and_scenario_are_what_the_caller_says() -> None:
     """A seed of the caller's wins; a blueprint is played as it is."""
     assert play("default", seed="mine").world.seed_given == "mine"

@@ -1,4 +1,7 @@
-"""The timeline as rows, as a table, and as a diagram: every kind of entry, any text, any width."""
+"""The timeline as rows, as a table, and as a diagram: every kind of entry, any text, any width.
+
+Long because there are many kinds of entries.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.core.expect import Expectation, verdict
 from sendbox.core.journal import KINDS
 from sendbox.core.traffic import Traffic
 from sendbox.playing import Asked, Played, play
@@ -63,17 +67,41 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("click", {"phone": PHONE, "message_id": "x", "url": "u"}, f"{PHONE}: opens the link of m1"),
         ("phone", {"phone": PHONE, "act": "offline"}, f"{PHONE}: offline"),
         ("opt_out", {"phone": PHONE, "message_id": None}, f"{PHONE}: opts out"),
-        ("timeline", {"entry": {"kind": "x", "a": ["b", 1]}}, "sendbox: the timeline says: kind x, a b, 1"),
+        ("timeline", {"entry": {"kind": "x", "a": ["b", 1]}}, "sendbox: the timeline says: x a b, 1"),
         ("lapse", {"what": "code", "phone": PHONE}, f"{PHONE}: code is over"),
         ("lapse", {"what": "upload", "bulk_id": "a"}, "sendbox: upload is over"),
         ("advice", {"advice": {"message": "mind"}, "about": None}, "sendbox: advice: mind"),
         ("validation", {"phone": PHONE, "event": "created", "state": "pending"}, f"{PHONE}: session: created, pending"),
         ("limited", {"phone": PHONE, "limit": "number"}, f"{PHONE}: one session too many for the number"),
-        ("fault", {"operation": "sendMessage", "fault": {"status": 500}}, "sendbox: fault at sendMessage: status 500"),
-        ("webhook_fault", {"message_id": "x", "fault": "drop"}, "receiver: fault of a webhook of m1: drop"),
+        (
+            "fault",
+            {"operation": "sendMessage", "fault": {"status": 500}},
+            "sendbox: fault at sendMessage: status 500, and the call had no effect",
+        ),
+        (
+            "webhook_fault",
+            {"events": [{"message_id": "x", "result": "sent"}] * 5, "fault": "drop"},
+            "receiver: fault of a webhook with m1 sent, m1 sent, m1 sent, m1 sent, and 1 more: drop",
+        ),
         ("webhook_fault", {"delivery": "d", "fault": "drop"}, "receiver: fault of a webhook: drop"),
+        (
+            "fault",
+            {"operation": "sendMessage", "fault": "timeout", "rule": "never"},
+            'sendbox: fault at sendMessage: timeout, and the call had no effect, by "never"',
+        ),
+        (
+            "webhook_fault",
+            {"events": [KEPT["events"][0]], "fault": "answer 503", "rule": "down", "note": "try 2"},
+            'receiver: fault of a webhook with m1 sent: answer 503, by "down", try 2',
+        ),
+        (
+            "webhook_fault",
+            {"events": [KEPT["events"][0]], "fault": "drop", "rule": '{"fault":"drop"}'},
+            "receiver: fault of a webhook with m1 sent: drop",
+        ),
         ("outage", {"channel": "sms", "state": "began"}, "sendbox: outage of sms began"),
-        ("outage", {"operator": "23001", "state": "ended"}, "sendbox: outage of 23001 ended"),
+        ("outage", {"operator": 2, "country": "CZ", "state": "ended"}, "sendbox: outage of operator 2 in CZ ended"),
+        ("outage", {"channel": ["sms", "richmsg"], "state": "began"}, "sendbox: outage of sms, richmsg began"),
         ("outage", {"state": "ended"}, "sendbox: outage of everything ended"),
         (
             "signup",
@@ -92,8 +120,8 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("listed", {"list": "optout", "phones": [PHONE]}, f"sendbox: optout: {PHONE}"),
         (
             "order",
-            {"id": "1", "service": "sender_x", "state": "ordered"},
-            "sendbox: order service sender_x, state ordered",
+            {"id": "1", "service": "sender_x", "subject": "Acme", "state": "new", "fee": 10.0, "currency": "EUR"},
+            "sendbox: order of sender_x for Acme new, 10 EUR",
         ),
         ("bulk", {"bulk_id": "a", "what": "stored", "lines": 2}, "sendbox: bulk file a stored: 2 lines"),
         (
@@ -165,7 +193,7 @@ def to(count: int) -> list[dict[str, str]]:
             {"to": to(4), "flow": [{"sms": {}}, {"richmsg": {}}]},
             " to 420777000100, 420777000101 and 2 more by sms, richmsg",
         ),
-        ([{"to": to(1)}, {"to": to(1)}], " to 420777000100 and 1 more"),
+        ([{"to": to(1)}, {"to": to(1)}], " to 420777000100, and 1 more message"),
         ({"phoneNumber": PHONE}, f" to {PHONE}"),
         ({"number": PHONE}, f" to {PHONE}"),
         ({"to": "1\n2"}, " to 1 2"),
@@ -219,12 +247,48 @@ def test_messages_of_a_call_are_named_by_recipient() -> None:
     assert len(names.ids) == 4
 
 
+@pytest.mark.parametrize(("recipients", "expected"), [(2, "200 m1 m2"), (5, "200 m1 to m5")], ids=["few", "many"])
+def test_an_id_of_several_recipients_names_their_messages(recipients: int, expected: str) -> None:
+    """The id that /messages answers is the beginning of those of its recipients (A09)."""
+    to = [{"phone_number": f"4207770001{each:02}"} for each in range(recipients)]
+    request = {"operation": "sendMessages", "body": [{"body": "Hello", "to": to}]}
+    found, names = rows(play({"sendbox": 1, "traffic": [{"at": 0, "request": request}]}))
+    assert found[0].answer == expected
+    assert len(names.ids) == recipients
+
+
 def test_a_request_without_an_entry_stands_where_it_was_sent(played: Played) -> None:
     """Before whatever happened later."""
     start = played.world.start
     played.asked.append(Asked(Traffic(0, True, "lost"), start + 500, error="closed"))
     found, _ = rows(played)
     assert [row.what.partition(" ")[0] for row in found if row.at <= start + 1000][-3:] == ["lost", "m1", "webhook:"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "came"),
+    [
+        ("timeout", "The read operation timed out"),
+        ("disconnect", "Server disconnected"),
+        ({"disconnect": "middle"}, "Server disconnected before its answer"),
+        ("garbage", "illegal status line"),
+    ],
+    ids=str,
+)
+def test_a_request_whose_answer_broke_stands_once(fault: Any, came: str) -> None:
+    """As the client saw it, with whom it was for, and with the rule that broke it below."""
+    request = {"operation": "sendMessage", "body": {"body": "x", "to": to(1)}}
+    given = {
+        "sendbox": 1,
+        "api": [{"name": "broken", "fault": fault, "times": 1}],
+        "traffic": [{"at": 0, "request": request, "expect": {"status": "none"}}, {"at": 0, "request": request}],
+    }
+    found, _ = rows(play(given))
+    asked = [row for row in found if row.who == "client"]
+    assert [row.what for row in asked] == ["sendMessage to 420777000100"] * 2
+    assert str(asked[0].answer).startswith(came)
+    assert str(asked[1].answer).startswith("200 ")
+    assert found[1].what.endswith(', by "broken"')
 
 
 # --- the table
@@ -263,28 +327,36 @@ def test_what_went_wrong_is_at_the_end(played: Played) -> None:
     played.asked[0].traffic = replace(played.asked[0].traffic, status=0)
     played.asked.append(Asked(Traffic(0, True, "other"), played.world.start, error="closed"))
     played.stopped = played.order_sensitive = True
-    expectations = [
-        {"passed": True},
-        {"passed": False, "message": "no such message"},
-        {"passed": False, "that": "codes", "count": 1},
-    ]
-    played.verdict = {"passed": False, "expectations": expectations}
-    end = text(played).splitlines()[-7:]
-    assert end[:-1] == [
+    played.verdict = verdict(
+        played.world,
+        (
+            Expectation("messages", name="something was sent"),
+            Expectation("clicks", name="a link is opened"),
+            Expectation("messages", low=0, high=0),
+        ),
+    )
+    lines = text(played, width=90).splitlines()
+    assert lines[-12:-1] == [
         "sendMessage at +0s: 500, expected no answer",
         "other at +0s: closed",
         "stopped at 2026-03-02T09:00:03Z: more is due later (--until)",
-        "verdict: failed, 1 of 3 expectations met",
-        "- no such message",
-        "- passed: False, that: codes, count: 1",
+        "verdict: 2 of 3 expectations failed",
+        "  ok      something was sent",
+        "  FAILED  a link is opened",
+        "          no clicks, wanted at least 1",
+        "  FAILED  messages",
+        "          1 messages, wanted none",
+        "          nearest: message to 420601000001 by sms: delivered (at 2026-03-02T09:00:03.000Z)",
+        "            it counts, and makes too many: wanted none",
     ]
-    assert end[-1].endswith(", order-sensitive")
+    assert lines[-1].endswith(", order-sensitive")
 
 
 def test_a_verdict_that_passed(played: Played) -> None:
-    """Is one line."""
-    played.verdict = {"passed": True, "expectations": []}
-    assert "verdict: passed, 0 of 0 expectations met" in text(played)
+    """What was expected, line by line."""
+    played.verdict = verdict(played.world, (Expectation("messages", name="something was sent"),))
+    assert "verdict: the expectation holds\n  ok      something was sent\n" in text(played)
+    assert "\x1b[32mverdict:" in text(played, colour=True)
 
 
 def test_many_messages_are_counted() -> None:

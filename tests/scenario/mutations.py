@@ -20,6 +20,7 @@ _TEXT: Final = "a text for people, or for the client: every text is a text"
 FREE: Final = {
     ("*", "name"): _TEXT,
     ("*", "body"): _TEXT,
+    ("api status", "message"): _TEXT,
     ("*", "info"): _TEXT,
     ("*", "note"): _TEXT,
     ("*", "reason"): _TEXT,
@@ -40,10 +41,14 @@ FREE: Final = {
     ("*", "default_callback_secret"): "a secret",
     ("button", "phone_number"): "shown to recipients, never called",
     ("payload", "*"): "what the client put into its payload",
+    ("query", "*"): "what the sample client asks; the service judges it",
+    ("webhook fault", "content_type"): "whatever a body may be called",
     ("example", "*"): "kept as it is",
     ("limited_time_offer", "*"): "kept as it is",
     ("cards", "*"): "kept as it is",
     ("digest", "ignore"): "a path of the client's",
+    ("headers", "*"): "headers may have any name",
+    ("where", "target"): "an address of the client's",
 }
 
 
@@ -139,6 +144,8 @@ def _broken(leaf: _Leaf) -> str | None:
     says = " ".join(str(part.get("x-says", "")) for part in leaf.parts)
     kinds = {kind for part in leaf.parts for kind in _kinds(part)}
     words = [word for part in leaf.parts for word in part.get("enum", ())]
+    if text.startswith("$"):  # a reference to an answer that there is not
+        return f'"$x{text[1:]}"'
     if text.startswith("{{") or "{{1}}" in text:
         return '"{{1"' if leaf.mapping == "component" else None
     if leaf.key == "sendbox":
@@ -149,12 +156,15 @@ def _broken(leaf: _Leaf) -> str | None:
         return '"2026-02-30T00:00:00Z"'
     if "duration" in says:
         return f'"{text} or so"'
-    if "phone pattern" in says or "phone number" in says:
+    if "phone pattern" in says or "phone number" in says or (leaf.mapping, leaf.key) == ("where", "phone"):
         return None if leaf.mapping == "button" else f'"{text[:3]}x{text[3:]}"' if set("*?") & set(text) else '"12"'
-    if leaf.key == "tag":
+    if leaf.key == "tag" and leaf.mapping in ("when", "webhook when", "where"):
         return f'"{text} X"'
     if free(leaf.mapping, leaf.key) or not leaf.parts:
         return None
+    if text.startswith("$"):
+        name, _, path = text[1:].partition(".")
+        return f'"${_misspelt(name)}.{path}"'
     if isinstance(value, bool):
         return "maybe"
     if kinds <= {"integer", "number"}:

@@ -63,7 +63,7 @@ def test_the_library_by_path_is_the_library() -> None:
     ("expected", "source", "paths"),
     [
         pytest.param(
-            f'"defualt" is neither a scenario of the library nor a path; legal: {LEGAL}; did you mean "default"?',
+            '"defualt" is neither a scenario of the library nor a path; did you mean "default"?',
             "defualt",
             True,
             id="name",
@@ -212,7 +212,7 @@ def test_a_scenario_from_afar_reads_no_files(tmp_path: Path) -> None:
     assert (problem.line, problem.column) == (2, 10)
     assert "is a path, and this scenario came without a folder" in problem.message
     (problem,) = check({"sendbox": 1, "extends": "defalt"}, paths=False)
-    assert str(problem) == f'$.extends: "defalt" is no scenario of the library; legal: {LEGAL}; did you mean "default"?'
+    assert str(problem) == '$.extends: "defalt" is no scenario of the library; did you mean "default"?'
     assert not check({"sendbox": 1, "extends": "default"}, paths=False)
 
 
@@ -319,7 +319,7 @@ def test_problems_of_several_have_their_places(tmp_path: Path) -> None:
     assert [line.partition(";")[0] for line in lines(7)] == ['"7" is neither a scenario of the library nor a path']
     assert lines([]) == ["[] names no scenario; give one at least"]
     assert [str(problem) for problem in check(["defalt"], paths=False)] == [
-        f'"defalt" is no scenario of the library; legal: {LEGAL}; did you mean "default"?'
+        '"defalt" is no scenario of the library; did you mean "default"?'
     ]
 
 

@@ -113,7 +113,7 @@ def test_otp_fallback() -> None:
         (2, "sent"),
         (2, "delivered"),
     ]
-    assert message.attempts[1].transitions()[0][1] == START + 32_000
+    assert message.attempts[1].transitions()[0][1] == world.start + 32_000
 
 
 def test_late_receipt() -> None:
@@ -124,7 +124,7 @@ def test_late_receipt() -> None:
     assert results(message) == [(1, "sending"), (1, "sent"), (2, "sending"), (2, "sent"), (2, "delivered")]
     advance(world, HOUR)
     assert (1, "delivered") in results(message)
-    late = message.attempts[0].transitions()[-1][1] - START
+    late = message.attempts[0].transitions()[-1][1] - world.start
     assert 14 * MINUTE <= late - 1_000 <= 16 * MINUTE
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sendbox.core.traffic import Traffic
+from sendbox.scenario import library
 from sendbox.scenario.compile import load
 
 TEXT = """
@@ -46,6 +47,26 @@ def test_the_nearest_list_counts(tmp_path: Path) -> None:
     assert [entry.at for entry in load(mine).traffic] == [5000]
     mine.write_text("sendbox: 1\nextends: first.yaml\ntraffic: [{at: 9s, request: {operation: showKey}}]\n")
     assert [entry.at for entry in load(mine).traffic] == [9000]
+
+
+@pytest.mark.parametrize("word", ["extends", "include"])
+def test_the_story_of_the_library_is_its_own(tmp_path: Path, word: str) -> None:
+    """Traffic and expectations of the library hold where the scenario itself is asked for; those of other files are
+    passed on."""
+    named = load("operator-outage")
+    assert named.traffic
+    assert named.expect
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(f"sendbox: 1\n{word}: {'[operator-outage]' if word == 'include' else 'operator-outage'}\n")
+    built = load(mine)
+    assert built.timeline
+    assert (built.traffic, built.expect) == ((), ())
+    (tmp_path / "first.yaml").write_text(library.path("operator-outage").read_text("utf-8"))
+    mine.write_text("sendbox: 1\nextends: first.yaml\nexpect: [{that: messages}]\n")
+    copied = load(mine)
+    assert len(copied.expect) == len(named.expect) + 1
+    assert [entry.at for entry in copied.traffic] == [entry.at for entry in named.traffic]
+    assert load(["operator-outage", {"sendbox": 1, "seed": 8}]).expect == named.expect
 
 
 @pytest.mark.parametrize("text", ["traffic: []", ""], ids=["empty", "none"])

@@ -29,8 +29,7 @@ _PHONE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 }
 #: Methods that httpx has a function for, with a body and without.
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH")
-#: Faults after which a client has no answer, and those that make it wait for one.
-_BREAKING: Final = ("disconnect", "garbage", "timeout")
+#: Faults that make a client wait for its answer.
 _SLOW: Final = ("delay", "trickle")
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms"))
 
@@ -129,7 +128,9 @@ class _File:
             )
         if self._script.delivers:
             lines.append("    sendbox.deliver_to(Recorded(OUTCOMES))")
-        lines.append("    client = httpx.Client(transport=sendbox.transport, base_url=sendbox.origin)")
+        late = any(isinstance(step, Call) and step.record.fault is not None for step in self._script.steps)
+        patient = ", timeout=None" if late else ""  # only what never comes is a timeout then
+        lines.append(f"    client = httpx.Client(transport=sendbox.transport, base_url=sendbox.origin{patient})")
         if "headers=key" in body:
             lines.append('    key = {"x-api-key": sendbox.api_key}')
         return [*lines, body, f'    assert sendbox.digest == "{about.digest}"']
@@ -151,12 +152,11 @@ class _File:
         function = f"client.{record.method.lower()}"
         if record.method not in _METHODS:
             function, shown = "client.request", [json.dumps(record.method), *shown]
-        fault = None if record.fault is None else record.fault.rule.fault.kind
-        if fault in _BREAKING:
-            self._lines.append("with pytest.raises(httpx.TransportError):  # a fault")
-            self._lines += [f"    {line}" for line in broken(function, shown).split("\n")]
+        if step.broken:
+            self._lines.append("with pytest.raises(httpx.TransportError):")
+            self._lines.append("    " + broken(function, shown).replace("\n", "\n    "))
             return
-        if fault in _SLOW:  # whoever asked then may have given up
+        if record.fault is not None and record.fault.rule.fault.kind in _SLOW:  # whoever asked may have given up
             shown.append("timeout=None")
         name = f"answer_{step.number}"
         self._lines.append(broken(f"{name} = {function}", shown))
@@ -221,9 +221,7 @@ class _File:
             first = [detail.pop("message_id"), detail.pop("result")]
             self._lines.append(literals.call("sendbox.move", first, detail))
         elif step.what == "rule":
-            raw = dict(detail["rule"])
-            if detail.get("in", "attempts") != "attempts":
-                raw["in"] = detail["in"]
+            raw = {**detail["rule"], **({} if detail["in"] == "attempts" else {"in": detail["in"]})}
             self._lines.append(literals.call("sendbox.perform", ["put_rule"], {"raw": raw}))
         elif step.what == "drop_rule":
             self._lines.append(literals.call("sendbox.drop_rule", [detail["rule"]], {}))

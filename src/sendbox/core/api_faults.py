@@ -220,8 +220,13 @@ class ApiFaults:
     # -- what they decide
 
     def decide(self, call: ApiCall) -> tuple[Applied | None, bool]:
-        """The fault of a call, None = it goes well; and whether that depended on the order of arrival."""
+        """The fault of a call, None = it goes well; and whether that depended on the order of arrival.
+
+        A rule that comes after the one that applies counts the call all the same: what it draws, and whose turn it is,
+        must not go by what others did.
+        """
         order_sensitive = False
+        found: Applied | None = None
         # equal rules know a call as one
         drawn: dict[str, _Drawn] = {}
         counts: dict[str, int] = {}
@@ -234,14 +239,16 @@ class ApiFaults:
                 mine = drawn.get(rule.key) or drawn.setdefault(rule.key, self._drew(rule, call))
                 text = f"{rule.key}\0{call.operation}\0{call.phone()}"
                 lot = Draw(self._seed, text.encode(), mine.number)
-                order_sensitive = order_sensitive or mine.raced
+                order_sensitive = order_sensitive or (mine.raced and found is None)
                 share = rule.when.share
                 if share is not None and lot.weighted((share, 1 - share), "share"):
                     continue
             if rule.when.call is not None or rule.when.every is not None:
-                order_sensitive = True
+                order_sensitive = order_sensitive or found is None
                 if not self._has_turn(rule.when, key, counts):
                     continue
+            if found is not None:
+                continue
             if rule.times is not None:
                 order_sensitive = True
                 if self._used.get(key, 0) >= rule.times:
@@ -256,9 +263,8 @@ class ApiFaults:
                 self._used[key] = self._used.get(key, 0) + 1
             low, high = fault.time.low, fault.time.high
             time = low if low == high or lot is None else lot.between(low, high, "time")
-            applied = Applied(rule, call.operation, call.key, call.phone(), time, wait, order_sensitive)
-            return applied, order_sensitive
-        return None, order_sensitive
+            found = Applied(rule, call.operation, call.key, call.phone(), time, wait, order_sensitive)
+        return found, order_sensitive
 
     def _drew(self, rule: ApiRule, call: ApiCall) -> _Drawn:
         """Counts a call for which something is drawn, and tells whether it could have come before the one before."""

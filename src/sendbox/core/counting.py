@@ -13,6 +13,7 @@ import orjson
 
 from sendbox.core import leaning
 from sendbox.core.bulk import Bulk
+from sendbox.core.detours import FakedTry
 from sendbox.core.entries import entry_view
 from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import KINDS
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sendbox.core.keys import Key
     from sendbox.core.leaning import Leaned
     from sendbox.core.orders import Order
+    from sendbox.core.outages import Current
     from sendbox.core.partner_records import Signup
     from sendbox.core.records import Attempt, Delivery, Link, Message, RequestRecord
     from sendbox.core.remarks import Advice
@@ -50,6 +52,8 @@ class Collector:
         self._states: dict[Attempt, int] = {}
         #: attempts that the flow moved on from
         self._left: set[Attempt] = set()
+        #: events that were posted, whatever became of it
+        self._posted: set[Any] = set()
         #: events and deliveries that a receiver has taken, and the furthest of each attempt's states among them
         self._taken: set[Any] = set()
         self._done: set[Delivery] = set()
@@ -154,9 +158,11 @@ class Collector:
         events = delivery.events
         self.work += len(events)
         self._lean(*leaning.of_delivery(delivery))
-        if index == 0:
+        if not isinstance(done, FakedTry) and all(isinstance(each, FakedTry) for each in delivery.tries[:index]):
             for event in events:
-                self._count("events", _event_name(event))
+                if event not in self._posted:
+                    self._posted.add(event)
+                    self._count("events", _event_name(event))
             if len(events) > 1:
                 self._count("webhooks", "several events in one")
             if delivery.outlet.target.secret is not None:
@@ -290,6 +296,19 @@ class Collector:
         """A result that the table does not have."""
         self._lean("A25")
 
+    def outage(self, _code: int, what: tuple[Current, str]) -> None:
+        """An outage, when it begins: what is out, and what becomes of messages."""
+        current, state = what
+        if state != "began":
+            return
+        outage = current.outage
+        if outage.channels is not None:
+            self._count("outages", "of a channel")
+        if outage.countries is not None:
+            self._count("outages", "of a country" if outage.network is None else "of an operator")
+        self._count("outages", f"in_flight {outage.in_flight}")
+        self._count("outages", f"new {outage.new}")
+
     def _fault(self, dimension: str, view: Mapping[str, Any]) -> None:
         """A fault that the scenario asked for: a word, a word and its value, or an object with one key."""
         fault = view.get("fault")
@@ -331,6 +350,7 @@ _HANDLERS: Final[dict[str, Callable[[Collector, int, Any], None]]] = {
     "postponed": Collector.postponed,
     "listed": Collector.listed,
     "illegal": Collector.illegal,
+    "outage": Collector.outage,
 }
 
 

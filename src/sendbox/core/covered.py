@@ -15,6 +15,7 @@ from sendbox.core.checks import CREDIT
 from sendbox.core.lifecycle import ATTEMPT, STATES
 from sendbox.core.model import FAMILY
 from sendbox.core.orders import ORDER
+from sendbox.core.outages import IN_FLIGHT, NEW
 from sendbox.core.partner_states import NUMBER, SIGNUP, TEMPLATE
 from sendbox.core.validation import VALIDATION
 
@@ -34,6 +35,7 @@ DIMENSIONS: Final[dict[str, str]] = {
     "webhooks": "Misfortunes of webhooks",
     "webhook faults": "Faults of webhooks from a scenario",
     "api faults": "Faults of the interfaces from a scenario",
+    "outages": "Outages from a scenario",
     "phones": "What recipients do",
     "states": "States of sessions, templates, signups and orders",
     "limits": "Limits touched",
@@ -300,6 +302,18 @@ def _faults() -> Iterator[Item]:
         yield Item("api faults", word, "§7.1", "scenario", f"api: [{{fault: {fault}}}]")
 
 
+def _outages() -> Iterator[Item]:
+    rows = {
+        "of a channel": "channel: richmsg",
+        "of a country": "country: CZ",
+        "of an operator": "country: CZ, operator: 2",
+        **{f"in_flight {word}": f"channel: sms, in_flight: {word}" for word in IN_FLIGHT},
+        **{f"new {word}": f"channel: sms, new: {word}" for word in NEW},
+    }
+    for name, what in rows.items():
+        yield Item("outages", name, "§3.1", "scenario", f"timeline: [{{at: 1m, outage: {{{what}, for: 10m}}}}]")
+
+
 def _phones() -> Iterator[Item]:
     yield from _scenarios(
         "phones",
@@ -382,5 +396,5 @@ def _limits() -> Iterator[Item]:
 
 FACTS: Final[tuple[Item, ...]] = (
     *_results(), *_transitions(), *_flows(), *_refusals(), *_infos(), *_errors(), *_events(), *_webhooks(), *_faults(),
-    *_phones(), *_states(), *_limits(),
+    *_outages(), *_phones(), *_states(), *_limits(),
 )  # fmt: skip

@@ -40,6 +40,11 @@ class FaultyDelivery(Delivery):
         self.mark = ""
         self.ahead = False
 
+    @property
+    def again(self) -> bool:
+        """Whether its events left before, in another batch: it is a copy, or stale."""
+        return self.of is not None or self.mark != ""
+
 
 class FakedTry(Try):
     """A try that reaches nobody: a rule answers in the receiver's place, `given` as `Outlets.outcome` takes it."""

@@ -269,7 +269,7 @@ class _Canon:
 
     def signup(self, _code: int, onboarding: Onboarding) -> Iterable[Line]:
         """A signup entered a state."""
-        yield {**self.onboarding(onboarding), "reason": onboarding.signup.reason}
+        yield {**self.onboarding(onboarding), "reason": onboarding.reason}
 
     def changed(self, _code: int, what: dict[str, Any]) -> Iterable[Line]:
         """A template or a number changed."""

@@ -151,7 +151,7 @@ def _advice(_world: World, _code: int, what: tuple[Advice, Any]) -> dict[str, An
 
 def _signup(_world: World, _code: int, onboarding: Onboarding) -> dict[str, Any]:
     signup = onboarding.signup
-    return {"signup": signup.id, "mode": signup.mode, **onboarding.fields, "reason": signup.reason}
+    return {"signup": signup.id, "mode": signup.mode, **onboarding.fields, "reason": onboarding.reason}
 
 
 def _outage(_world: World, _code: int, what: tuple[Current, str]) -> dict[str, Any]:

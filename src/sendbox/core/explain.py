@@ -15,6 +15,7 @@ from sendbox.core.events import info_of
 from sendbox.core.journal import KINDS
 from sendbox.core.lifecycle import STATES
 from sendbox.core.model import FAMILY
+from sendbox.core.outages import named
 from sendbox.core.records import Attempt, Inbound
 from sendbox.core.spans import iso, show
 from sendbox.core.templates import approved
@@ -23,7 +24,9 @@ from sendbox.core.why import WHY, refusal_line
 
 if TYPE_CHECKING:
     from sendbox.core.codes import VerifyRule
+    from sendbox.core.detours import Detoured
     from sendbox.core.model import Step
+    from sendbox.core.outages import Current
     from sendbox.core.records import Delivery, Message
     from sendbox.core.rules import Ask, Memory, Rule
     from sendbox.core.validation import Session
@@ -228,6 +231,7 @@ def _attempt(world: World, attempt: Attempt) -> dict[str, Any]:
         "why": None if why is None else refusal_line(attempt, why),
         "rules": rules_tried(rules, ask, world.memory),
         "decided_by": [] if fate is None else list(fate.rules),
+        "outage": world.outages.says(attempt),
         "order_sensitive": fate is not None and fate.order_sensitive,
         "timeline": [{"at": iso(at), "result": STATES[code], "info": info_of(attempt, code)} for code, at in moves],
         "planned": [STATES[code] for code, _, _ in (plan or ())[attempt.position :]],
@@ -291,6 +295,23 @@ def _impossible(what: tuple[Attempt, str], _code: int, message: Message) -> str 
     return f"{attempt.step.channel}: {wanted} cannot be, and is left out" if attempt.message is message else None
 
 
+def _faulty(applied: Detoured, _code: int, message: Message) -> str | None:
+    told = [text for about, text in map(_event, applied.events) if about is message]
+    by = "" if applied.rule.name is None else f', by the rule "{applied.rule.name}"'
+    note = "" if applied.note is None else f", {applied.note}"
+    return f"fault of the webhook {', '.join(told)}: {applied.rule.fault.text}{by}{note}" if told else None
+
+
+def _out(what: tuple[Current, str], _code: int, message: Message) -> str | None:
+    """An outage of what an attempt went over, and in whose time."""
+    current, state = what
+    over = any(
+        current.outage.hits(attempt) and attempt.history and attempt.transitions()[-1][1] >= current.began
+        for attempt in message.attempts
+    )
+    return f"outage of {named(current.what)} {state}" if over else None
+
+
 _HAPPENED: Final[dict[str, Callable[[Any, int, Message], str | None]]] = {
     **dict.fromkeys(KINDS[1:8], _moved),
     "refusal": lambda what, _code, message: refusal_line(*what) if what[0].message is message else None,
@@ -298,6 +319,8 @@ _HAPPENED: Final[dict[str, Callable[[Any, int, Message], str | None]]] = {
     "postponed": lambda what, _c, message: f"held back until {iso(what[1])}" if what[0] is message else None,
     "illegal": _impossible,
     "delivery": _sent,
+    "webhook_fault": _faulty,
+    "outage": _out,
     "inbound": lambda what, _c, message: f'the phone replies "{what.body}"' if what.message is message else None,
     "click": lambda link, _c, message: f"the link to {link.target} is followed" if link.message is message else None,
     "opt_out": lambda what, _code, message: "the phone opts out" if what[1] is message else None,

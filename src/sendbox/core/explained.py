@@ -26,7 +26,9 @@ def dry_run(view: dict[str, Any]) -> list[str]:
     request = view["request"]
     text = [f"scenario {view['scenario']}, world begins at {view['start']}"]
     if request is not None:
-        text.append(f"{request['operation']} is answered with {request['status']}")
+        answered = f"is answered with {request['status']}" if request["status"] else "gets no answer"
+        text.append(f"{request['operation']} {answered}")
+        text += [f"  {each}" for each in request["faults"]]
         text += [f"  finding: {each['message']} at {each['path']}" for each in request["findings"]]
         text += [f"  advice {each['code']}: {each['message']} at {each['path']}" for each in request["advice"]]
     for session in view["sessions"]:
@@ -56,6 +58,8 @@ def _attempt(attempt: dict[str, Any]) -> list[str]:
         text.append("  no rule was asked: a check refuses before they are")
     elif not attempt["decided_by"]:
         text.append("  no rule decided: it goes the usual way to delivered")
+    if attempt["outage"]:
+        text.append(f"  {attempt['outage']}")
     if attempt["order_sensitive"]:
         text.append("  this depended on the order of arrival")
     if attempt["planned"]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from sendbox.core.detours import FakedTry
 from sendbox.core.journal import CODE
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ class Call:
     at: int
     record: RequestRecord
     names: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def broken(self) -> bool:
+        """Whether the client got no whole answer: nothing of HTTP, nothing at all, or the first half of one."""
+        fault = self.record.fault
+        return fault is not None and (fault.silent or fault.rule.fault.middle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +129,20 @@ def _lost(record: RequestRecord) -> bool:
 
 
 def _outcomes(world: World) -> dict[str, list[int | str]]:
-    """How tries ended, a status or a word for each, of deliveries with one that did not end in 200."""
-    found = {}
-    for delivery in world.outlets.deliveries:
-        ended: list[int | str] = []
-        for done in delivery.tries:
-            if done.status is not None:
-                ended.append(done.status)
-            elif done.error is not None:
-                ended.append(done.error)
-        if any(each != 200 for each in ended):
-            found[world.outlets.id_of(delivery)] = ended
-    return found
+    """How tries ended, a status or a word for each, of deliveries with one that did not end in 200.
+
+    Copies that have one id share a list, in the order of their tries. What a rule answered reaches no receiver: the
+    rule answers again.
+    """
+    found: dict[str, list[int | str]] = {}
+    journal = world.journal
+    for number in journal.numbers(frozenset({"try"})):
+        delivery, index = journal.entry(number)[2]
+        done = delivery.tries[index]
+        ended = done.error if done.status is None else done.status
+        if ended is not None and not isinstance(done, FakedTry):
+            found.setdefault(world.outlets.id_of(delivery), []).append(ended)
+    return {name: ended for name, ended in found.items() if any(each != 200 for each in ended)}
 
 
 def _named(steps: list[Step]) -> list[Step]:
@@ -142,7 +151,7 @@ def _named(steps: list[Step]) -> list[Step]:
     found: list[Step] = []
     for step in reversed(steps):
         if isinstance(step, Call):
-            names = [] if step.record.status >= 400 else list(_texts(_json(step.record.answer), ()))
+            names = [] if step.broken or step.record.status >= 400 else list(_texts(_json(step.record.answer), ()))
             quoted = dict.fromkeys((text, path) for text, path in names if text.encode() in later)
             found.append(Call(step.number, step.at, step.record, tuple(quoted)))
             record = step.record

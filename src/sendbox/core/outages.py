@@ -7,23 +7,50 @@ has to be collected when an outage begins or let go when it ends.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.core.countries import country, operator
 from sendbox.core.journal import CODE
-from sendbox.core.lifecycle import ACCEPTED, DELIVERED, FAILED, LEGAL, REJECTED, SEEN, SENDING, SENT, UNDELIVERED
+from sendbox.core.lifecycle import (
+    ACCEPTED,
+    DELIVERED,
+    FAILED,
+    LEGAL,
+    REJECTED,
+    SEEN,
+    SENDING,
+    SENT,
+    STATES,
+    UNDELIVERED,
+)
+from sendbox.core.spans import iso
 
 if TYPE_CHECKING:
     from sendbox.core.records import Attempt
     from sendbox.core.simulator import Plan
     from sendbox.core.world import World
 
+#: What may become of messages on their way, and of those handed over meanwhile.
+IN_FLIGHT: Final = ("wait", "undelivered", "failed")
+NEW: Final = ("wait", "undelivered", "rejected", "failed")
 #: Results that need an operator who takes the message.
 _TAKEN: Final = frozenset({SENT, DELIVERED, SEEN})
 
 #: Noted on an attempt whose plan is an outage's.
 _CUT_OFF: Final = "cut_off"
+
+
+def named(what: Mapping[str, Any]) -> str:
+    """What is out, in words, from an entry of the journal."""
+    channels = what.get("channel") or []
+    where = [channels if isinstance(channels, str) else ", ".join(channels)]
+    if what.get("operator") is not None:
+        where.append(f"operator {what['operator']}")
+    if what.get("country") is not None:
+        where.append(f"in {what['country']}")
+    return " ".join(filter(None, where)) or "everything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +113,15 @@ class Outages:
         world.journal.add(now, CODE["outage"], (current, "began"))
         world.timeline.at(current.until, -1, self.recovery_due, current)
 
+    def says(self, attempt: Attempt) -> str | None:
+        """What an outage makes of an attempt, or made of it; None = nothing."""
+        if attempt.extra is not None and _CUT_OFF in attempt.extra:
+            return f"an outage ends it: {attempt.extra[_CUT_OFF]}"
+        current = self.over(attempt) if attempt.plan else None
+        if current is None or current.word(attempt) != "wait":
+            return None
+        return f"an outage of {named(current.what)} holds it until {iso(current.until)}"
+
     def recovery_due(self, current: Current) -> None:
         """An outage ends; what it put off is due at this instant, after this."""
         self.current.remove(current)
@@ -134,5 +170,6 @@ class Outages:
         attempt.plan = None
         end = FAILED if word == "failed" or attempt.state == SENDING else UNDELIVERED
         if LEGAL[attempt.step.channel][attempt.state][end]:  # else it has arrived, and only a receipt is lost
+            attempt.note(_CUT_OFF, STATES[end])
             simulator.enter(attempt, end, current.outage.info)
         return True

@@ -125,6 +125,11 @@ class Onboarding:
         self.number = number
         self.fields = fields
 
+    @property
+    def reason(self) -> str | None:
+        """Why the signup failed; None of the states before that."""
+        return self.signup.reason if self.fields["status"] == "failed" else None
+
 
 class Notice:
     """A text on a handset that is no message of the account: a code from the provider (A41)."""

@@ -14,7 +14,10 @@ from sendbox.core.model import CONDITIONS
 from sendbox.core.spans import iso
 
 if TYPE_CHECKING:
+    from sendbox.core.detours import FaultyDelivery, Window
+    from sendbox.core.outages import Current
     from sendbox.core.records import Attempt, Delivery, Message, Outlet, Submission
+    from sendbox.core.said import Line
     from sendbox.core.world import World
 
 #: So many steps are looked at for each that is asked for.
@@ -78,19 +81,49 @@ def _fallback(what: tuple[Attempt, str]) -> About:
     return {"what": f"the flow goes on after {what[0].step.channel} ({what[1]})", "phone": what[0].message.phone}
 
 
-def _reply(what: tuple[Attempt, str]) -> About:
-    return {"what": f'the phone replies "{what[1]}"', "phone": what[0].message.phone}
+def _reply(what: tuple[Attempt, str | Line]) -> About:
+    attempt, body = what
+    text = body if isinstance(body, str) else body.text.source
+    return {"what": f'the phone replies "{text}"', "phone": attempt.message.phone}
 
 
-def _click(message: Message) -> About:
-    return {"what": "the phone follows a link", "phone": message.phone}
+def _click(what: tuple[Attempt, int | None]) -> About:
+    return {"what": "the phone follows a link", "phone": what[0].message.phone}
+
+
+def _recovery(current: Current) -> About:
+    outage = " ".join(str(current.what[name]) for name in ("channel", "country", "operator") if name in current.what)
+    return {"what": f"the outage of {outage} ends"}
+
+
+def _delayed(faulty: FaultyDelivery) -> About:
+    if faulty.state != "waiting" or faulty.queued or faulty.tries:
+        return None
+    return {"what": f'{_webhook(faulty)} sets out, {faulty.rule.fault.text} by the rule "{faulty.rule.label}"'}
+
+
+def _copy(what: tuple[FaultyDelivery, int]) -> About:
+    return {"what": f'{_webhook(what[0])} is sent again, by the rule "{what[0].rule.label}"'}
+
+
+def _stale(what: tuple[FaultyDelivery, Any, Any]) -> About:
+    return {"what": f'{_webhook(what[0])} tells of what is past, by the rule "{what[0].rule.label}"'}
+
+
+def _window(window: Window) -> About:
+    count, rule = len(window.gathered), window.rule
+    return {"what": f'{count} events that were gathered are sent, {rule.fault.text} by the rule "{rule.label}"'}
+
+
+def _webhook(delivery: Delivery) -> str:
+    return f"webhook to {delivery.outlet.target.url or 'hook'}"
 
 
 def _retry(what: tuple[Delivery, int]) -> About:
     delivery, tries = what
     if delivery.state != "waiting" or len(delivery.tries) != tries:
         return None
-    return {"what": f"webhook to {delivery.outlet.target.url or 'hook'}, try {tries + 1}"}
+    return {"what": f"{_webhook(delivery)}, try {tries + 1}"}
 
 
 def _free(outlet: Outlet) -> About:
@@ -109,6 +142,11 @@ _WORDS: Final[dict[str, Callable[[Any], About]]] = {
     "click_due": _click,
     "retry_due": _retry,
     "free_due": _free,
+    "recovery_due": _recovery,
+    "delayed_due": _delayed,
+    "copy_due": _copy,
+    "stale_due": _stale,
+    "window_due": _window,
     "line_due": lambda bulk: {"what": f"next line of the file {bulk.bulk_id}"},
     "activation_due": lambda order: {"what": f"the order of {order.service} is active"},
     "finish_due": lambda what: {"what": f"the signup {what[0].id} ends"},

@@ -14,14 +14,21 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import orjson
 
 from sendbox.core.advice import ADVICE
+from sendbox.core.api_faults import PROCESSED, Applied
+from sendbox.core.detours import FaultyDelivery
 from sendbox.core.events import info_of, kind_of
 from sendbox.core.journal import CODE, KINDS
 from sendbox.core.lifecycle import STATES
+from sendbox.core.operations import EMULATED, SENDING
+from sendbox.core.partner_states import CATEGORIES, MODES, SIGNUP, TEMPLATE
 from sendbox.core.records import Attempt, Inbound, Message
 from sendbox.core.validation import VALIDATION
 from sendbox.core.views import target_of
+from sendbox.core.webhook_faults import FAULTS, subject_of
+from sendbox.core.why import WHY
 
 if TYPE_CHECKING:
+    from sendbox.core.detours import Detoured
     from sendbox.core.records import Delivery, RequestRecord
     from sendbox.core.validation import Session
     from sendbox.core.world import World
@@ -33,15 +40,23 @@ Kind = Literal["phone", "text", "word", "number", "flag", "payload"]
 _LOOKED: Final = 256
 
 RESULTS: Final = STATES
-DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held")
+DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
+#: A call to a path that there is not counts as `unknown`.
+_CALLED: Final = (*EMULATED, "unknown")
+METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+#: Why a try of a webhook had no answer, as `webhooks/policy.py` says it, or because a restore cut it off.
+SILENCES: Final = ("timeout", "refused", "unreachable", "redirect", "tls", "invalid-answer", "closed", "dropped")
+#: What can happen to a validation session: the events of its table, and those that change nothing.
+HAPPENED: Final = ("created", "code_wrong", *dict.fromkeys(event for row in VALIDATION.values() for event in row))
+FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 _CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
 
 
 class Field(NamedTuple):
     """What can be asked of a thing: how it is compared, what it is in words, how it is read, its legal words
-    (of a text: those of which one without wildcards must be)."""
+    (of a text: those of which it must be one, or a pattern like one)."""
 
     kind: Kind
     says: str
@@ -122,7 +137,7 @@ _OF_MESSAGE: Final[dict[str, Callable[[Message], Any]]] = {
 _ABOUT_MESSAGE: Final = {
     "phone": Field("phone", "the recipient", _message("phone")),
     "tag": Field("text", "one of the message's tags", _message("tag")),
-    "operation": Field("text", "the operation that sent it", _message("operation")),
+    "operation": Field("text", "the operation that sent it", _message("operation"), SENDING),
     "key": Field("text", "the API key that sent it", _message("key")),
     "payload": Field("payload", "dotted paths inside the request's payload", _message("payload")),
 }
@@ -164,7 +179,7 @@ def _of_sent(event: Any) -> Attempt | None:
     return event[0] if isinstance(event, tuple) else None
 
 
-def _event_phone(event: Any, _delivery: Delivery) -> str | None:
+def _event_phone(event: Any, _delivery: Delivery | None) -> str | None:
     if isinstance(event, Inbound):
         return event.sender
     attempt = _of_sent(event)
@@ -188,6 +203,8 @@ _OF_EVENT: Final[dict[str, Callable[[Any, Any], Any]]] = {
 
 
 def _each_event(_code: int, delivery: Delivery) -> Iterable[Any]:
+    if isinstance(delivery, FaultyDelivery) and delivery.again:
+        return []
     return [(event, delivery) for event in delivery.events]
 
 
@@ -203,10 +220,24 @@ def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
     return lambda _world, what: what.get(name)
 
 
-def _fault(_world: World, what: dict[str, Any]) -> str:
-    """The word of a fault, which may be the one key of an object."""
-    fault = what["fault"]
-    return str(next(iter(fault), "")) if isinstance(fault, dict) else str(fault)
+def _struck(_world: World, what: Applied | Detoured) -> Any:
+    """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
+    if isinstance(what, Applied):
+        return what.phone or None
+    phones = [_event_phone(event, what.delivery) for event in what.events]
+    return tuple(dict.fromkeys(phone for phone in phones if phone is not None))
+
+
+def _fault_line(_world: World, what: Applied | Detoured) -> str:
+    by = "" if what.rule.name is None else f', by "{what.rule.name}"'
+    if isinstance(what, Applied):
+        return f"{what.rule.fault.kind} on {what.operation}{by}"
+    first = subject_of(what.events[0])
+    return f"{what.rule.fault.kind} of {first.result or first.event}{by}"
+
+
+def _fault_rule(_world: World, what: Applied | Detoured) -> str:
+    return what.rule.name or what.rule.key
 
 
 def _fields_of(kind: Kind, **says: str) -> dict[str, Field]:
@@ -279,7 +310,7 @@ THINGS: Final[dict[str, Thing]] = {
             **_ABOUT_STEP,
             "result": Field("word", "its result", lambda _world, attempt: STATES[attempt.state], RESULTS),
             "refused": Field(
-                "text", "why a check refused it", lambda _world, attempt: (attempt.extra or {}).get("why")
+                "text", "why a check refused it", lambda _world, attempt: (attempt.extra or {}).get("why"), tuple(WHY)
             ),
             "rule": Field("text", "a rule that decided about it", lambda _world, attempt: _rules([attempt])),
         },
@@ -302,9 +333,9 @@ THINGS: Final[dict[str, Thing]] = {
     "requests": Thing(
         "a call of the client",
         {
-            "operation": Field("text", "the operation", lambda _world, record: record.operation),
+            "operation": Field("text", "the operation", lambda _world, record: record.operation, _CALLED),
             "status": Field("number", "the HTTP status of the answer", lambda _world, record: record.status),
-            "method": Field("text", "the HTTP method", lambda _world, record: record.method),
+            "method": Field("text", "the HTTP method", lambda _world, record: record.method, METHODS),
             "path": Field("text", "the path, without a query", lambda _world, record: record.path.partition("?")[0]),
             "key": Field("text", "the API key", lambda _world, record: record.key),
             "body": Field("text", "the body as it came", lambda _w, record: record.body.decode("utf-8", "replace")),
@@ -350,6 +381,7 @@ THINGS: Final[dict[str, Thing]] = {
                 "text",
                 "why a try had no answer",
                 lambda _world, delivery: tuple(each.error for each in delivery.tries if each.error is not None),
+                SILENCES,
             ),
             "events": Field("number", "how many events it carries", lambda _world, delivery: len(delivery.events)),
             "phone": Field("phone", "a phone that one of its events tells of", _each("phone")),
@@ -400,7 +432,7 @@ THINGS: Final[dict[str, Thing]] = {
         "something that happened to a validation session",
         {
             "phone": Field("phone", "the number", lambda _world, what: what[0].phone),
-            "event": Field("text", "what happened, such as code_wrong", lambda _world, what: what[1]),
+            "event": Field("text", "what happened, such as code_wrong", lambda _world, what: what[1], HAPPENED),
             "state": Field("word", "the state it led to", lambda _world, what: what[2], tuple(VALIDATION)),
         },
         lambda _world, what: f"{what[1]} of {what[0].phone}: {what[2]}",
@@ -414,17 +446,19 @@ THINGS: Final[dict[str, Thing]] = {
     ),
     "templates": Thing(
         "a template that entered a status",
-        _fields_of(
-            "text", name="the template's name", language="its language", category="its category", status="its status"
-        ),
+        {
+            **_fields_of("text", name="the template's name", language="its language"),
+            "category": Field("text", "its category", _field_of("category"), CATEGORIES),
+            "status": Field("text", "its status", _field_of("status"), tuple(TEMPLATE)),
+        },
         _words,
         ("template",),
     ),
     "signups": Thing(
         "a signup that entered a state",
         {
-            "status": Field("text", "its state", lambda _world, what: what.fields["status"]),
-            "mode": Field("text", "its mode", lambda _world, what: what.signup.mode),
+            "status": Field("text", "its state", lambda _world, what: what.fields["status"], tuple(SIGNUP)),
+            "mode": Field("text", "its mode", lambda _world, what: what.signup.mode, MODES),
             "phone": Field("phone", "the business number", lambda _world, what: what.fields.get("phone_number")),
         },
         lambda _world, what: f"signup: {what.fields['status']}",
@@ -433,12 +467,22 @@ THINGS: Final[dict[str, Thing]] = {
     "faults": Thing(
         "a fault that the scenario made",
         {
-            "operation": Field("text", "the operation it struck", _field_of("operation")),
-            "phone": Field("phone", "the recipient", _field_of("phone")),
-            "fault": Field("text", "its word", _fault),
-            "rule": Field("text", "the rule that made it", _field_of("rule")),
+            "operation": Field(
+                "text",
+                "the operation it struck",
+                lambda _world, what: what.operation if isinstance(what, Applied) else None,
+                EMULATED,
+            ),
+            "phone": Field("phone", "the recipient", _struck),
+            "fault": Field(
+                "text",
+                "its word",
+                lambda _world, what: what.rule.fault.kind,
+                FAULT_WORDS,
+            ),
+            "rule": Field("text", "the rule that made it", _fault_rule),
         },
-        _words,
+        _fault_line,
         ("fault", "webhook_fault"),
     ),
 }

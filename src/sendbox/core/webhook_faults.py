@@ -278,22 +278,29 @@ class WebhookFaults:
         return any(fits(replace(rule.when, result=None), asked) and self._in_time(rule) for rule in self.overtakes)
 
     def _first(self, rules: Iterable[tuple[WebhookRule, Subject]]) -> Decision:
+        """The first rule that decides; those after it count and draw all the same, as if nothing had come before."""
         order_sensitive = False
+        found: Decision | None = None
+        # equal rules know an event as one
+        drawn: dict[tuple[str, str], tuple[Draw, bool]] = {}
+        counted: dict[str, int] = {}
         for rule, subject in rules:
             if not self._in_time(rule):
                 continue
             draw: Draw | None = None
             if rule.when.share is not None:
-                draw, raced = self.draw(rule, subject)
-                order_sensitive = order_sensitive or raced
+                key = rule.key, subject.phone
+                draw, raced = drawn.get(key) or drawn.setdefault(key, self.draw(rule, subject))
+                order_sensitive = order_sensitive or (raced and found is None)
                 if not draw.below(rule.when.share, "share"):
                     continue
             if rule.counts:
-                order_sensitive = True
-                if not self._has_turn(rule):
+                order_sensitive = order_sensitive or found is None
+                if not self._has_turn(rule, counted, use=found is None):
                     continue
-            return Decision(rule, draw, order_sensitive)
-        return Decision(None, None, order_sensitive)
+            if found is None:
+                found = Decision(rule, draw, order_sensitive)
+        return found or Decision(None, None, order_sensitive)
 
     def _in_time(self, rule: WebhookRule) -> bool:
         now, start = self._world.clock.now, self._world.start
@@ -302,14 +309,16 @@ class WebhookFaults:
             ends is None or now < ends[0] + start * ends[1]
         )
 
-    def _has_turn(self, rule: WebhookRule) -> bool:
+    def _has_turn(self, rule: WebhookRule, counted: dict[str, int], *, use: bool) -> bool:
         name = rule.id or rule.key
         when = rule.when
         if when.nth is not None or when.every is not None:
-            count = self._counted[name] = self._counted.get(name, 0) + 1
+            if name not in counted:
+                counted[name] = self._counted[name] = self._counted.get(name, 0) + 1
+            count = counted[name]
             if (when.nth is not None and count != when.nth) or (when.every is not None and count % when.every):
                 return False
-        if rule.times is not None:
+        if use and rule.times is not None:
             used = self._used.get(name, 0)
             if used >= rule.times:
                 return False

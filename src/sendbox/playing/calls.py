@@ -11,7 +11,9 @@ from urllib.parse import quote, urlencode, urlsplit
 import orjson
 
 from sendbox.core.bulk import FILETYPES
+from sendbox.core.journal import CODE
 from sendbox.core.traffic import CALLS, Traffic, reference, resolved
+from sendbox.wires import WIRE, Inside
 
 if TYPE_CHECKING:
     from sendbox.core.world import World
@@ -21,6 +23,8 @@ _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
 #: What holds the number of a call's entry in the journal.
 _HINT: Final = b"sendbox-journal"
+#: How many seconds the sample client waits for an answer, or the next piece of one, before it gives up.
+READ: Final = 30.0
 
 
 class Caller:
@@ -40,18 +44,22 @@ class Caller:
         except LookupError as error:
             asked.error, asked.sent = f"not sent: {error.args[0]}", False
             return
+        journal = self._world.journal
+        asked.before = len(journal)
         try:
             status, given, answer = await _asgi(self._app, self._origin, method, target, headers, body)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # what a broken connection is to a client, as far as one is broken without a socket
             asked.error = str(error) or type(error).__name__
+            asked.number = next(journal.find(CODE["request"], asked.before), None)
             return
         asked.status, asked.error = status, None
         try:
             asked.answer = orjson.loads(answer)
         except orjson.JSONDecodeError:
             asked.answer = answer.decode("utf-8", "replace")
+            asked.garbled = given.get(b"content-type", b"").startswith(b"application/json")
         number = given.get(_HINT, b"").rpartition(b"/")[2]
         asked.number = int(number) if number.isdigit() else None
         if entry.name is not None:
@@ -115,7 +123,11 @@ def _local(url: str) -> str:
 async def _asgi(
     app: Any, origin: str, method: str, target: str, headers: Mapping[str, str], body: bytes
 ) -> tuple[int, dict[bytes, bytes], bytes]:
-    """One call with the whole body at hand. Raises what the application raises; ConnectionError without an answer."""
+    """One call with the whole body at hand. Raises what the application raises; ConnectionError without an answer.
+
+    A fault that no answer can show raises what it would in a client of httpx, at once: no real time passes.
+    """
+    wire = Inside(READ)
     parts = urlsplit(origin)
     path, _, query = target.partition("?")
     scope = {
@@ -135,6 +147,7 @@ async def _asgi(
         "client": ("127.0.0.1", 0),
         "server": (parts.hostname, parts.port),
         "state": {},
+        "extensions": {WIRE: wire},
     }
     answer: dict[str, Any] = {"status": None, "headers": {}}
     chunks: list[bytes] = []
@@ -144,6 +157,8 @@ async def _asgi(
         return next(coming, {"type": "http.disconnect"})
 
     async def send(message: Any) -> None:
+        if wire.broken is not None:  # a handler of exceptions on the way has something to say
+            return
         if message["type"] == "http.response.start":
             answer.update(status=message["status"], headers=dict(message["headers"]))
         else:

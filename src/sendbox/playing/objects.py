@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from sendbox.core.digest import ENGINE
 from sendbox.core.spans import iso
 from sendbox.core.views import message_view
 from sendbox.playing.player import Asked, Played
+from sendbox.scenario.library import folder
 
 
 def objects(played: Played) -> dict[str, Any]:
@@ -22,7 +24,7 @@ def objects(played: Played) -> dict[str, Any]:
         "to": iso(world.now),
         "stopped": played.stopped,
         "passed": played.passed,
-        "verdict": played.verdict,
+        "verdict": None if played.verdict is None else _anywhere(played.verdict),
         "digest": played.digest,
         "engine": ENGINE,
         "order_sensitive": played.order_sensitive,
@@ -31,6 +33,15 @@ def objects(played: Played) -> dict[str, Any]:
         "entries": played.entries,
         "canonical": played.canonical,
     }
+
+
+def _anywhere(verdict: dict[str, Any]) -> dict[str, Any]:
+    """The verdict with the places of library scenarios as they are on every machine: the name of the file."""
+    library = f"{folder()}{os.sep}"
+    expectations = [
+        {**each, "place": each["place"] and each["place"].removeprefix(library)} for each in verdict["expectations"]
+    ]
+    return {**verdict, "expectations": expectations}
 
 
 def _asked(asked: Asked) -> dict[str, Any]:

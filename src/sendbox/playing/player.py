@@ -39,7 +39,7 @@ class Asked:
     """One request of the traffic, and what came of it.
 
     `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None where it
-    has none. `at` is the instant at which it was sent.
+    has none. `at` is the instant at which it was sent. `garbled` = the answer says that it is JSON, and is none.
     """
 
     traffic: Traffic
@@ -50,6 +50,9 @@ class Asked:
     number: int | None = None
     #: False where a reference led nowhere
     sent: bool = True
+    garbled: bool = False
+    #: how many entries the journal had before; those up to `number` are of what the request did
+    before: int | None = None
 
     @property
     def ok(self) -> bool:
@@ -163,17 +166,25 @@ class _Player:
                 break
             # what the scenario does at an instant comes before what is sent at it, at the start too
             if at > world.now or (not played.asked and _due(world)):
-                await self._runtime.advance(self._hosted, to=at)
+                await self._move(to=at)
             await self._send(entry)
+        await self._move(to=world.now)  # what the last request made is sent at its instant
         while (due := world.timeline.next_due()) is not None and due <= self._end:
-            await self._runtime.advance(self._hosted, next_instants=1)
+            await self._move(next_instants=1)
         played.stopped = played.stopped or due is not None
         while self.waits and world.now < self._end:
-            await self._runtime.advance(self._hosted, to=min(self._end, world.now + LONGEST))
+            await self._move(to=min(self._end, world.now + LONGEST))
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
         await self._look()
+
+    async def _move(self, *, to: int | None = None, next_instants: int | None = None) -> None:
+        """Moves the world. It stands still afterwards, whatever the scenario's timeline makes of its clock."""
+        await self._runtime.advance(self._hosted, to=to, next_instants=next_instants)
+        if self._hosted.world.clock.mode != "manual":
+            self._hosted.world.clock.switch("manual")
+            self._runtime.kick(self._hosted)
 
     async def _send(self, entry: Traffic) -> None:
         asked = Asked(entry, self._hosted.world.now)

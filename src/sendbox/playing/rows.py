@@ -6,11 +6,12 @@ called m1, m2, … in the order in which they are met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from sendbox.core.journal import KINDS
+from sendbox.core.outages import named
 from sendbox.core.spans import instant
 from sendbox.playing.player import Asked, Played
 
@@ -78,17 +79,21 @@ def rows(played: Played) -> tuple[list[Row], Names]:
     teller = _Teller(played, names)
     found: list[Row] = []
     journaled = {each.number for each in played.asked if each.number is not None}
-    lost = [each for each in played.asked if each.number is None]
+    by_number = {entry["n"]: entry for entry in played.entries}
+    waiting = list(played.asked)
     for entry in played.entries:
-        at = instant(entry["at"])
-        while lost and lost[0].at < at:
-            found.append(teller.lost(lost.pop(0)))
-        if entry["kind"] == "request" and entry["n"] in journaled:
-            found.append(teller.asked(entry))
-        elif entry["kind"] not in _SILENT:
+        while waiting and _begun(waiting[0], entry):
+            found.append(teller.asked(waiting.pop(0), by_number))
+        if entry["n"] not in journaled and entry["kind"] not in _SILENT:
             found.append(teller.row(entry))
-    found += [teller.lost(each) for each in lost]
+    found += [teller.asked(each, by_number) for each in waiting]
     return found, names
+
+
+def _begun(asked: Asked, entry: Mapping[str, Any]) -> bool:
+    """Whether a request stands before an entry. It is journaled when it is over, and told before what it did."""
+    number = asked.number if asked.before is None else asked.before
+    return asked.at < instant(entry["at"]) if number is None else bool(number <= entry["n"])
 
 
 class _Teller:
@@ -97,7 +102,6 @@ class _Teller:
     def __init__(self, played: Played, names: Names) -> None:
         self._names = names
         self._world = played.world
-        self._asked = {each.number: each for each in played.asked}
         self._events = {entry["delivery"]: entry["events"] for entry in played.entries if entry["kind"] == "delivery"}
 
     def row(self, entry: Mapping[str, Any]) -> Row:
@@ -107,28 +111,23 @@ class _Teller:
         marked = bool(entry.get("order_sensitive"))
         return Row(instant(entry["at"]), who, what, marked=marked, **more)
 
-    def asked(self, entry: Mapping[str, Any]) -> Row:
-        """A request of the traffic that was answered."""
-        asked = self._asked[entry["n"]]
-        return self._request(asked, entry)
-
-    def lost(self, asked: Asked) -> Row:
-        """One that the journal does not know: no key, no connection, or nothing to send."""
-        return self._request(asked, {})
-
-    def _request(self, asked: Asked, entry: Mapping[str, Any]) -> Row:
+    def asked(self, asked: Asked, entries: Mapping[int, Mapping[str, Any]]) -> Row:
+        """A request of the traffic. The journal may not know it: no key, no connection, or nothing to send."""
+        entry = {} if asked.number is None else entries[asked.number]
         traffic = asked.traffic
         title = f' "{cut(traffic.name)}"' if traffic.name else ""
         what = f"{traffic.operation}{title}{_about(traffic.value)}"
         said = [asked.error or ""] if asked.status is None else [str(asked.status)]
-        said += [self._names.of(each) for named in _accepted(asked.answer) for each in self._messages(named)]
+        said.append(self._named(_accepted(asked.answer)))
         said += [f"{len(lines)} rejected" for lines in (_rejected(asked.answer),) if lines]
         if asked.status is not None and asked.status >= 400:
             findings = entry.get("findings") or ()
             said.append(cut(findings[0]["message"], 2 * SHOWN) if findings else "")
+        if asked.garbled:
+            said.append("with a body that is no JSON")
         if not asked.ok:
             said.append(f"(expected {traffic.status or 'no answer'})" if traffic.status is not None else "")
-        bad = not asked.ok or asked.status is None or asked.status >= 400
+        bad = not asked.ok or asked.garbled or asked.status is None or asked.status >= 400
         tone = "bad" if bad else "plain"
         marked = bool(entry.get("order_sensitive"))
         to = WORLD if asked.sent else None
@@ -175,10 +174,8 @@ class _Teller:
 
     def tried(self, entry: Mapping[str, Any]) -> Told:
         """A try of a webhook."""
-        events = [self._event(event) for event in self._events.get(entry["delivery"], ())]
-        more = [f"and {len(events) - EVENTS} more"] if len(events) > EVENTS else []
         number = f" (try {entry['number']})" if entry["number"] > 1 else ""
-        what = f"webhook{number}: {', '.join([*events[:EVENTS], *more])}"
+        what = f"webhook{number}: {self._listed(self._events.get(entry['delivery'], ()))}"
         bad = entry["status"] != 200
         answer = str(entry["status"] or entry["error"] or "no answer")
         return RECEIVER, what, {"tone": "bad" if bad else "dim", "to": RECEIVER, "answer": answer}
@@ -207,7 +204,8 @@ class _Teller:
 
     def timeline(self, entry: Mapping[str, Any]) -> Told:
         """An entry of the scenario's timeline."""
-        return WORLD, f"the timeline says: {_flat(entry['entry'])}", {}
+        what = {name: value for name, value in entry["entry"].items() if name != "kind"}
+        return WORLD, f"the timeline says: {entry['entry'].get('kind')} {_flat(what)}", {}
 
     def lapse(self, entry: Mapping[str, Any]) -> Told:
         """Something stopped being true."""
@@ -232,11 +230,11 @@ class _Teller:
 
     def template(self, entry: Mapping[str, Any]) -> Told:
         """Something became of a template."""
-        return WORLD, f"template {_flat({name: value for name, value in entry.items() if name not in _HEAD})}", {}
+        return WORLD, f"template {_flat(_told(entry))}", {}
 
     def number(self, entry: Mapping[str, Any]) -> Told:
         """Something became of a number."""
-        return WORLD, f"number {_flat({name: value for name, value in entry.items() if name not in _HEAD})}", {}
+        return WORLD, f"number {_flat(_told(entry))}", {}
 
     def notice(self, entry: Mapping[str, Any]) -> Told:
         """A text that is no message of the account came to a phone."""
@@ -252,7 +250,8 @@ class _Teller:
 
     def order(self, entry: Mapping[str, Any]) -> Told:
         """An order reached a state."""
-        return WORLD, f"order {_flat({name: value for name, value in entry.items() if name not in _HEAD})}", {}
+        fee = f", {entry['fee']:g} {entry['currency']}" if "fee" in entry else ""
+        return WORLD, f"order of {entry.get('service')} for {entry.get('subject')} {entry.get('state')}{fee}", {}
 
     def bulk(self, entry: Mapping[str, Any]) -> Told:
         """A bulk file was stored, or read to its end."""
@@ -268,33 +267,50 @@ class _Teller:
 
     def fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of the interfaces was applied."""
-        return WORLD, f"fault at {entry.get('operation')}: {_flat(entry.get('fault'))}", {"tone": "bad"}
+        fault = _flat(entry.get("fault"))
+        told = "" if fault.startswith(("delay", "trickle")) else ", and the call had its effect"
+        told = told if entry.get("processed") else ", and the call had no effect"
+        return WORLD, f"fault at {entry.get('operation')}: {fault}{told}{_by(entry)}", {"tone": "bad"}
 
     def webhook_fault(self, entry: Mapping[str, Any]) -> Told:
         """A fault of a webhook was applied."""
-        about = f" of {self._message(entry)}" if entry.get("message_id") else ""
-        return RECEIVER, f"fault of a webhook{about}: {_flat(entry.get('fault'))}", {"tone": "bad"}
+        events = self._listed(entry.get("events") or ())
+        about = f" with {events}" if events else ""
+        note = f", {entry['note']}" if entry.get("note") else ""
+        what = f"fault of a webhook{about}: {_flat(entry.get('fault'))}{_by(entry)}{note}"
+        return RECEIVER, what, {"tone": "bad"}
 
     def outage(self, entry: Mapping[str, Any]) -> Told:
         """An outage began, or ended."""
-        what = entry.get("channel") or entry.get("operator") or "everything"
-        tone = "bad" if entry.get("state") == "began" else "good"
-        return WORLD, f"outage of {what} {entry.get('state')}", {"tone": tone}
+        what = f"outage of {named(entry)} {entry['state']}"
+        tone = "bad" if entry["state"] == "began" else "good"
+        return WORLD, what, {"tone": tone}
 
     def unknown(self, entry: Mapping[str, Any]) -> Told:
         """A kind that has no function of its own."""
-        told = {name: value for name, value in entry.items() if name not in _HEAD and value not in (None, [], {})}
+        told = _told(entry)
         told.pop("phone", None)
         if "message_id" in told:
             told["message_id"] = self._names.of(told["message_id"])
         phone = entry.get("phone")
         return phone if isinstance(phone, str) else WORLD, f"{entry['kind']}: {_flat(told)}", {}
 
+    def _named(self, accepted: list[str]) -> str:
+        """The messages that were accepted. An id may be the beginning of those of several recipients (A09)."""
+        ids = [each for one in accepted for each in self._messages(one)]
+        names = [self._names.of(each) for each in ids]
+        return " ".join(names) if len(names) <= EVENTS else f"{names[0]} to {names[-1]}"
+
     def _message(self, entry: Mapping[str, Any]) -> str:
         return self._names.of(entry.get("message_id"))
 
     def _attempt(self, entry: Mapping[str, Any]) -> str:
         return f"{self._message(entry)} {entry['channel']}"
+
+    def _listed(self, events: Sequence[Mapping[str, Any]]) -> str:
+        """The events of a webhook, the first few of them."""
+        more = [f"and {len(events) - EVENTS} more"] if len(events) > EVENTS else []
+        return ", ".join([*map(self._event, events[:EVENTS]), *more])
 
     def _event(self, event: Mapping[str, Any]) -> str:
         if "result" in event:
@@ -318,6 +334,11 @@ def cut(text: object, most: int = SHOWN) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What an entry says beside what every one has."""
+    return {name: value for name, value in entry.items() if name not in _HEAD and value not in (None, [], {})}
+
+
 def _flat(value: Any) -> str:
     """A value without much punctuation."""
     if isinstance(value, Mapping):
@@ -327,6 +348,12 @@ def _flat(value: Any) -> str:
     return cut(value)
 
 
+def _by(entry: Mapping[str, Any]) -> str:
+    """Whose doing a fault is; a rule without a name is known by its whole text, which says nothing new."""
+    rule = str(entry.get("rule") or "{")
+    return "" if rule.startswith("{") else f', by "{cut(rule)}"'
+
+
 def _time(iso: str) -> str:
     return iso.replace("T", " ").partition(".")[0]
 
@@ -334,7 +361,9 @@ def _time(iso: str) -> str:
 def _about(value: Any) -> str:
     """To whom a request goes, and by which channels."""
     if isinstance(value, list):
-        return "".join(_about(item) for item in value[:1]) + (f" and {len(value) - 1} more" if len(value) > 1 else "")
+        others = len(value) - 1
+        more = f", and {others} more message{'s' if others > 1 else ''}" if others > 0 else ""
+        return "".join(_about(item) for item in value[:1]) + more
     if not isinstance(value, Mapping):
         return ""
     to = value.get("to")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
+from sendbox.core.expect import lines
 from sendbox.core.spans import DAY, iso, show
 from sendbox.playing.player import Played
 from sendbox.playing.rows import Names, Row, cut, rows
@@ -24,8 +25,8 @@ def text(played: Played, *, width: int = 120, colour: bool = False) -> str:
     """Everything, in lines of at most `width` columns as far as that can be."""
     told, names = rows(played)
     page = _Page(width, colour=colour)
-    lines = [*page.head(played), "", *page.table(played, told), "", *page.summary(played, names)]
-    return "\n".join(line.rstrip() for line in lines)
+    page_lines = [*page.head(played), "", *page.table(played, told), "", *page.summary(played, names)]
+    return "\n".join(line.rstrip() for line in page_lines)
 
 
 class _Page:
@@ -97,19 +98,17 @@ class _Page:
         marked = ", order-sensitive" if played.order_sensitive else ""
         yield self._in("dim", f"digest {played.digest}{marked}")
 
-    def _verdict(self, verdict: Mapping[str, Any]) -> Iterator[str]:
-        """Whether the scenario's expectations were met, and each that was not."""
-        expectations = [each for each in verdict.get("expectations", ()) if isinstance(each, Mapping)]
-        passed = bool(verdict["passed"])
-        met = sum(bool(each.get("passed")) for each in expectations)
-        word = "passed" if passed else "failed"
-        yield self._in("good" if passed else "bad", f"verdict: {word}, {met} of {len(expectations)} expectations met")
-        for each in expectations:
-            if not each.get("passed"):
-                said = next((each[name] for name in ("message", "why", "explanation") if each.get(name)), None)
-                about = said if said is not None else ", ".join(f"{name}: {value}" for name, value in each.items())
-                for line in textwrap.wrap(f"- {about}", self._width, subsequent_indent="  "):
-                    yield self._in("bad", line)
+    def _verdict(self, verdict: dict[str, Any]) -> Iterator[str]:
+        """Which of the scenario's expectations were met, and of each that was not, why."""
+        first, *others = lines(verdict)
+        tone = "good" if verdict["passed"] else "bad"
+        yield self._in(tone, first)
+        for line in others:
+            if not line.startswith(" " * 4):
+                tone = "dim" if line.startswith("  ok") else "bad"
+            indent = line[: len(line) - len(line.lstrip())]
+            wrapped = textwrap.wrap(line.strip(), max(self._width - len(indent), _LEAST), break_on_hyphens=False)
+            yield from (self._in(tone, f"{indent}{'  ' * bool(place)}{part}") for place, part in enumerate(wrapped))
 
 
 def cut_end(line: str, width: int) -> str:

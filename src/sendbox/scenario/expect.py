@@ -106,7 +106,7 @@ def _phones(node: Node, _key: str, _field: Field, reader: Reader) -> list[Any]:
 
 def _texts(node: Node, key: str, field: Field, reader: Reader) -> list[Any]:
     pattern = reader.pattern(node)
-    if field.words and pattern.literal and pattern.text not in field.words:
+    if field.words and not any(pattern.matches(word) for word in field.words):
         _no_word(node, key, field, reader)
     return [pattern]
 

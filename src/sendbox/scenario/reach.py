@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from sendbox.core import spans
-from sendbox.core.blueprint import PhoneSpec
+from sendbox.core.blueprint import Blueprint, PhoneSpec
 from sendbox.core.model import FAMILY
 from sendbox.core.numbers import normalize
 from sendbox.core.patterns import Pattern
@@ -38,6 +38,11 @@ def find(doubts: Doubts) -> None:
             _number(item.entries()["when"].entries()["phone"], pattern, doubts)
     for _, item in doubts.entries("assume", "allowed"):
         _number(item, Pattern(str(item.value), phone=True), doubts)
+    rules = _rules(blueprint)
+    for _, item in doubts.entries("expect"):
+        then = item.get("then")
+        for each in (item, *([] if then is None else then.items())):
+            _expected(each, rules, doubts)
 
 
 # The timeline
@@ -225,6 +230,29 @@ def _handset(pattern: str, specs: tuple[PhoneSpec, ...]) -> PhoneSpec | None:
         if globs.overlaps(spec.number.text, pattern):
             return None
     return None
+
+
+def _rules(blueprint: Blueprint) -> list[str]:
+    """What rules are called of which an expectation may speak: by their names, or by their texts."""
+    told = [rule.name or rule.key for rule in blueprint.attempts]
+    told += [rule.name or rule.key for rule in blueprint.verify]
+    told += [rule.name or rule.key for rule in blueprint.api]
+    told += [rule.name or rule.key for rule in blueprint.webhooks]
+    return list(dict.fromkeys(told))
+
+
+def _expected(node: Node, rules: list[str], doubts: Doubts) -> None:
+    """Conditions of an expectation that nothing can meet."""
+    where = node.get("where")
+    for key, item in ({} if where is None else where.entries()).items():
+        for each in item.items() or [item]:
+            if key == "tag":
+                _tag(each, doubts)
+            elif key == "phone":
+                _number(each, Pattern(str(each.value), phone=True), doubts)
+            elif key == "rule" and _nothing_like_it(Pattern(str(each.value)), rules):
+                message = f"{show(each.value)} is the name of no rule of this scenario; control may bring one"
+                doubts.warn(each, "rule-unknown", message, near=nearest(each.value, rules))
 
 
 def _tag(node: Node, doubts: Doubts) -> None:

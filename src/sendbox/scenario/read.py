@@ -28,6 +28,8 @@ _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _KEY_AT_START: Final = re.compile(r"\s*(?:[{#]|%YAML|---|[\"']?\w+[\"']?\s*:(?:\s|\Z))")
 #: What a scenario says about itself, which is not passed on to those that build on it.
 _OWN: Final = ("name", "extends", "include")
+#: What a scenario of the library says about its own story; it holds only where the scenario itself is asked for.
+_STORY: Final = ("traffic", "expect")
 
 #: Where `noting` notes what is read.
 _NOTED: Final[ContextVar[list[Path] | None]] = ContextVar("noted", default=None)
@@ -91,6 +93,8 @@ class _Layer:
 
     node: Node | None
     bases: list[_Layer] = field(default_factory=list)
+    #: whether it is a file of the library
+    library: bool = False
 
 
 class _Reading:
@@ -120,7 +124,12 @@ class _Reading:
 
     def merged(self) -> Node:
         """All of it in one. The name is that of the last which has one."""
-        nodes = [layer.node for layer in self._in_order() if layer.node is not None]
+        asked = {id(root) for root in self.roots}
+        nodes = [
+            _without_story(layer.node) if layer.library and id(layer) not in asked else layer.node
+            for layer in self._in_order()
+            if layer.node is not None
+        ]
         merged = functools.reduce(merge, nodes)
         title = next((name for root in reversed(self.roots) if root.node and (name := root.node.get("name"))), None)
         if title is None or len(self.roots) == 1:
@@ -163,7 +172,7 @@ class _Reading:
                     return
                 read_node, found = _file(file, self._env)
                 self.problems += found
-                known = self.layers[file] = _Layer(read_node)
+                known = self.layers[file] = _Layer(read_node, library=_of_library(file))
                 self._build(known, [*way, file])
             layer.bases.append(known)
 
@@ -248,14 +257,25 @@ def _of_library(file: Path) -> bool:
     return file.parent == library.folder()
 
 
+def _without_story(node: Node) -> Node:
+    """What others build on of a scenario of the library: its traffic is a sample, its expectations are about that."""
+    if not any(key in node.entries() for key in _STORY):
+        return node
+    value = {key: item for key, item in node.entries().items() if key not in _STORY}
+    return Node(value, node.source, node.path, node.line, node.column, node.keys, node.cut)
+
+
 def _unknown(node: Node, rule: str, text: str, *, paths: bool) -> Problem:
     known = library.names()
     if _is_path(text):
         message = f"{show(text)} is a path, and this scenario came without a folder; legal: {listed(known)}"
         return problem(node, rule, message, value=text)
     what = "neither a scenario of the library nor a path" if paths else "no scenario of the library"
-    message = f"{show(text)} is {what}; legal: {listed(known)}"
-    return problem(node, rule, message, nearest=nearest(text, known), value=text)
+    near = nearest(text, known)
+    message = f"{show(text)} is {what}"
+    if near is None:
+        message = f"{message}; legal: {listed(known)}"
+    return problem(node, rule, message, nearest=near, value=text)
 
 
 @contextlib.contextmanager
