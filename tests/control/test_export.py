@@ -72,7 +72,7 @@ async def test_rules_stand_in_their_lists() -> None:
             await box.post(f"{WORLD}/rules", {"in": where, **rule})
         shown = (await box.get(f"{WORLD}/export?as=scenario")).json
         value = yaml.safe_load(shown["text"])
-        assert shown["left_out"] == []
+        assert shown["left_out"] == ["nobody sent anything; sendbox play sends its samples"]
         assert value["attempts"] == [given["attempts"]]
         assert value["api"] == [given["api"], {"fault": "garbage"}]
         assert value["webhooks"] == [given["webhooks"]]

@@ -16,6 +16,7 @@ from sendbox.core.explain import CHECKS, checks, codes_tried, explain, explain_s
 from sendbox.core.explained import explained
 from sendbox.core.model import TemplateUse
 from sendbox.core.patterns import Pattern
+from sendbox.core.records import Message
 from sendbox.core.rules import Click, Memory, Path, Reply, Rule, Span, When, decide
 from sendbox.core.things import THINGS, things
 from sendbox.core.why import WHY
@@ -334,3 +335,35 @@ def test_rules_of_codes_are_explained() -> None:
     (attempt,) = explain(world, session.message)["attempts"]
     assert attempt["decided_by"] == ["the SMS is lost"]
     assert happened(world, session.message)[0]["what"] == "validation: created, now pending"
+
+
+def outcomes(world: World, message: Message) -> list[tuple[str, str]]:
+    """Each rule of the last attempt and what came of it, which agrees with those that decided."""
+    attempt = explain(world, message)["attempts"][-1]
+    assert [each["rule"] for each in attempt["rules"] if each["outcome"] == "decided"] == attempt["decided_by"]
+    return [(each["rule"], each["outcome"]) for each in attempt["rules"]]
+
+
+def test_what_held_when_the_attempt_began() -> None:
+    """What a rule saw of the message before counts, not what became of that since."""
+    before = [
+        rule("failed", key=word, when=When(body=Pattern("second"), after=After(message=(word,))))
+        for word in ("undelivered", "sending")
+    ]
+    world = make_world(attempts=(*before, rule("undelivered", key="rest")))
+    send_one(world, body="first")
+    advance(world, 0)
+    second = send_one(world, body="second")
+    advance(world, HOUR)
+    assert outcomes(world, second) == [("undelivered", "differs"), ("sending", "decided"), ("rest", "too late")]
+
+
+def test_a_rule_that_came_later() -> None:
+    """It is told as one that had no part in what was decided before it was there."""
+    world = make_world(attempts=(rule("undelivered", key="rest"),))
+    message = send_one(world)
+    advance(world, HOUR)
+    world.put_rule(rule("failed", key="late"))
+    assert outcomes(world, message) == [("late", "differs"), ("rest", "decided")]
+    (why,) = explain(world, message)["attempts"][0]["rules"][0]["why_not"]
+    assert why.startswith("all of it holds now; ")

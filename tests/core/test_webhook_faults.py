@@ -138,6 +138,20 @@ def test_a_rule_counts_what_another_one_met() -> None:
     assert set(behind) == set(alone) - {("420777000100", 1)}
 
 
+def test_a_held_batch_of_the_built_in_receiver_goes_on() -> None:
+    """Released while a rule still answers for the receiver, it is tried again by its schedule, and gets through."""
+    world = make_world(webhooks=(fault("answer", value=503, times=2),), attempts=ONE_EVENT)
+    send_one(world)
+    advance(world, SECOND)
+    (delivery,) = world.outlets.deliveries
+    assert world.outlets.hold(delivery)
+    advance(world, HOUR)
+    assert world.outlets.release(delivery)
+    assert (delivery.state, len(delivery.tries)) == ("waiting", 2)
+    advance(world, HOUR)
+    assert (delivery.state, len(delivery.tries)) == ("delivered", 3)
+
+
 def test_what_counts_is_order_sensitive() -> None:
     """A rule that counts marks its entry, and where its turn has not come, that of the batch."""
     for when, marked in (({"nth": 2}, True), ({"every": 2}, True), ({"times": 1}, True), ({"share": 0.5}, False)):

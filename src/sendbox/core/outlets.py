@@ -119,6 +119,7 @@ class Outlets:
     def queue(self, delivery: Delivery) -> None:
         """Puts a batch at the end of its line; the built-in receiver, left to itself, answers at once."""
         outlet = delivery.outlet
+        delivery.state = "waiting"  # no longer held
         if outlet.builtin and not self.captured:
             begun = self._begin_try(delivery)
             if isinstance(begun, FakedTry):
@@ -128,7 +129,6 @@ class Outlets:
             begun.status = 200
             delivery.state = "delivered"
             return
-        delivery.state = "waiting"
         delivery.queued = True
         outlet.queue.append(delivery)
         if not outlet.busy:

@@ -154,12 +154,12 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
     limits = verify.get("limits")
     if limits is not None:
         assume = replace(assume, verify_limits=compile_limits(limits, reader, assume.verify_limits))
-    begins = None if start is None or start.value is None else reader.instant(start)
+    reader.start = None if start is None or start.value is None else reader.instant(start)
     return Blueprint(
         name=str(title.value) if title is not None else name or Path(origin.file).stem,
         seed=0 if seed is None else seed.value,  # type: ignore[arg-type] # an integer or text, by its shape
         mode=None if mode is None else mode.value,  # type: ignore[arg-type] # one of the three, by its shape
-        start=begins,
+        start=reader.start,
         rate=1.0 if rate is None else float(rate.value),  # type: ignore[arg-type] # a number, by its shape
         account=compile_account(account, reader, origin.file),
         phones=_phones(node.get("phones"), reader),
@@ -170,7 +170,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
         verify=compile_verify_rules(items(verify.get("rules")), reader),
         expect=compile_expectations(items(node.get("expect")), reader),
-        traffic=compile_traffic(items(node.get("traffic")), reader, begins),
+        traffic=compile_traffic(items(node.get("traffic")), reader, reader.start),
         api=compile_api_rules(items(node.get("api")), reader),
         webhooks=compile_webhooks(items(node.get("webhooks")), reader),
         source={key: plain(value) for key, value in node.entries().items() if key != "extends"},

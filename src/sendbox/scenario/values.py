@@ -50,6 +50,8 @@ class Reader:
         self.problems: list[Problem] = []
         self.country = country
         self.locale = locale
+        #: where the world is pinned to begin; None = it is not
+        self.start: int | None = None
 
     def complain(self, node: Node, rule: str, message: str, *, key: str | None = None, near: str | None = None) -> None:
         """Adds a problem."""
@@ -86,10 +88,19 @@ class Reader:
     def window(self, asked: dict[str, Node]) -> tuple[Moment | None, Moment | None]:
         """The moments of `from` and `until`, the second one after the first where that can be told."""
         begins, ends = (self.moment(asked[key]) if key in asked else None for key in ("from", "until"))
-        if begins is not None and ends is not None and begins.relative == ends.relative and begins.at >= ends.at:
+        if begins is not None and ends is not None and self._never(begins, ends):
             values = f"{show(plain(asked['from']))} to {show(plain(asked['until']))}"
             self.complain(asked["until"], "window", f"{values} is no window: it ends before it begins")
         return begins, ends
+
+    def _never(self, begins: Moment, ends: Moment) -> bool:
+        """Whether a window ends before it begins, as far as that can be told without knowing where the world begins."""
+        if begins.relative == ends.relative:
+            return begins.at >= ends.at
+        if self.start is None:
+            return False
+        first, last = (moment.at + self.start * moment.relative for moment in (begins, ends))
+        return first >= last
 
     def rate(self, node: Node) -> Rate:
         """So many in so much time, from either form."""
