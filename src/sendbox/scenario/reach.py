@@ -12,7 +12,6 @@ from sendbox.core.model import FAMILY
 from sendbox.core.numbers import normalize
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
-from sendbox.core.spans import Moment
 from sendbox.core.traffic import PARENT, reference
 from sendbox.core.webhook_faults import WebhookRule
 from sendbox.scenario import globs
@@ -48,10 +47,8 @@ def find(doubts: Doubts) -> None:
     for _, item in doubts.entries("assume", "allowed"):
         _number(item, Pattern(str(item.value), phone=True), doubts)
     for at, item in doubts.entries("api"):
-        asked = blueprint.api[at].when
-        if asked.phone is not None:
-            _number(item.entries()["when"].entries()["phone"], asked.phone, doubts)
-        _window(item, asked.begins, asked.ends, doubts)
+        if (asked := blueprint.api[at].when.phone) is not None:
+            _number(item.entries()["when"].entries()["phone"], asked, doubts)
     for at, item in doubts.entries("webhooks"):
         _webhook(item, blueprint.webhooks[at], doubts)
     _traffic(doubts)
@@ -243,23 +240,11 @@ def _webhook(item: Node, rule: WebhookRule, doubts: Doubts) -> None:
         _tag(when["tag"], doubts)
     if rule.when.result == ("seen",) and rule.when.gateway == ("sms",):
         doubts.warn(when["result"], "never-asked", '"seen" does not exist on sms, the only gateway of this rule (§3.1)')
-    _window(item, rule.when.begins, rule.when.ends, doubts)
     results = rule.when.result
     late = results is not None and not _AT_ONCE.intersection(results) and not _hurried(doubts.blueprint)
     if rule.fault.kind == "overtake" and results is not None and late:
         message = f"nothing overtakes the answer to its request: {listed(results)}"
         doubts.warn(when["result"], "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
-
-
-def _window(item: Node, begins: Moment | None, ends: Moment | None, doubts: Doubts) -> None:
-    """A time of one kind and one of the other can be compared where the start of the world is pinned."""
-    start = doubts.blueprint.start
-    if begins is None or ends is None or start is None or begins.relative == ends.relative:
-        return
-    if begins.instant(start) >= ends.instant(start):
-        when = item.entries()["when"].entries()
-        values = f"{show(plain(when['from']))} to {show(plain(when['until']))}"
-        doubts.warn(when["until"], "window", f"{values} is no window: it ends before it begins")
 
 
 def _hurried(blueprint: Blueprint) -> bool:
