@@ -146,7 +146,7 @@ class _File:
             self._lines.append("with pytest.raises(httpx.TransportError):")
             self._lines.append("    " + broken(function, shown).replace("\n", "\n    "))
             return
-        if record.fault is not None and record.fault.rule.fault.kind in _SLOW:  # whoever asked then may have given up
+        if record.fault is not None and record.fault.rule.fault.kind in _SLOW:  # whoever asked may have given up
             shown.append("timeout=None")
         name = f"answer_{step.number}"
         self._lines.append(broken(f"{name} = {function}", shown))

@@ -94,7 +94,7 @@ class Reader:
         return begins, ends
 
     def _never(self, begins: Moment, ends: Moment) -> bool:
-        """Whether a window ends before it begins; where only one of its ends counts from the start, that must be known."""
+        """Whether a window ends before it begins, as far as that can be told without knowing where the world begins."""
         if begins.relative == ends.relative:
             return begins.at >= ends.at
         if self.start is None:
