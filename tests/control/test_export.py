@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 import yaml
@@ -58,7 +59,7 @@ async def test_a_scenario_is_another_form() -> None:
 
 async def test_rules_stand_in_their_lists() -> None:
     """What control put in front before the first call is in front in the scenario, list by list."""
-    given = {
+    given: dict[str, Any] = {
         "attempts": {"when": {"phone": "1*"}, "then": "failed"},
         "api": {"when": {"phone": "2*"}, "fault": "disconnect"},
         "webhooks": {"when": {"phone": "3*"}, "fault": "drop"},
