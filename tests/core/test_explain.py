@@ -9,19 +9,21 @@ from typing import Any
 import pytest
 
 from sendbox.core.assume import Assume, Rate
+from sendbox.core.before import After
 from sendbox.core.blueprint import AccountSpec
 from sendbox.core.codes import VerifyRule
 from sendbox.core.explain import CHECKS, checks, codes_tried, explain, explain_session, happened, rules_tried
 from sendbox.core.explained import explained
 from sendbox.core.model import TemplateUse
 from sendbox.core.patterns import Pattern
+from sendbox.core.records import Message
 from sendbox.core.rules import Click, Memory, Path, Reply, Rule, Span, When, decide
 from sendbox.core.things import THINGS, things
 from sendbox.core.why import WHY
 from sendbox.core.world import World
 from tests.core.asking import ANY, DELIVERED, FAILED, SEED, ask
 from tests.core.clients import connect, partner_world
-from tests.core.worlds import PHONE, advance, handset, make_world, path, rule, send, send_one, step
+from tests.core.worlds import HOUR, PHONE, advance, handset, make_world, path, rule, send, send_one, step
 
 REPLIES = (Reply(Span(1000, 1000), "YES"),)
 RULES = [
@@ -47,6 +49,29 @@ def test_the_rules_that_decided_are_those_that_are_explained() -> None:
         assert fate is not None
         assert [each["rule"] for each in tried if each["outcome"] == "decided"] == list(fate.rules)
         assert [each["rule"] for each in tried] == [each.name or each.key for each in RULES]
+
+
+AFTERWARDS = [
+    Rule("after a wait", When(channel=("sms",), after=After(result=("sending",), channel=("richmsg",))), FAILED),
+    Rule("after one on its way", When(body=Pattern("again"), after=After(message=("sending",))), FAILED),
+    Rule("slow", ANY, path("sending", ("sent", 400_000), ("delivered", 1_000))),
+]
+
+
+def test_what_happened_before_is_explained_as_it_stood_then() -> None:
+    """Rules asked for earlier attempts and messages when they did not stand yet where they stand now."""
+    world = make_world(attempts=AFTERWARDS)
+    flow = send_one(world, steps=[step("richmsg", ttl=60_000), step()])
+    advance(world, 90_000)
+    second = send_one(world, body="again", steps=[step("sms", body="again")])
+    advance(world, HOUR)
+    for message in (flow, second):
+        for shown in explain(world, message)["attempts"]:
+            assert [each["rule"] for each in shown["rules"] if each["outcome"] == "decided"] == shown["decided_by"]
+    assert explain(world, flow)["attempts"][1]["decided_by"] == ["after a wait"]
+    assert explain(world, second)["attempts"][0]["rules"][1]["why_not"] == [
+        "after: the message before is failed, wanted one that is sending"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -310,3 +335,35 @@ def test_rules_of_codes_are_explained() -> None:
     (attempt,) = explain(world, session.message)["attempts"]
     assert attempt["decided_by"] == ["the SMS is lost"]
     assert happened(world, session.message)[0]["what"] == "validation: created, now pending"
+
+
+def outcomes(world: World, message: Message) -> list[tuple[str, str]]:
+    """Each rule of the last attempt and what came of it, which agrees with those that decided."""
+    attempt = explain(world, message)["attempts"][-1]
+    assert [each["rule"] for each in attempt["rules"] if each["outcome"] == "decided"] == attempt["decided_by"]
+    return [(each["rule"], each["outcome"]) for each in attempt["rules"]]
+
+
+def test_what_held_when_the_attempt_began() -> None:
+    """What a rule saw of the message before counts, not what became of that since."""
+    before = [
+        rule("failed", key=word, when=When(body=Pattern("second"), after=After(message=(word,))))
+        for word in ("undelivered", "sending")
+    ]
+    world = make_world(attempts=(*before, rule("undelivered", key="rest")))
+    send_one(world, body="first")
+    advance(world, 0)
+    second = send_one(world, body="second")
+    advance(world, HOUR)
+    assert outcomes(world, second) == [("undelivered", "differs"), ("sending", "decided"), ("rest", "too late")]
+
+
+def test_a_rule_that_came_later() -> None:
+    """It is told as one that had no part in what was decided before it was there."""
+    world = make_world(attempts=(rule("undelivered", key="rest"),))
+    message = send_one(world)
+    advance(world, HOUR)
+    world.put_rule(rule("failed", key="late"))
+    assert outcomes(world, message) == [("late", "differs"), ("rest", "decided")]
+    (why,) = explain(world, message)["attempts"][0]["rules"][0]["why_not"]
+    assert why.startswith("all of it holds now; ")

@@ -93,12 +93,14 @@ def test_a_message_and_its_webhooks_are_seen_with_curl(folder: Folder) -> None:
 
 
 def test_the_pytest_example_passes_as_it_stands(folder: Folder) -> None:
-    """The file alone in a folder, with pytest and nothing else."""
+    """The file alone in a folder, with pytest and nothing else; with coverage it says what was never tried."""
     block = only("python")
     assert block.file == "test_otp.py"
     (folder.path / block.file).write_text(block.text, "utf-8")
     (command,) = bash("pytest")
     assert " 1 passed" in folder.run(command.text)
+    assert "`pytest --sendbox-coverage`" in README.read_text("utf-8")
+    assert "never tried" in folder.run(f"{command.text.strip()} --sendbox-coverage")
 
 
 def test_the_ci_job_is_one_that_github_takes() -> None:
@@ -147,9 +149,12 @@ def test_the_scenario_is_right_and_plays(folder: Folder) -> None:
     (schema,) = re.findall(r"\A# yaml-language-server: \$schema=(\S+)\n", block.text)
     assert (ROOT / schema).is_file()
     (commands,) = bash("sendbox")
-    check, play, serve = commands.text.splitlines()
+    check, play, explain, serve = commands.text.splitlines()
     assert folder.run(check) == f"{block.file}: ok\n"
     assert folder.run(play).startswith("An unlucky afternoon\n")
+    assert "decides path" in folder.run(explain)
+    (story,) = re.findall(r"`(sendbox play [a-z-]+)`", prose(README))
+    assert "expectations hold" in folder.run(story)
     with folder.serving(serve) as served:
         assert "An unlucky afternoon" in served.banner
         events = _played(served.origin)

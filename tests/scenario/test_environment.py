@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.core.expect import Range
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.environment import FROM_AFAR, FROM_LIBRARY, MARK
@@ -69,6 +70,26 @@ attempts:
     assert [path for path, _ in rule.when.payload] == [("${KEY}",), ("b",)]
     assert rule.path is not None
     assert rule.path.entries[1].after.low == 1500
+
+
+@pytest.mark.parametrize(("asked", "value"), [("SEED:503", 503), ("WORD:refused", "refused")], ids=["number", "word"])
+def test_words_of_which_only_some_are_legal(asked: str, value: object) -> None:
+    """In quotes a value is text where text is legal, and a number where that text would not be: inside `{ }` it must
+    have quotes, and there is no other way to say a status."""
+    found = load(f'sendbox: 1\nwebhooks: [{{fault: {{answer: "${{{asked}}}"}}}}]\n', env={})
+    assert [rule.fault.value for rule in found.webhooks] == [value]
+
+
+def test_a_share_and_a_count_in_quotes() -> None:
+    """A share as a number or as a percentage, and how many attempts there must be."""
+    text = """
+sendbox: 1
+api: [{when: {share: "${A:0.25}"}, fault: timeout}, {when: {share: "${B:25%}"}, fault: timeout}]
+expect: [{that: messages, where: {attempts: "${N:2}"}}]
+"""
+    found = load(text, env={})
+    assert [rule.when.share for rule in found.api] == [0.25, 0.25]
+    assert [condition.wanted for condition in found.expect[0].where] == [(Range("2", 2, 2),)]
 
 
 def test_objects() -> None:

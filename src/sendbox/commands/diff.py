@@ -27,7 +27,8 @@ SHOWN: Final = 70
 #: As many entries as a journal can have.
 _ALL: Final = 100_000_000
 _WORLD: Final = re.compile(r"(.*)/_sandbox/worlds/([^/]+)(?:/journal)?/?")
-_CONTROL: Final = frozenset({"opened", "reset", "restored", "control"})
+#: Entries that the digest passes over.
+_CONTROL: Final = frozenset({"opened", "reset", "restored", "control", "timeline"})
 #: Names that a world gives out: UUIDs (and -index), tokens and codes with its tag, ids of digits, signed tokens.
 _NAME: Final = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|eyJ[\w-]*\.[\w-]*\.[\w-]*|\b[0-9a-f]{16}[\w-]{4,}|\b[0-9]{15,16}\b"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import __version__
 from sendbox.control.export_pytest import About, pytest_file
@@ -12,9 +12,13 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.records import digest
 from sendbox.core.blueprint import Blueprint
 from sendbox.core.export import script
+from sendbox.core.spans import show
 from sendbox.scenario import library
 from sendbox.scenario.compile import load
 from sendbox.scenario.write import dump
+
+if TYPE_CHECKING:
+    from sendbox.core.world import World
 
 FORMS: Final = ("pytest", "scenario")
 
@@ -37,9 +41,18 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
     else:
         value, left_out = scenario_of(world, made, _base(world.blueprint))
         head = [f"# {world.id}, exported by Sendbox {__version__}; its digest was {proof['digest']}"]
+        file = f"{stem}.yaml"
+        until = f" --until {show(world.now - world.start)}" if _ends_early(world) else ""
+        head.append(f"# sendbox play{until} {file} {'is as near to it as a scenario is' if left_out else 'ends in it'}")
         head += [f"# not as it was: {line}" for line in left_out]
-        file, text = f"{stem}.yaml", "\n".join(head) + "\n" + dump(value)
+        text = "\n".join(head) + "\n" + dump(value)
     return {"as": as_, "file": file, "text": text, **proof, "left_out": left_out}
+
+
+def _ends_early(world: World) -> bool:
+    """Whether playing on until nothing is due any more would not stop where the world is."""
+    lapsed = next(world.journal.numbers(frozenset({"lapse"})), None)
+    return world.timeline.next_due() is not None or lapsed is not None
 
 
 def _scenario(blueprint: Blueprint) -> str:

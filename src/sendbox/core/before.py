@@ -30,7 +30,7 @@ def holds(after: After, ask: Ask) -> bool:
     """Whether it happened; what `ask` leaves out did not."""
     if after.message is not None:
         earlier = None if ask.earlier is None else ask.earlier(ask.phone, ask.ordinal)
-        if earlier is None or earlier.result not in after.message:
+        if earlier is None or earlier.result_at(ask.now) not in after.message:
             return False
     if after.result is None and after.channel is None and after.info is None:
         return True
@@ -38,10 +38,11 @@ def holds(after: After, ask: Ask) -> bool:
 
     attempt = ask.before
     while attempt is not None:
+        state = attempt.state_at(ask.now)  # an explanation asks once more, later
         if (
-            (after.result is None or STATES[attempt.state] in after.result)
+            (after.result is None or STATES[state] in after.result)
             and (after.channel is None or attempt.step.channel in after.channel)
-            and (after.info is None or after.info.matches(info_of(attempt, attempt.state) or ""))
+            and (after.info is None or after.info.matches(info_of(attempt, state) or ""))
         ):
             return True
         attempt = attempt.previous

@@ -6,7 +6,7 @@ memory. Nothing is changed by it. The rules are those that hold now: a rule that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.core.content import prepare
@@ -35,12 +35,17 @@ if TYPE_CHECKING:
 
 # -- rules
 
+_NOT_THEN: Final = "all of it holds now; when the attempt began something did not, or the rule was not there"
 
-def rules_tried(rules: Iterable[Rule], ask: Ask, memory: Memory) -> list[dict[str, Any]]:
+
+def rules_tried(
+    rules: Iterable[Rule], ask: Ask, memory: Memory, decided: Collection[str] | None = None
+) -> list[dict[str, Any]]:
     """Each rule in the order asked: `{rule, place, outcome, decides, why_not}`.
 
     `outcome` is `decided`, `differs` (a condition does not hold), `not its turn` (`nth`, `times`) or `too late` (what
-    it decides was decided before); `decides` names what it decided: path, replies, click.
+    it decides was decided before); `decides` names what it decided: path, replies, click. `decided` names the rules
+    that did decide, where that is known: what happened before an attempt goes on, and rules come and go.
     """
     open_still = {"path", "replies", "click"}
     tried = []
@@ -51,24 +56,35 @@ def rules_tried(rules: Iterable[Rule], ask: Ask, memory: Memory) -> list[dict[st
         if not names:
             outcome = "too late"
             why_not = ["all that it decides was decided before"]
-        elif why_not := differences(rule.when, ask):
+        elif why_not := _differences(rule, ask, decided):
             outcome = "differs"
         elif why_not := _not_its_turn(rule, ask, memory):
             outcome = "not its turn"
+        elif decided is not None and (rule.name or rule.key) not in decided:
+            outcome, why_not = "differs", [_NOT_THEN]
         else:
             outcome = "decided"
             decides = [name for name in ("path", "replies", "click") if name in names]
             open_still -= names
-        tried.append(
-            {
-                "rule": rule.name or rule.key,
-                "place": rule.place,
-                "outcome": outcome,
-                "decides": decides,
-                "why_not": why_not,
-            }
-        )
+        tried.append(_tried(rule, outcome, decides, why_not))
     return tried
+
+
+def _differences(rule: Rule, ask: Ask, decided: Collection[str] | None) -> list[str]:
+    found = differences(rule.when, ask)
+    if decided is not None and (rule.name or rule.key) in decided and all(why.startswith("after: ") for why in found):
+        return []  # it held then
+    return found
+
+
+def _tried(rule: Rule | VerifyRule, outcome: str, decides: list[str], why_not: list[str]) -> dict[str, Any]:
+    return {
+        "rule": rule.name or rule.key,
+        "place": rule.place,
+        "outcome": outcome,
+        "decides": decides,
+        "why_not": why_not,
+    }
 
 
 def _names(rule: Rule, what: str) -> bool:
@@ -104,15 +120,7 @@ def codes_tried(rules: Sequence[VerifyRule], phone: str) -> list[dict[str, Any]]
             outcome = "decided"
             open_still -= names
         decides = [word for word, name in _SAID.items() if outcome == "decided" and name in names]
-        tried.append(
-            {
-                "rule": rule.name or rule.key,
-                "place": rule.place,
-                "outcome": outcome,
-                "decides": decides,
-                "why_not": why_not,
-            }
-        )
+        tried.append(_tried(rule, outcome, decides, why_not))
     return tried
 
 
@@ -222,6 +230,7 @@ def _attempt(world: World, attempt: Attempt) -> dict[str, Any]:
     moves = attempt.transitions()
     ask = simulator.ask(attempt, moves[0][1] if moves else world.now)
     fate = attempt.fate
+    decided = () if fate is None else fate.rules
     plan = attempt.plan
     return {
         "number": attempt.number + 1,
@@ -229,8 +238,8 @@ def _attempt(world: World, attempt: Attempt) -> dict[str, Any]:
         "result": STATES[attempt.state],
         "refused": why,
         "why": None if why is None else refusal_line(attempt, why),
-        "rules": rules_tried(rules, ask, world.memory),
-        "decided_by": [] if fate is None else list(fate.rules),
+        "rules": rules_tried(rules, ask, world.memory, decided),
+        "decided_by": list(decided),
         "outage": world.outages.says(attempt),
         "order_sensitive": fate is not None and fate.order_sensitive,
         "timeline": [{"at": iso(at), "result": STATES[code], "info": info_of(attempt, code)} for code, at in moves],

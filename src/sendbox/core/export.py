@@ -121,7 +121,7 @@ def script(world: World) -> Script:
 
 def whole(made: Script) -> bool:
     """Whether nothing is missing of which the digest would tell."""
-    return not any(line.startswith("entry ") for line in made.left_out)
+    return not any(line.startswith(("entry ", "the first ")) for line in made.left_out)
 
 
 def _lost(record: RequestRecord) -> bool:
@@ -155,7 +155,8 @@ def _named(steps: list[Step]) -> list[Step]:
             quoted = dict.fromkeys((text, path) for text, path in names if text.encode() in later)
             found.append(Call(step.number, step.at, step.record, tuple(quoted)))
             record = step.record
-            later += b"\0".join((b"", record.path.encode(), record.query, record.body))
+            key = b"" if record.bare else record.key.encode()
+            later += b"\0".join((b"", record.path.encode(), record.query, record.body, key))
         else:
             found.append(step)
             if isinstance(step, Act):

@@ -155,6 +155,16 @@ class Message:
         shown = self.shown
         return STATES[shown.state] if shown is not None else STATES[ACCEPTED]
 
+    def result_at(self, instant: int) -> str:
+        """What `result` was at an instant that has been."""
+        best = ACCEPTED
+        for attempt in self.attempts:
+            state = attempt.state_at(instant)
+            begun = state != ACCEPTED or not attempt.history
+            if begun and REACH[state] >= REACH[best]:
+                best = state
+        return STATES[best]
+
 
 class Attempt:
     """One flow step tried for one message. `plan` is its whole path, None when it was dropped or has ended."""
@@ -194,6 +204,15 @@ class Attempt:
     def transitions(self) -> list[tuple[int, int]]:
         """(state code, instant) of each transition, in order."""
         return list(iter_transitions(self.history))
+
+    def state_at(self, instant: int) -> int:
+        """The state's code at an instant that has been."""
+        found = ACCEPTED
+        for state, at in iter_transitions(self.history):
+            if at > instant:
+                break
+            found = state
+        return found
 
     def reached(self, code: int) -> int | None:
         """The instant at which the attempt entered a state; None when it never did."""

@@ -123,10 +123,16 @@ async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: i
         played = Played(blueprint, hosted.world, not blueprint.traffic)
         traffic = blueprint.traffic or sample(blueprint)
         player = _Player(runtime, hosted, app, played, start + (LONGEST if until is None else until))
+        player.waits = until is not None
         await player.play(traffic)
         return played
     finally:
         await runtime.aclose()
+
+
+def _due(world: World) -> bool:
+    due = world.timeline.next_due()
+    return due is not None and due <= world.now
 
 
 async def _received(_call: HttpCall) -> Outcome:
@@ -146,6 +152,8 @@ class _Player:
         self._played = played
         self._end = end
         self._caller = Caller(app, hosted.world, ORIGIN)
+        #: whether time goes on to the end, past the last thing that is due
+        self.waits = False
         self._open: list[asyncio.Task[None]] = []
 
     async def play(self, traffic: tuple[Traffic, ...]) -> None:
@@ -156,13 +164,16 @@ class _Player:
             if at > self._end:
                 played.stopped = True
                 break
-            if at > world.now:
+            # what the scenario does at an instant comes before what is sent at it, at the start too
+            if at > world.now or (not played.asked and _due(world)):
                 await self._move(to=at)
             await self._send(entry)
         await self._move(to=world.now)  # what the last request made is sent at its instant
         while (due := world.timeline.next_due()) is not None and due <= self._end:
             await self._move(next_instants=1)
         played.stopped = played.stopped or due is not None
+        while self.waits and world.now < self._end:
+            await self._move(to=min(self._end, world.now + LONGEST))
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)

@@ -34,7 +34,7 @@ def fill(root: Node, environment: Mapping[str, str], refused: str | None = None)
     from sendbox.scenario.parse import scalar
 
     problems: list[Problem] = []
-    for node, kinds in _texts(root, [shape.schema()]):
+    for node, takes in _texts(root, [shape.schema()]):
         text = str(node.value)
         found: list[str] = []
         parts, end = [], 0
@@ -42,9 +42,9 @@ def fill(root: Node, environment: Mapping[str, str], refused: str | None = None)
             parts += [text[end : use.start()], _value(use, node, environment, refused, problems, found)]
             end = use.end()
         node.value = "".join([*parts, text[end:]])
-        if len(found) == 1 and _USE.fullmatch(text) and (node.bare or "string" not in kinds):
+        if len(found) == 1 and _USE.fullmatch(text) and (node.bare or not any(_text(part, found[0]) for part in takes)):
             looked = scalar(found[0])
-            if kinds.intersection(_KINDS.get(type(looked), ())):
+            if {kind for part in takes for kind in _kinds(part)}.intersection(_KINDS.get(type(looked), ())):
                 node.value = looked
     return problems
 
@@ -92,12 +92,12 @@ def _sound(value: str) -> bool:
     return True
 
 
-def _texts(node: Node, parts: list[dict[str, Any]]) -> Iterator[tuple[Node, set[str]]]:
-    """Every text with a `${`, and the kinds of value that the language takes there."""
+def _texts(node: Node, parts: list[dict[str, Any]]) -> Iterator[tuple[Node, list[dict[str, Any]]]]:
+    """Every text with a `${`, and what the language takes there."""
     value = node.value
     if isinstance(value, str):
         if MARK in value:
-            yield node, {kind for part in shape.branches(parts) for kind in _kinds(part)}
+            yield node, list(shape.branches(parts))
     elif isinstance(value, dict):
         branches = shape.branches(parts)
         for key, item in value.items():
@@ -106,6 +106,15 @@ def _texts(node: Node, parts: list[dict[str, Any]]) -> Iterator[tuple[Node, set[
         inner = [branch["items"] for branch in shape.branches(parts) if "items" in branch]
         for item in value:
             yield from _texts(item, inner)
+
+
+def _text(part: dict[str, Any], text: str) -> bool:
+    """Whether a text is legal where a part of the language stands: not every one is, where words are listed."""
+    return (
+        "string" in _kinds(part)
+        and text in part.get("enum", (text,))
+        and bool(re.search(part.get("pattern", ""), text))
+    )
 
 
 def _kinds(part: dict[str, Any]) -> list[str]:
