@@ -23,6 +23,7 @@ from sendbox.core.partner_states import TEMPLATE
 from sendbox.core.records import Delivery, RequestRecord
 from sendbox.core.remarks import Finding
 from sendbox.core.rules import Reply, Span
+from sendbox.core.spans import Moment
 from sendbox.core.verify import LimitReached
 from sendbox.core.world import World
 from tests.core.clients import connect, form, partner_world, sign_up
@@ -440,7 +441,7 @@ def test_an_event_counts_when_it_is_posted() -> None:
     assert tallied(down, "events", "webhooks") == {
         "webhooks": {"answered 5xx": 15, "retry": 12, "given up": 3},
     }
-    late = run(fault("answer", value=503, ends=(1, True)), fault("duplicate", result=("sent",)))
+    late = run(fault("answer", value=503, ends=Moment(1, relative=True)), fault("duplicate", result=("sent",)))
     assert tallied(late, "events", "webhooks") == {
         "events": {"sentMessage sending": 1, "sentMessage sent": 1, "sentMessage delivered": 1},
         "webhooks": {"answered 5xx": 1, "retry": 1, "late": 1, "out of order": 1, "duplicate": 1},
