@@ -103,6 +103,16 @@ async def at_one_instant(holds: list[tuple[int, int]]) -> None:
         assert moved["fired"] >= 100_000
 
 
+async def faulty(holds: list[tuple[int, int]]) -> None:
+    """10,000 messages of which each event leaves by itself, since a rule of the scenario is asked about each."""
+    async with boxed(check_answers=False) as box:
+        await box.open(scenario={"sendbox": 1, "extends": "default", "webhooks": [{"fault": "split"}]})
+        fill(box.runtime.worlds[KEY].world, 10_000)
+        async with ticking(holds):
+            moved = await box.advance("1h")
+        assert moved["fired"] >= 30_000
+
+
 async def spread_over_time(holds: list[tuple[int, int]]) -> None:
     """The same over nine hours, each message at its own instant."""
     async with boxed(check_answers=False) as box:
@@ -177,7 +187,9 @@ async def lists(holds: list[tuple[int, int]]) -> None:
                 assert (await box.call("GET", f"{WORLD}/{path}", keep=False)).status == 200
 
 
-@pytest.mark.parametrize("scene", [at_one_instant, spread_over_time, to_a_receiver, to_many_targets, lapses, lists])
+@pytest.mark.parametrize(
+    "scene", [at_one_instant, faulty, spread_over_time, to_a_receiver, to_many_targets, lapses, lists]
+)
 def test_the_loop_is_never_held_longer_than_five_milliseconds(
     scene: Any, record_property: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from sendbox.core.assume import Assume
+from sendbox.core.checkpoint import restore, take
+from sendbox.core.digest import digest
 from sendbox.core.entries import entry_view
 from sendbox.core.patterns import Pattern
 from sendbox.core.spans import Moment
@@ -29,6 +32,7 @@ from tests.core.worlds import (
 # --- which events
 
 
+TEN_SECONDS = 10 * SECOND
 ALL = [(0, ["sending"]), (1, ["sent"]), (3, ["delivered"])]
 
 
@@ -150,6 +154,22 @@ def test_a_held_batch_of_the_built_in_receiver_goes_on() -> None:
     assert (delivery.state, len(delivery.tries)) == ("waiting", 2)
     advance(world, HOUR)
     assert (delivery.state, len(delivery.tries)) == ("delivered", 3)
+
+
+@pytest.mark.parametrize("kind", ["reorder", "bundle"])
+def test_a_full_window_leaves_in_several_steps(kind: str) -> None:
+    """So that it holds nobody up; every event leaves once, at the end of the window, and a restored world agrees."""
+    world = make_world(webhooks=(fault(kind, after=TEN_SECONDS),), attempts=ONE_EVENT, assume=Assume(bundle=True))
+    for number in range(250):
+        send(world, f"42077700{number:04}")
+    advance(world, SECOND)
+    again = restore(take(world), world.blueprint, 1)
+    for one in (world, again):
+        advance(one, HOUR)
+        told = [event[0].message.phone for delivery in one.outlets.deliveries for event in delivery.events]
+        assert len(told) == len(set(told)) == 250
+        assert {at for at, _ in journaled(one, "try")} == {TEN_SECONDS}
+    assert digest(world) == digest(again)
 
 
 def test_what_counts_is_order_sensitive() -> None:

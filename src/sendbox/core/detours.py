@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Draws of places in a new order are below this.
 _PLACES: Final = 2**63
+#: So many batches of a window leave in one step, so that nobody has to wait long meanwhile.
+_AT_ONCE: Final = 100
 _UNSIGNED: Final = "nothing is signed here: the target has no secret, so that there is no signature to spoil (A21)"
 _NO_BODY: Final = "a GET has no body, so that there is no content type to get wrong (A69)"
 
@@ -85,15 +87,20 @@ class _Parcel:
 
 
 class Window:
-    """Events of one line that are gathered until the window closes, each with its drawn place."""
+    """Events of one line that are gathered until the window closes, each with its drawn place.
 
-    __slots__ = ("gathered", "key", "outlet", "rule")
+    Once it has closed, `leaving` are its events in the order in which they leave, the first `left` of them gone.
+    """
+
+    __slots__ = ("gathered", "key", "leaving", "left", "outlet", "rule")
 
     def __init__(self, key: tuple[Outlet, str], outlet: Outlet, rule: WebhookRule) -> None:
         self.key = key
         self.outlet = outlet
         self.rule = rule
         self.gathered: list[tuple[int, Any]] = []
+        self.leaving: list[Any] | None = None
+        self.left = 0
 
     def in_new_order(self) -> list[Any]:
         """The events by their places; never as they happened, where a message, or the window, has two."""
@@ -299,14 +306,20 @@ class Detours:
         parcel.order_sensitive = parcel.order_sensitive or decision.order_sensitive or raced
 
     def window_due(self, window: Window) -> None:
-        """A window closes: what it gathered is sent, in another order or in one batch."""
-        self.windows.pop(window.key, None)
+        """A window closes: what it gathered is sent, in another order or in one batch; many in several steps."""
         outlets = self._world.outlets
         reorder = window.rule.fault.kind == "reorder"
-        events = window.in_new_order() if reorder else [event for _, event in window.gathered]
+        if window.leaving is None:
+            self.windows.pop(window.key, None)
+            window.leaving = window.in_new_order() if reorder else [event for _, event in window.gathered]
+        events = window.leaving
         size = 1 if reorder else window.outlet.target.batch_size
-        for first in range(0, len(events), size):
-            outlets.queue(self._made(window.outlet, window.rule, tuple(events[first : first + size])))
+        until = min(len(events), window.left + _AT_ONCE * size)
+        for first in range(window.left, until, size):
+            outlets.queue(self._made(window.outlet, window.rule, tuple(events[first : min(first + size, until)])))
+        window.left = until
+        if until < len(events):
+            self._world.timeline.at(self._world.clock.now, -1, self.window_due, window)
 
     # -- before the answer
 

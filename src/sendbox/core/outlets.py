@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The error of a try that a restore cut off, until it is made again.
 DROPPED: Final = "dropped"
+#: So many times the work of another is an event that rules are asked about.
+_FAULTY: Final = 8
 
 
 class Outlets:
@@ -83,6 +85,8 @@ class Outlets:
         """Makes deliveries of the events of this instant, of about `most` at a time; False while there are more."""
         done = 0
         faulty = bool(self.faults.rules)
+        if faulty:  # each of them is asked about, and may travel alone
+            most = max(1, most // _FAULTY)
         for outlet in self.dirty:
             size = outlet.target.batch_size if self._world.assume.bundle else 1
             first = 0
