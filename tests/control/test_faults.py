@@ -67,6 +67,25 @@ async def test_rules_of_another_scenario_hold_at_once() -> None:
         assert await status(box) == 200
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("api", [{"fault": "timeout"}]),
+        ("webhooks", [{"fault": "drop"}]),
+        ("verify", {"rules": [{"then": {"code": "123456"}}]}),
+        ("expect", [{"that": "messages"}]),
+    ],
+)
+async def test_what_is_said_to_be_applied_is_what_changed(name: str, value: Any) -> None:
+    """A change is told by what stands in the world, so that the way back is a change too."""
+    plain = {"sendbox": 1, "extends": "default"}
+    async with boxed() as box:
+        await box.open(scenario=plain)
+        for scenario, applied in ((plain | {name: value}, True), (plain | {name: value}, False), (plain, True)):
+            answer = await box.put(f"{WORLD}/scenario", scenario)
+            assert answer.json["applied"] == ["attempts", *[name] * applied]
+
+
 async def test_a_reset_forgets_what_was_counted() -> None:
     """The second call of each epoch, and control's own rules are gone."""
     async with boxed(scenario(when={"call": 2})) as box:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from sendbox.control.export_pytest import duration
 from sendbox.control.literals import Literals
 
 NAMES = {"abc": "name", "abcdef": "longer"}
@@ -53,11 +52,3 @@ def test_names_stand_for_their_texts(text: str, written: str) -> None:
 def test_calls(positional: list[Any], named: dict[str, Any], written: str) -> None:
     """A call in one line, else with its last argument broken open, else with a line for each."""
     assert Literals({}).call("f", positional, named) == written
-
-
-@pytest.mark.parametrize(
-    ("milliseconds", "text"), [(0, "0s"), (1, "1ms"), (90_061_001, "1d1h1m1s1ms"), (600_000, "10m")]
-)
-def test_durations(milliseconds: int, text: str) -> None:
-    """As scenarios write them."""
-    assert duration(milliseconds) == text

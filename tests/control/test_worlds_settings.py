@@ -176,6 +176,7 @@ async def test_a_rule_with_times_decides_so_often() -> None:
         ({"in": "webhooks", "then": "failed"}, 422, "bad_rule"),
         ({"when": {"phne": "1"}, "then": "failed"}, 422, "bad_rule"),
         ({"then": "delivrd"}, 422, "bad_rule"),
+        ({"in": ["attempts"], "then": "failed"}, 400, "bad_argument"),
         ([], 400, "bad_body"),
         (b"then: failed", 400, "bad_body"),
         (None, 400, "bad_body"),

@@ -16,6 +16,7 @@ from sendbox.core.assume import Rate
 from sendbox.core.identity import seed_bytes
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Span
+from sendbox.core.spans import Moment
 from tests.core.worlds import START, make_world
 
 ERROR = ApiFault("status", status=500)
@@ -58,11 +59,16 @@ CONDITIONS: list[tuple[str, ApiWhen, dict[str, Any], bool]] = [
     ("phone", ApiWhen(phone=Pattern("4207770*", phone=True)), {}, True),
     ("another phone", ApiWhen(phone=Pattern("421*", phone=True)), {}, False),
     ("a call that names nobody", ApiWhen(phone=Pattern("4*", phone=True)), {"phone": ""}, False),
-    ("from its instant on", ApiWhen(since=(5, True)), {"now": START + 5}, True),
-    ("before it", ApiWhen(since=(5, True)), {"now": START + 4}, False),
-    ("until its instant", ApiWhen(until=(START + 5, False)), {"now": START + 4}, True),
-    ("at its end", ApiWhen(until=(START + 5, False)), {"now": START + 5}, False),
-    ("counted from an epoch that began elsewhere", ApiWhen(since=(5, True)), {"now": START, "start": START - 5}, True),
+    ("from its instant on", ApiWhen(begins=Moment(5, relative=True)), {"now": START + 5}, True),
+    ("before it", ApiWhen(begins=Moment(5, relative=True)), {"now": START + 4}, False),
+    ("until its instant", ApiWhen(ends=Moment(START + 5, relative=False)), {"now": START + 4}, True),
+    ("at its end", ApiWhen(ends=Moment(START + 5, relative=False)), {"now": START + 5}, False),
+    (
+        "counted from an epoch that began elsewhere",
+        ApiWhen(begins=Moment(5, relative=True)),
+        {"now": START, "start": START - 5},
+        True,
+    ),
     ("every call", ApiWhen(share=1.0), {}, True),
 ]
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 
 from sendbox.core.assume import Assume
-from sendbox.core.assumptions import ASSUMPTIONS, CONFIDENCE, SETTINGS, Assumption, by_id, by_setting
+from sendbox.core.assumptions import ASSUMPTIONS, CONFIDENCE, Assumption, by_id
 
 
 def test_every_id_has_a_row() -> None:
@@ -27,16 +27,13 @@ def test_a_row_says_what_it_is(row: Assumption) -> None:
 def test_built_settings_are_those_of_the_core() -> None:
     """The settings of built rows are exactly the fields of Assume, each of one row."""
     built = [name for row in ASSUMPTIONS if row.built for name in row.setting]
-    assert sorted(built) == sorted(field.name for field in fields(Assume)) == sorted(SETTINGS)
+    assert sorted(built) == sorted(field.name for field in fields(Assume))
 
 
-def test_rows_are_found_by_id_and_by_setting() -> None:
-    """An id that is not there raises, a setting that is nobody's gives None."""
+def test_rows_are_found_by_id() -> None:
+    """An id that is not there raises."""
     assert by_id("A20").setting == ("webhook_retry", "webhook_timeout")
-    assert by_setting("webhook_timeout") is by_id("A20")
-    assert by_setting("template_review") is by_id("A43")
     assert by_id("A43").built
-    assert by_setting("nothing") is None
     with pytest.raises(KeyError):
         by_id("A87")
 

@@ -16,6 +16,7 @@ from sendbox.core.partner_records import Onboarding
 from sendbox.core.patterns import Pattern
 from sendbox.core.records import Message
 from sendbox.core.rules import When
+from sendbox.core.spans import Moment
 from sendbox.core.world import World
 from tests.core.faulty import SECOND, fault, run, sent, told
 from tests.core.runs import END, RULES, SENDINGS, STOPS, Sending, carry_out, request, to
@@ -45,7 +46,7 @@ MANY = (
     fault("reorder", after=5_000, phone=Pattern("420777000100")),
     fault("bundle", after=20_000, event=("incomingReplyMessage",)),
     fault("answer", value=503, share=0.3),
-    fault("answer", "down", value="refused", begins=(40_000, True), ends=(90_000, True)),
+    fault("answer", "down", value="refused", begins=Moment(40_000, relative=True), ends=Moment(90_000, relative=True)),
 )
 INBOUND = {"channel": "sms", "from": PHONE, "to": "420900000001", "body": "Hello"}
 

@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sendbox.core.before import After
 from sendbox.core.difference import DIFFERENCES, differences
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import When, holds
 from tests.core.asking import ask
+from tests.core.worlds import HOUR, advance, make_world, send_one, step
+from tests.core.worlds import rule as made
 
 
 def test_the_table_is_total() -> None:
@@ -101,3 +104,62 @@ def test_every_path_of_a_payload_must_hold() -> None:
     wanted = ((("order", "id"), 7), (("order", "who"), Pattern("J*")))
     assert differences(When(payload=wanted), ask()) == []
     assert differences(When(payload=(*wanted, (("order", "id"), 8))), ask()) == ["payload: order.id is 7, wanted 8"]
+
+
+INFO = Pattern("[1]*")
+#: What `after` asks, and the differences for the second attempt of a message that comes after a delivered one.
+AFTER = [
+    (After(result=("undelivered",)), []),
+    (After(channel=("sms",)), ["the attempts before are richmsg undelivered, wanted one sms"]),
+    (
+        After(result=("failed", "rejected"), channel=("richmsg",), info=INFO),
+        ['the attempts before are richmsg undelivered, wanted one richmsg failed or rejected with an info like "[1]*"'],
+    ),
+    (After(message=("delivered",)), []),
+    (After(message=("seen", "failed")), ["the message before is delivered, wanted one that is seen or failed"]),
+    (
+        After(message=("delivered",), result=("failed",)),
+        ["the attempts before are richmsg undelivered, wanted one failed"],
+    ),
+    (After(message=("seen",), result=("undelivered",)), ["the message before is delivered, wanted one that is seen"]),
+    (
+        After(message=("seen",), result=("failed",)),
+        [
+            (
+                "the message before is delivered, wanted one that is seen; "
+                "the attempts before are richmsg undelivered, wanted one failed"
+            )
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("wanted", "expected"), AFTER, ids=[str(number) for number in range(len(AFTER))])
+def test_what_happened_before(wanted: After, expected: list[str]) -> None:
+    """Only what does not hold is told, the message before apart from the attempts before."""
+    world = make_world(attempts=(made("undelivered", when=When(channel=("richmsg",))), made("delivered")))
+    send_one(world)
+    advance(world, HOUR)
+    message = send_one(world, steps=[step("richmsg", sender="Acme", ttl=60_000), step()])
+    advance(world, HOUR)
+    assert message.last is not None
+    asked = world.simulator.ask(message.last, world.now)
+    assert differences(When(after=wanted), asked) == [f"after: {text}" for text in expected]
+    assert holds(When(after=wanted), asked) is (not expected)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (After(result=("failed",)), "after: there is no attempt before this one, wanted one failed"),
+        (After(message=("failed",)), "after: there is no message before this one, wanted one that is failed"),
+    ],
+)
+def test_nothing_happened_before(wanted: After, expected: str) -> None:
+    """The first attempt of the first message has nothing before it, whether or not there is somebody to ask."""
+    world = make_world()
+    message = send_one(world)
+    advance(world, HOUR)
+    assert message.last is not None
+    for asked in (ask(), world.simulator.ask(message.last, world.now)):
+        assert differences(When(after=wanted), asked) == [expected]

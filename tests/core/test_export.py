@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import orjson
 
+from sendbox.core.blueprint import Blueprint
 from sendbox.core.export import Act, Call, Move, script, whole
+from sendbox.core.journal import Capped
 from sendbox.core.records import RequestRecord
 from sendbox.core.world import World
 from tests.core.worlds import START, advance, make_world, rule, send_one
@@ -119,3 +121,16 @@ def test_a_delivery_under_way_has_no_outcome_yet() -> None:
     world.run(world.now, 100)
     world.outlets.take()
     assert script(world).outcomes == {}
+
+
+def test_a_journal_that_forgot_its_beginning() -> None:
+    """What is gone is said to be left out, and the rest is told."""
+    world = World("test-w", Blueprint(), start=START, max_journal=3)
+    for _ in range(5):
+        called(world)
+    assert isinstance(world.journal, Capped)
+    assert world.journal.forget(1000)
+    made = script(world)
+    assert made.left_out == ["the first 2 entries; the journal forgot them (--max-journal)"]
+    assert [step.number for step in made.steps if isinstance(step, Call)] == [2, 3, 4]
+    assert not whole(made)

@@ -8,6 +8,7 @@ import pytest
 
 from sendbox.core.entries import entry_view
 from sendbox.core.patterns import Pattern
+from sendbox.core.spans import Moment
 from sendbox.core.webhook_faults import WebhookFault, WebhookRule, WebhookWhen, older_of
 from sendbox.core.why import applied_line
 from tests.core.faulty import SECOND, fault, met, run, sent
@@ -51,9 +52,13 @@ ALL = [(0, ["sending"]), (1, ["sent"]), (3, ["delivered"])]
         pytest.param({"times": 2}, ALL[:2], id="times"),
         pytest.param({"share": 1.0}, ALL, id="all of them"),
         pytest.param({"share": 0.0}, [], id="none of them"),
-        pytest.param({"begins": (SECOND, True)}, ALL[1:], id="from"),
-        pytest.param({"ends": (SECOND, True)}, ALL[:1], id="until, which does not count"),
-        pytest.param({"begins": (START + SECOND, False), "ends": (START + 3 * SECOND, False)}, ALL[1:2], id="instants"),
+        pytest.param({"begins": Moment(SECOND, relative=True)}, ALL[1:], id="from"),
+        pytest.param({"ends": Moment(SECOND, relative=True)}, ALL[:1], id="until, which does not count"),
+        pytest.param(
+            {"begins": Moment(START + SECOND, relative=False), "ends": Moment(START + 3 * SECOND, relative=False)},
+            ALL[1:2],
+            id="instants",
+        ),
     ],
 )
 def test_conditions(given: dict[str, Any], expected: list[Any]) -> None:

@@ -258,7 +258,7 @@ def test_other_rules_leave_those_in_front() -> None:
     """A scenario's rules are replaced; what control put in front stays there."""
     world = make_world(attempts=(rule("sent"),))
     world.put_rule(rule("failed", when=When(phone=Pattern(PHONE, phone=True))))
-    world.set_attempts((rule("sending"),))
+    world.set_rules((rule("sending"),))
     messages = send(world, PHONE, TEN[5])
     advance(world, 10_000)
     assert [message.result for message in messages] == ["failed", "sending"]

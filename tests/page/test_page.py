@@ -150,6 +150,26 @@ async def test_failed_deliveries_show_each_try() -> None:
         )
 
 
+async def test_faults_of_webhooks_and_outages_are_told() -> None:
+    """Which rule made a webhook go astray or answered in its receiver's place, and what was out."""
+    webhooks = [
+        {"name": "lost", "when": {"result": "sent"}, "fault": "drop"},
+        {"name": "down", "when": {"result": "delivered"}, "fault": {"answer": 503}, "times": 1},
+    ]
+    timeline = [{"at": "1m", "outage": {"channel": ["sms", "richmsg"], "for": "1h"}}]
+    start = {"mode": "manual", "start": "2026-03-01T09:00:00Z"}
+    async with serving() as box:
+        given = {"sendbox": 1, "clock": start, "webhooks": webhooks, "timeline": timeline}
+        opened = await box.client.post("/_sandbox/worlds", json={"id": KEY, "scenario": given})
+        assert opened.status_code == 201
+        await box.send("420777000101")
+        await box.advance("2m")
+        text = text_of(await box.page())
+        assert "sent 420777000101 drop, by the rule lost dropped" in text
+        assert "delivered +0s 503 by the rule down +30s 200" in text
+        assert "outage until 2026-03-01 10:01:00 outage of sms, richmsg began" in text
+
+
 async def test_findings_and_advice_name_path_and_section() -> None:
     """What was wrong is told with its place in the request and in the specification."""
     async with serving() as box:

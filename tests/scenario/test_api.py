@@ -12,6 +12,7 @@ from sendbox.core.assume import Rate
 from sendbox.core.operations import EMULATED
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Span
+from sendbox.core.spans import Moment
 from sendbox.scenario.compile import compile_api_rule, load
 from sendbox.scenario.model import ScenarioError
 
@@ -56,9 +57,12 @@ WHENS: list[tuple[dict[str, Any], ApiWhen]] = [
     ({"operation": ["sendMessage", "verifyCode"]}, ApiWhen(operation=("sendMessage", "verifyCode"))),
     ({"key": "*~shop"}, ApiWhen(key=Pattern("*~shop"))),
     ({"phone": "777 000 101"}, ApiWhen(phone=Pattern("420777000101", phone=True))),
-    ({"from": "5m"}, ApiWhen(since=(300_000, True))),
-    ({"until": "1970-01-01T00:00:01Z"}, ApiWhen(until=(1000, False))),
-    ({"from": "10m", "until": "1970-01-01T00:00:01Z"}, ApiWhen(since=(600_000, True), until=(1000, False))),
+    ({"from": "5m"}, ApiWhen(begins=Moment(300_000, relative=True))),
+    ({"until": "1970-01-01T00:00:01Z"}, ApiWhen(ends=Moment(1000, relative=False))),
+    (
+        {"from": "10m", "until": "1970-01-01T00:00:01Z"},
+        ApiWhen(begins=Moment(600_000, relative=True), ends=Moment(1000, relative=False)),
+    ),
     ({"share": 0.1}, ApiWhen(share=0.1)),
     ({"share": "10%"}, ApiWhen(share=0.1)),
     ({"share": 1}, ApiWhen(share=1.0)),

@@ -147,17 +147,14 @@ def test_paths_need_only_one_channel_when_the_rule_names_none() -> None:
 
 
 def test_a_rule_of_control_has_paths_for_places() -> None:
-    """A rule that is put in front of a list is checked like one in a file; `in` may name the list."""
-    assert compile_rule({"in": "attempts", "then": "failed", "times": 1}).place is None
+    """A rule that is put in front of a list is checked like one in a file."""
+    assert compile_rule({"then": "failed", "times": 1}).place is None
     with pytest.raises(ScenarioError) as error:
-        compile_rule({"in": "api", "when": {"phone": "77"}, "then": "fail"})
+        compile_rule({"when": {"phone": "77"}, "then": "fail"})
     assert str(error.value).splitlines() == [
-        '$.in: "api" is not a list of rules; legal: attempts',
         '$.then: "fail" is not a result; legal: ' + ", ".join(GOALS) + '; did you mean "failed"?',
         '$.when.phone: "77" is no phone number: 8 to 15 digits with an assigned calling code (A14)',
     ]
-    with pytest.raises(ScenarioError, match=r'^\$\.in: "rules" is not a list of rules; legal: attempts$'):
-        compile_rule({"in": "rules", "then": "sent"})
     with pytest.raises(ScenarioError, match=r"^\$: \[1\] is not a rule such as \{then: delivered\}"):
         compile_rule([1])  # type: ignore[arg-type] # what a client may post
     assert compile_rule({"when": {"phone": "905 123 456"}, "then": "sent"}, country="421").when.phone == Pattern(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.expect import Condition, Expectation, Moment, Range
+from sendbox.core.expect import Condition, Expectation, Range
 from sendbox.core.patterns import Pattern
+from sendbox.core.spans import Moment
 from sendbox.core.things import THINGS
 from sendbox.scenario.compile import load
 from sendbox.scenario.shape import schema

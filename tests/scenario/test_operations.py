@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from inspect import getclosurevars
 from types import FunctionType
 from typing import Any
 
+from sendbox import data
 from sendbox.app import ROUTES
-from sendbox.core.operations import SENDING
+from sendbox.core.operations import EMULATED, SENDING
+from sendbox.core.traffic import CALLS
 from sendbox.core.verify import OPERATION
 
 
@@ -32,3 +35,14 @@ def test_the_operations_that_send_are_those_whose_handlers_do() -> None:
     """
     sending = [row.operation for row in ROUTES if row.operation == OPERATION or "accept" in _called(row.handler)]
     assert list(SENDING) == sending
+
+
+def test_editors_complete_operations() -> None:
+    """The schema offers all of them where one stands: what it offers is what check takes."""
+    defined = json.loads((data.folder("schemas") / "scenario.schema.json").read_text("utf-8"))["$defs"]
+    assert defined["operation"]["examples"] == list(SENDING)
+    assert defined["called"]["examples"] == list(EMULATED)
+    assert defined["trafficRequest"]["properties"]["operation"]["examples"] == list(CALLS)
+    for kind, wanted in (("when", "operation"), ("apiWhen", "called")):
+        one, several = defined[kind]["properties"]["operation"]["anyOf"]
+        assert one["$ref"] == several["items"]["$ref"] == f"#/$defs/{wanted}"

@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Span
-from sendbox.core.spans import instant
+from sendbox.core.spans import Moment, instant
 from sendbox.core.webhook_faults import FAULTS, SILENCES, WebhookFault, WebhookRule, WebhookWhen
 from sendbox.scenario.compile import compile_webhook_rule, load
 from sendbox.scenario.model import ScenarioError
@@ -78,7 +78,9 @@ def test_the_schema_names_every_fault() -> None:
         ({"share": "0.5%"}, WebhookWhen(share=0.005)),
         (
             {"from": "1m", "until": "2026-03-01T09:00:00Z"},
-            WebhookWhen(begins=(60_000, True), ends=(instant("2026-03-01T09:00:00Z"), False)),
+            WebhookWhen(
+                begins=Moment(60_000, relative=True), ends=Moment(instant("2026-03-01T09:00:00Z"), relative=False)
+            ),
         ),
     ],
 )

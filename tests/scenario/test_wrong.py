@@ -64,7 +64,6 @@ ELSEWHERE = {
     "in": "rules of control: tests/scenario/test_compile.py",
     "character": "test_parse.py: characters that YAML does not allow",
     "after-reset": "test_doubts.py: a reset is not built yet",
-    "until": "test_doubts.py: no mapping of the language has from and until yet",
 }
 #: Functions that make problems, and the position of the rule among their arguments.
 MAKERS = {"problem": 1, "complain": 1, "warn": 1, "_by": 2, "_at": 3, "_complain": 1, "_unknown": 1}

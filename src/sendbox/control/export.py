@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import __version__
-from sendbox.control.export_pytest import About, duration, pytest_file
+from sendbox.control.export_pytest import About, pytest_file
 from sendbox.control.export_scenario import scenario_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.records import digest
 from sendbox.core.blueprint import Blueprint
 from sendbox.core.export import script
+from sendbox.core.spans import show
 from sendbox.scenario import library
 from sendbox.scenario.compile import load
 from sendbox.scenario.write import dump
@@ -41,7 +42,7 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
         value, left_out = scenario_of(world, made, _base(world.blueprint))
         head = [f"# {world.id}, exported by Sendbox {__version__}; its digest was {proof['digest']}"]
         file = f"{stem}.yaml"
-        until = f" --until {duration(world.now - world.start)}" if _ends_early(world) else ""
+        until = f" --until {show(world.now - world.start)}" if _ends_early(world) else ""
         head.append(f"# sendbox play{until} {file} {'is as near to it as a scenario is' if left_out else 'ends in it'}")
         head += [f"# not as it was: {line}" for line in left_out]
         text = "\n".join(head) + "\n" + dump(value)

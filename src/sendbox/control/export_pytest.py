@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.control.literals import Literals, broken
 from sendbox.core.export import Act, Call, Script, whole
 from sendbox.core.records import JSON_TYPE
-from sendbox.core.spans import iso
+from sendbox.core.spans import iso, show
 
 if TYPE_CHECKING:
     from sendbox.core.world import World
@@ -31,7 +31,6 @@ _PHONE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH")
 #: Faults that make a client wait for its answer.
 _SLOW: Final = ("delay", "trickle")
-_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +41,6 @@ class About:
     digest: str
     engine: int
     version: str
-
-
-def duration(milliseconds: int) -> str:
-    """A duration as scenarios write it: `1m30s`."""
-    text = ""
-    for size, unit in _UNITS:
-        count, milliseconds = divmod(milliseconds, size)
-        text += f"{count}{unit}" if count else ""
-    return text or "0s"
 
 
 def pytest_file(world: World, script: Script, about: About) -> str:
@@ -139,7 +129,7 @@ class _File:
 
     def _move(self, at: int) -> None:
         if at > self._now:
-            self._lines.append(f'sendbox.advance("{duration(at - self._now)}")  # {iso(at)}')
+            self._lines.append(f'sendbox.advance("{show(at - self._now)}")  # {iso(at)}')
             self._now = at
         else:
             self._lines.append("sendbox.settle()")
@@ -156,7 +146,7 @@ class _File:
             self._lines.append("with pytest.raises(httpx.TransportError):")
             self._lines.append("    " + broken(function, shown).replace("\n", "\n    "))
             return
-        if record.fault is not None and record.fault.rule.fault.kind in _SLOW:  # whoever asked may have given up
+        if record.fault is not None and record.fault.rule.fault.kind in _SLOW:  # whoever asked then may have given up
             shown.append("timeout=None")
         name = f"answer_{step.number}"
         self._lines.append(broken(f"{name} = {function}", shown))

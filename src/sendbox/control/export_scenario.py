@@ -8,10 +8,9 @@ from urllib.parse import parse_qsl
 
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.control.export_acts import NoEntry, before, entry_of
-from sendbox.control.export_pytest import duration
 from sendbox.core.export import Act, Call, Script
 from sendbox.core.journal import CODE
-from sendbox.core.spans import iso
+from sendbox.core.spans import iso, show
 from sendbox.core.traffic import CALLS, Part, reference
 from sendbox.scenario.compile import compile_api_rule
 
@@ -79,7 +78,7 @@ class _Made:
                 self._act(step)
 
     def _at(self, at: int) -> str:
-        return duration(at - self._world.start)
+        return show(at - self._world.start)
 
     def _call(self, step: Call) -> None:
         record = step.record

@@ -11,8 +11,10 @@ from sendbox.control.operation import Call, ControlError, each, newest, operatio
 from sendbox.core.blueprint import Blueprint
 from sendbox.core.clock import SLOWEST
 from sendbox.core.digest import ENGINE
+from sendbox.core.rulebook import Rulebook
 from sendbox.core.spans import instant, iso
 from sendbox.core.views import account_view
+from sendbox.core.world import World
 from sendbox.runtime import Hosted
 from sendbox.scenario.compile import (
     compile_account_patch,
@@ -27,8 +29,25 @@ from sendbox.scenario.texts import invents
 
 T = TypeVar("T")
 
-#: What `in` may say of a rule.
-LISTS: Final = ("attempts", "verify", "api", "webhooks")
+#: What `in` may say of a rule: where a world keeps the list, and what compiles a rule of it.
+LISTS: Final[dict[str, tuple[Callable[[World], Rulebook[Any]], Callable[[dict[str, Any], World], Any]]]] = {
+    "attempts": (
+        lambda world: world,
+        lambda rule, world: compile_rule(rule, country=world.account.country, timing=world.assume.timing),
+    ),
+    "verify": (
+        lambda world: world.verify,
+        lambda rule, world: compile_verify_rule(rule, country=world.account.country),
+    ),
+    "api": (
+        lambda world: world.api,
+        lambda rule, world: compile_api_rule(rule, country=world.account.country),
+    ),
+    "webhooks": (
+        lambda world: world.outlets.faults,
+        lambda rule, world: compile_webhook_rule(rule, country=world.account.country),
+    ),
+}
 
 
 def addresses(origin: str) -> dict[str, str]:
@@ -224,21 +243,20 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     differs = blueprint_differences(hosted.blueprint, blueprint)
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
-    rules = ["attempts"] if blueprint.verify == hosted.blueprint.verify else ["attempts", "verify"]
-    if blueprint.expect != hosted.blueprint.expect:
-        rules.append("expect")
-    if hosted.world.api.given != blueprint.api:
-        rules.append("api")
-    if blueprint.webhooks != hosted.blueprint.webhooks:
-        rules.append("webhooks")
+    world = hosted.world
+    stands = {
+        "verify": world.verify.given,
+        "expect": world.expect,
+        "api": world.api.given,
+        "webhooks": world.outlets.faults.given,
+    }
+    rules = ["attempts", *(name for name, old in stands.items() if old != getattr(blueprint, name))]
     if at_once:
         call.runtime.reset(hosted)
         return {"applied": [*rules, *differs], "at_reset": [], "skipped": []}
-    hosted.world.set_attempts(blueprint.attempts)
-    hosted.world.verify.set_rules(blueprint.verify)
-    hosted.world.expect = blueprint.expect
-    hosted.world.api.set_rules(blueprint.api)
-    hosted.world.outlets.faults.set_rules(blueprint.webhooks)
+    for name, (book, _) in LISTS.items():
+        book(world).set_rules(getattr(blueprint, name))
+    world.expect = blueprint.expect
     return {"applied": rules, "at_reset": differs, "skipped": []}
 
 
@@ -262,26 +280,18 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
     """Puts a rule in front of a list; answers its id."""
     given = dict(_object(raw, "a rule"))
     where = given.pop("in", "attempts")
-    if where not in LISTS:
+    if not isinstance(where, str) or where not in LISTS:
         raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: {", ".join(LISTS)}')
+    book, compiling = LISTS[where]
     world = call.here.world
-    country = world.account.country
     try:
-        if where == "verify":
-            rule_id = world.verify.put_rule(compile_verify_rule(given, country=country))
-        elif where == "api":
-            rule_id = world.api.put_rule(compile_api_rule(given, country=country))
-        elif where == "webhooks":
-            rule_id = world.outlets.faults.put_rule(compile_webhook_rule(given, country=country))
-        else:
-            timing = world.assume.timing
-            rule = await _off_the_loop(given, lambda: compile_rule(given, country=country, timing=timing))
-            world = call.here.world
-            rule_id = world.put_rule(rule)
+        rule = await _off_the_loop(given, lambda: compiling(given, world))
     except ScenarioError as error:
         raise ControlError(
             422, "bad_rule", str(error), problems=[problem.as_json() for problem in error.problems]
         ) from None
+    world = call.here.world  # another one where it was reset meanwhile
+    rule_id = book(world).put_rule(rule)
     world.control("rule", {"id": rule_id, "rule": given, "in": where})
     return {"id": rule_id, "in": where}
 
@@ -296,8 +306,7 @@ def _object(raw: Any, what: str) -> dict[str, Any]:
 async def drop_rule(call: Call, rule: str) -> Any:
     """Takes a rule away that was put there."""
     world = call.here.world
-    drops = (world.drop_rule, world.verify.drop_rule, world.api.drop_rule, world.outlets.faults.drop_rule)
-    if not any(drop(rule) for drop in drops):
+    if not any(book(world).drop_rule(rule) for book, _ in LISTS.values()):
         raise ControlError(404, "no_such_rule", f'"{rule}" is no rule that control put into this world')
     return {"dropped": rule}
 

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from sendbox.core.assume import Rate
 from sendbox.core.identity import Draw
 from sendbox.core.patterns import Pattern
+from sendbox.core.rulebook import Drawn, Rulebook, Turns, in_time
 from sendbox.core.rules import Span
-from sendbox.core.spans import show
+from sendbox.core.spans import Moment, show
 
 #: Whether a call has its effect, by its fault, unless its rule says otherwise; `disconnect` in the middle has it.
 PROCESSED: Final = {
@@ -36,10 +37,6 @@ PROCESSED: Final = {
 }
 #: Faults of an answer that comes in the end: there is none without effect.
 ANSWERED: Final = frozenset({"delay", "trickle"})
-#: What a rate limit counts apart.
-PER: Final = ("key", "phone", "world")
-
-
 #: No time at all.
 AT_ONCE: Final = Span(0, 0)
 
@@ -48,16 +45,15 @@ AT_ONCE: Final = Span(0, 0)
 class ApiWhen:
     """Conditions of a rule; None = not asked, all that are given must hold.
 
-    `phone` is the call's first number. `since` and `until` bound a window of the world's clock, the second one
-    excluded: (milliseconds, whether they count from the start of the epoch). `share` is a part of 1. `call` and `every`
-    count from 1 the calls for which all else holds.
+    `phone` is the call's first number. `begins` and `ends` bound a window of the world's clock, the second one
+    excluded. `share` is a part of 1. `call` and `every` count from 1 the calls for which all else holds.
     """
 
     operation: tuple[str, ...] | None = None
     key: Pattern | None = None
     phone: Pattern | None = None
-    since: tuple[int, bool] | None = None
-    until: tuple[int, bool] | None = None
+    begins: Moment | None = None
+    ends: Moment | None = None
     share: float | None = None
     call: int | None = None
     every: int | None = None
@@ -102,6 +98,11 @@ class ApiRule:
     def label(self) -> str:
         """The rule in words: its name, else its id or its place, else its text."""
         return f'"{self.name}"' if self.name is not None else self.id or self.place or self.key
+
+    @property
+    def counts(self) -> bool:
+        """Whether it goes by the order of arrival; a rate limit does so where it holds a call back."""
+        return self.when.call is not None or self.when.every is not None or self.times is not None
 
     @property
     def effective(self) -> bool:
@@ -166,56 +167,18 @@ class Applied(NamedTuple):
         return f"fault {text} on {self.operation} by the api rule {self.rule.label}; {effect}"
 
 
-class _Drawn(NamedTuple):
-    """The newest call that drew: how-manieth, when, what it was, and whether it could have come before another."""
+class ApiFaults(Rulebook[ApiRule]):
+    """The rules of one world, and what it remembers of their calls."""
 
-    number: int
-    at: int
-    content: bytes
-    raced: bool
-
-
-class ApiFaults:
-    """The rules of one world, in the order in which they are asked, and what it remembers of their calls."""
-
-    __slots__ = ("_asked", "_counted", "_let_in", "_rule_count", "_seed", "_used", "rules")
+    PREFIX = "a"
+    __slots__ = ("_let_in", "_seed", "_turns")
 
     def __init__(self, rules: Sequence[ApiRule], seed: bytes) -> None:
-        self.rules = list(rules)
+        super().__init__(rules)
         self._seed = seed
-        self._rule_count = 0
-        #: (rule key, operation, phone) -> the newest call that drew
-        self._asked: dict[tuple[str, str, str], _Drawn] = {}
-        #: id or key of a rule -> calls counted, and how often it applied
-        self._counted: dict[str, int] = {}
-        self._used: dict[str, int] = {}
+        self._turns = Turns()
         #: (rule, whose limit) -> the instants of the calls let in, no more than the limit has
         self._let_in: dict[tuple[str, str], deque[int]] = {}
-
-    # -- which rules there are
-
-    @property
-    def given(self) -> tuple[ApiRule, ...]:
-        """The scenario's rules, without those that control put in front."""
-        return tuple(rule for rule in self.rules if rule.id is None)
-
-    def set_rules(self, rules: Sequence[ApiRule]) -> None:
-        """Replaces the scenario's rules; those that control put in front stay in front."""
-        self.rules = [rule for rule in self.rules if rule.id is not None] + list(rules)
-
-    def put_rule(self, rule: ApiRule) -> str:
-        """Puts a rule in front and returns its id; holds for the calls to come."""
-        self._rule_count += 1
-        rule_id = f"a{self._rule_count}"
-        self.rules.insert(0, replace(rule, id=rule_id))
-        return rule_id
-
-    def drop_rule(self, rule_id: str) -> bool:
-        """Takes a rule away that control put there; False when there is none of that id."""
-        kept = [rule for rule in self.rules if rule.id != rule_id]
-        dropped = len(kept) < len(self.rules)
-        self.rules = kept
-        return dropped
 
     # -- what they decide
 
@@ -228,7 +191,7 @@ class ApiFaults:
         order_sensitive = False
         found: Applied | None = None
         # equal rules know a call as one
-        drawn: dict[str, _Drawn] = {}
+        drawn: dict[str, Drawn] = {}
         counts: dict[str, int] = {}
         for rule in self.rules:
             if not _holds(rule.when, call):
@@ -243,45 +206,27 @@ class ApiFaults:
                 share = rule.when.share
                 if share is not None and lot.weighted((share, 1 - share), "share"):
                     continue
-            if rule.when.call is not None or rule.when.every is not None:
+            if rule.counts:
                 order_sensitive = order_sensitive or found is None
-                if not self._has_turn(rule.when, key, counts):
+                if not self._turns.come(key, rule.when.call, rule.when.every, counts):
                     continue
-            if found is not None:
+            if found is not None or not self._turns.left(key, rule.times):
                 continue
-            if rule.times is not None:
-                order_sensitive = True
-                if self._used.get(key, 0) >= rule.times:
-                    continue
             wait = 0
             if fault.rate is not None:
                 wait = self._until_let_in(fault.rate, (key, _whose(fault.per, call)), call.now)
                 if not wait:
                     continue
                 order_sensitive = True
-            if rule.times is not None:
-                self._used[key] = self._used.get(key, 0) + 1
+            self._turns.use(key, rule.times)
             low, high = fault.time.low, fault.time.high
             time = low if low == high or lot is None else lot.between(low, high, "time")
             found = Applied(rule, call.operation, call.key, call.phone(), time, wait, order_sensitive)
         return found, order_sensitive
 
-    def _drew(self, rule: ApiRule, call: ApiCall) -> _Drawn:
-        """Counts a call for which something is drawn, and tells whether it could have come before the one before."""
-        key = (rule.key, call.operation, call.phone())
+    def _drew(self, rule: ApiRule, call: ApiCall) -> Drawn:
         content = blake2b(call.content(), digest_size=8).digest()
-        before = self._asked.get(key)
-        number = 0 if before is None else before.number + 1
-        raced = before is not None and before.at == call.now and (before.raced or before.content != content)
-        self._asked[key] = found = _Drawn(number, call.now, content, raced)
-        return found
-
-    def _has_turn(self, when: ApiWhen, key: str, counts: dict[str, int]) -> bool:
-        """Whether it is this call's turn, by order of arrival."""
-        if key not in counts:
-            counts[key] = self._counted[key] = self._counted.get(key, 0) + 1
-        number = counts[key]
-        return (when.call is None or number == when.call) and (when.every is None or number % when.every == 0)
+        return self._turns.draw((rule.key, call.operation, call.phone()), call.now, content)
 
     def _until_let_in(self, rate: Rate, whose: tuple[str, str], now: int) -> int:
         """Milliseconds until a call is let in again; 0 = it is, and counts."""
@@ -299,15 +244,9 @@ def _holds(when: ApiWhen, call: ApiCall) -> bool:
     return (
         (when.operation is None or call.operation in when.operation)
         and (when.key is None or when.key.matches(call.key))
-        and (when.since is None or call.now >= _instant(when.since, call))
-        and (when.until is None or call.now < _instant(when.until, call))
+        and in_time(when.begins, when.ends, call.now, call.start)
         and (when.phone is None or when.phone.matches(call.phone()))
     )
-
-
-def _instant(moment: tuple[int, bool], call: ApiCall) -> int:
-    at, relative = moment
-    return call.start + at if relative else at
 
 
 def _whose(per: str, call: ApiCall) -> str:

@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Final
 
-from sendbox.core.assume import Assume
-
 #: What a confidence letter means: where the default comes from.
 CONFIDENCE: Final = {
     "F": "observed or documented behaviour of the service",
@@ -568,16 +566,8 @@ ASSUMPTIONS: Final[tuple[Assumption, ...]] = (
 )
 
 _BY_ID: Final = {row.id: row for row in ASSUMPTIONS}
-_BY_SETTING: Final = {name: row for row in ASSUMPTIONS for name in row.setting}
-#: Names that `assume:` takes now; the other settings of the table belong to parts that are not built.
-SETTINGS: Final = tuple(field.name for field in fields(Assume))
 
 
 def by_id(id_: str) -> Assumption:
     """The row of an id such as `A20`. Raises KeyError for an id that is not in the table."""
     return _BY_ID[id_]
-
-
-def by_setting(name: str) -> Assumption | None:
-    """The row that a setting of `assume:` changes, or None when no row has such a setting."""
-    return _BY_SETTING.get(name)

@@ -7,6 +7,7 @@ A table by field of `When`, total by a test. For every rule and every attempt th
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import orjson
@@ -83,15 +84,13 @@ def _in_memory(_wanted: int, _ask: Ask) -> None:
 
 
 def _after(wanted: After, ask: Ask) -> str | None:
-    if holds(wanted, ask):
-        return None
     found = []
-    if wanted.message is not None:
+    if not holds(After(message=wanted.message), ask):
         earlier = None if ask.earlier is None else ask.earlier(ask.phone, ask.ordinal)
         stood = None if earlier is None else earlier.result_at(ask.now)
         was = "there is no message before this one" if stood is None else f"the message before is {stood}"
-        found.append(f"{was}, wanted one that is {' or '.join(wanted.message)}")
-    if (wanted.result, wanted.channel, wanted.info) != (None, None, None):
+        found.append(f"{was}, wanted one that is {' or '.join(wanted.message or ())}")
+    if not holds(replace(wanted, message=None), ask):
         before = []
         attempt = ask.before
         while attempt is not None:
@@ -102,7 +101,7 @@ def _after(wanted: After, ask: Ask) -> str | None:
             asked.append(f"with an info like {_quoted(wanted.info)}")
         were = f"the attempts before are {', '.join(before[::-1])}" if before else "there is no attempt before this one"
         found.append(f"{were}, wanted one {' '.join(asked)}")
-    return "; ".join(found)
+    return "; ".join(found) or None
 
 
 def _quoted(value: object) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 
 from sendbox.core.patterns import Pattern
-from sendbox.core.spans import iso, show
+from sendbox.core.spans import Moment, iso, show
 from sendbox.core.things import THINGS, Found, things
 
 if TYPE_CHECKING:
@@ -53,18 +53,6 @@ class Condition:
         family = "chatapp" in self.wanted  # which stands for its channels
         told = [each for each in self.wanted if not (family and each in ("chatapp_text", "chatapp_template"))]
         return " or ".join(map(_quoted, told))
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """An instant: milliseconds, from the world's start when `relative`."""
-
-    at: int
-    relative: bool
-
-    def instant(self, start: int) -> int:
-        """Virtual milliseconds."""
-        return start + self.at if self.relative else self.at
 
 
 @dataclass(frozen=True, slots=True)

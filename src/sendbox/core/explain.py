@@ -59,16 +59,18 @@ def rules_tried(rules: Iterable[Rule], ask: Ask, memory: Memory) -> list[dict[st
             outcome = "decided"
             decides = [name for name in ("path", "replies", "click") if name in names]
             open_still -= names
-        tried.append(
-            {
-                "rule": rule.name or rule.key,
-                "place": rule.place,
-                "outcome": outcome,
-                "decides": decides,
-                "why_not": why_not,
-            }
-        )
+        tried.append(_tried(rule, outcome, decides, why_not))
     return tried
+
+
+def _tried(rule: Rule | VerifyRule, outcome: str, decides: list[str], why_not: list[str]) -> dict[str, Any]:
+    return {
+        "rule": rule.name or rule.key,
+        "place": rule.place,
+        "outcome": outcome,
+        "decides": decides,
+        "why_not": why_not,
+    }
 
 
 def _names(rule: Rule, what: str) -> bool:
@@ -104,15 +106,7 @@ def codes_tried(rules: Sequence[VerifyRule], phone: str) -> list[dict[str, Any]]
             outcome = "decided"
             open_still -= names
         decides = [word for word, name in _SAID.items() if outcome == "decided" and name in names]
-        tried.append(
-            {
-                "rule": rule.name or rule.key,
-                "place": rule.place,
-                "outcome": outcome,
-                "decides": decides,
-                "why_not": why_not,
-            }
-        )
+        tried.append(_tried(rule, outcome, decides, why_not))
     return tried
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sendbox.core.billing import Billing
-
-#: What a key may do (A19): everything; change settings; send, and look at what was sent.
-SCOPES: Final = ("full", "rest-api", "api")
 
 
 @dataclass(slots=True)
@@ -24,6 +21,7 @@ class Key:
     default_callback_url: str | None = None
     default_callback_secret: str | None = None
     default_sender: str | None = None
+    #: what it may do (A19): `full` everything, `rest-api` change settings, `api` send, and look at what was sent
     scope: str = "full"
     disabled: bool = False
     billing: Billing | None = None

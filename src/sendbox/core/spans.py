@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from sendbox.core.assume import Rate
 from sendbox.core.rules import Span
@@ -33,6 +33,17 @@ _INSTANT: Final = re.compile(
 )
 _DURATIONS: Final = "500ms, 2s, 1m30s, 1h, 2d, PT1M30S or whole milliseconds are legal"
 _SHOWN: Final = 80
+
+
+class Moment(NamedTuple):
+    """An instant of a world: `at` in milliseconds, from the start of its epoch when `relative`."""
+
+    at: int
+    relative: bool
+
+    def instant(self, start: int) -> int:
+        """Virtual milliseconds."""
+        return start + self.at if self.relative else self.at
 
 
 def shown(value: object) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
@@ -17,6 +16,7 @@ from sendbox.core import codes, proof
 from sendbox.core.journal import CODE
 from sendbox.core.model import Recipient, Send, Step
 from sendbox.core.numbers import normalize
+from sendbox.core.rulebook import Rulebook
 from sendbox.core.rules import Path, Rule, When
 from sendbox.core.spans import DAY, instant, iso, show
 from sendbox.core.validation import EXPIRED, FAILED, PENDING, VERIFIED, Session
@@ -50,12 +50,14 @@ class LimitReached(Exception):
         )
 
 
-class Verify:
-    """The validation sessions of one world."""
+class Verify(Rulebook[codes.VerifyRule]):
+    """The validation sessions of one world, and the rules about them."""
+
+    PREFIX = "v"
 
     def __init__(self, world: World) -> None:
+        super().__init__(world.blueprint.verify)
         self._world = world
-        self.rules: list[codes.VerifyRule] = list(world.blueprint.verify)
         #: by token, oldest first
         self.sessions: dict[str, Session] = {}
         self._by_phone: dict[str, list[Session]] = {}
@@ -66,27 +68,6 @@ class Verify:
         self._counted: dict[str, deque[int]] = {}
         #: when each limit that was reached will be free again
         self._free_at: dict[str, int] = {}
-        self._rule_count = 0
-
-    # -- rules
-
-    def set_rules(self, rules: Sequence[codes.VerifyRule]) -> None:
-        """Replaces the scenario's rules; those that control put in front stay in front."""
-        self.rules = [rule for rule in self.rules if rule.id is not None] + list(rules)
-
-    def put_rule(self, rule: codes.VerifyRule) -> str:
-        """Puts a rule in front and returns its id; holds for sessions not yet begun."""
-        self._rule_count += 1
-        rule_id = f"v{self._rule_count}"
-        self.rules.insert(0, replace(rule, id=rule_id))
-        return rule_id
-
-    def drop_rule(self, rule_id: str) -> bool:
-        """Takes a rule away that control put there; False when there is none of that id."""
-        kept = [rule for rule in self.rules if rule.id != rule_id]
-        dropped = len(kept) < len(self.rules)
-        self.rules = kept
-        return dropped
 
     def rules_for(self, token: str) -> Sequence[Rule]:
         """The rules that are asked about the SMS of a session: a tester's own first, then what `verify:` decided."""

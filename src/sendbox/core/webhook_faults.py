@@ -16,8 +16,9 @@ from sendbox.core.identity import Draw
 from sendbox.core.lifecycle import STATES
 from sendbox.core.partner_records import Onboarding
 from sendbox.core.records import Inbound
+from sendbox.core.rulebook import Rulebook, Turns, in_time
 from sendbox.core.rules import Span
-from sendbox.core.spans import show
+from sendbox.core.spans import Moment, show
 
 if TYPE_CHECKING:
     from sendbox.core.patterns import Pattern
@@ -73,7 +74,7 @@ def _span(span: Span) -> str:
 class WebhookWhen:
     """Conditions of a rule; None = not asked, all that are given must hold.
 
-    `begins` and `ends` are (milliseconds, from the world's start?), the end excluded. `share` is from 0 to 1. `nth` and
+    `begins` and `ends` bound a window of the world's clock, the second one excluded. `share` is from 0 to 1. `nth` and
     `every` count what satisfies all the rest, in order of arrival (order-sensitive).
     """
 
@@ -85,8 +86,8 @@ class WebhookWhen:
     nth: int | None = None
     every: int | None = None
     share: float | None = None
-    begins: tuple[int, bool] | None = None
-    ends: tuple[int, bool] | None = None
+    begins: Moment | None = None
+    ends: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,53 +191,24 @@ class Decision(NamedTuple):
 NOTHING: Final = Decision(None, None, order_sensitive=False)
 
 
-class Asked(NamedTuple):
-    """The newest that drew from a rule for a phone: how-manieth it was, when, and of which request."""
-
-    number: int
-    at: int
-    request: str
-
-
-class WebhookFaults:
+class WebhookFaults(Rulebook[WebhookRule]):
     """The rules of one world, and what it remembers of them."""
 
-    __slots__ = ("_asked", "_count", "_counted", "_used", "_world", "answers", "overtakes", "rules", "travels")
+    PREFIX = "w"
+    __slots__ = ("_turns", "_world", "answers", "overtakes", "travels")
 
     def __init__(self, world: World, rules: Sequence[WebhookRule]) -> None:
+        super().__init__(rules)
         self._world = world
-        self._count = 0
-        #: (rule, phone) -> the newest that drew
-        self._asked: dict[tuple[str, str], Asked] = {}
-        #: rule -> how many fitted, and how many it decided
-        self._counted: dict[str, int] = {}
-        self._used: dict[str, int] = {}
-        self._set(list(rules))
+        self._turns = Turns()
+        self._arrange(self.rules)
 
-    def _set(self, rules: list[WebhookRule]) -> None:
-        self.rules = rules
+    def _arrange(self, rules: list[WebhookRule]) -> None:
+        super()._arrange(rules)
         #: those that decide how events travel, those that decide about tries, and those that overtake
         self.travels = [rule for rule in rules if rule.fault.kind != "answer"]
         self.answers = [rule for rule in rules if rule.fault.kind == "answer"]
         self.overtakes = [rule for rule in rules if rule.fault.kind == "overtake"]
-
-    def set_rules(self, rules: Sequence[WebhookRule]) -> None:
-        """Replaces the scenario's rules; those that control put in front stay in front."""
-        self._set([*(rule for rule in self.rules if rule.id is not None), *rules])
-
-    def put_rule(self, rule: WebhookRule) -> str:
-        """Puts a rule in front and returns its id; holds for what leaves from now on, and for tries."""
-        self._count += 1
-        rule_id = f"w{self._count}"
-        self._set([replace(rule, id=rule_id), *self.rules])
-        return rule_id
-
-    def drop_rule(self, rule_id: str) -> bool:
-        """Takes a rule away that control put there; False when there is none of that id."""
-        kept = [rule for rule in self.rules if rule.id != rule_id]
-        dropped = len(kept) < len(self.rules)
-        self._set(kept)
-        return dropped
 
     # -- deciding
 
@@ -294,42 +266,21 @@ class WebhookFaults:
                 order_sensitive = order_sensitive or (raced and found is None)
                 if not draw.below(rule.when.share, "share"):
                     continue
+            name = rule.id or rule.key
             if rule.counts:
                 order_sensitive = order_sensitive or found is None
-                if not self._has_turn(rule, counted, use=found is None):
+                if not self._turns.come(name, rule.when.nth, rule.when.every, counted):
                     continue
-            if found is None:
-                found = Decision(rule, draw, order_sensitive)
+            if found is not None or not self._turns.left(name, rule.times):
+                continue
+            self._turns.use(name, rule.times)
+            found = Decision(rule, draw, order_sensitive)
         return found or Decision(None, None, order_sensitive)
 
     def _in_time(self, rule: WebhookRule) -> bool:
-        now, start = self._world.clock.now, self._world.start
-        begins, ends = rule.when.begins, rule.when.ends
-        return (begins is None or now >= begins[0] + start * begins[1]) and (
-            ends is None or now < ends[0] + start * ends[1]
-        )
-
-    def _has_turn(self, rule: WebhookRule, counted: dict[str, int], *, use: bool) -> bool:
-        name = rule.id or rule.key
-        when = rule.when
-        if when.nth is not None or when.every is not None:
-            if name not in counted:
-                counted[name] = self._counted[name] = self._counted.get(name, 0) + 1
-            count = counted[name]
-            if (when.nth is not None and count != when.nth) or (when.every is not None and count % when.every):
-                return False
-        if use and rule.times is not None:
-            used = self._used.get(name, 0)
-            if used >= rule.times:
-                return False
-            self._used[name] = used + 1
-        return True
+        return in_time(rule.when.begins, rule.when.ends, self._world.clock.now, self._world.start)
 
     def draw(self, rule: WebhookRule, subject: Subject) -> tuple[Draw, bool]:
         """The draw of a rule for the next event of a phone, and whether another could have come before it as well."""
-        now = self._world.clock.now
-        before = self._asked.get((rule.key, subject.phone))
-        number = 0 if before is None else before.number + 1
-        raced = before is not None and before.at == now and before.request != subject.request
-        self._asked[rule.key, subject.phone] = Asked(number, now, subject.request)
+        number, raced = self._turns.draw((rule.key, subject.phone), self._world.clock.now, subject.request)
         return Draw(self._world.seed, f"{rule.key}\0{subject.phone}".encode(), number), raced

@@ -32,6 +32,7 @@ from sendbox.core.polls import Polls
 from sendbox.core.records import Accepted, Link, Message, RequestRecord
 from sendbox.core.remarks import Advice
 from sendbox.core.rows import Rows
+from sendbox.core.rulebook import Rulebook
 from sendbox.core.rules import Memory, Rule
 from sendbox.core.simulator import Simulator
 from sendbox.core.subkeys import SubKeys
@@ -42,8 +43,10 @@ from sendbox.core.verify import Verify
 LIGHT: Final = 16
 
 
-class World:
-    """One world. `id` is its API key; instants are virtual milliseconds since 1970, UTC."""
+class World(Rulebook[Rule]):
+    """One world, and the rules of its `attempts`. `id` is its API key; instants are virtual milliseconds since 1970."""
+
+    PREFIX = "r"
 
     def __init__(
         self,
@@ -81,7 +84,7 @@ class World:
         self.journal = Journal() if max_journal is None else Capped(max_journal)
         self.account = Account(blueprint.account, blueprint.assume.country)
         self.keys: dict[str, Key] = {world_id: self._parent_key(blueprint, world_id)}
-        self.rules: list[Rule] = list(blueprint.attempts)
+        super().__init__(blueprint.attempts)
         self.memory = Memory()
         #: what the scenario expects; judged when asked
         self.expect = blueprint.expect
@@ -99,7 +102,6 @@ class World:
         #: advances, for whoever carries the world out again: (entries before, entries after, instant reached)
         self.moves: list[tuple[int, int, int]] = []
         self._equal: dict[bytes, int] = {}
-        self._rule_count = 0
         self.simulator = Simulator(self)
         self.phones = Phones(self)
         self.outages = Outages(self)
@@ -262,25 +264,6 @@ class World:
         for name in ("default_callback_url", "default_callback_secret"):
             if name in changes:
                 setattr(key, name, changes[name])
-
-    def put_rule(self, rule: Rule) -> str:
-        """Puts a rule in front of the list and returns its id; holds for decisions not yet made."""
-        self._rule_count += 1
-        rule.id = f"r{self._rule_count}"
-        self.rules.insert(0, rule)
-        return rule.id
-
-    def drop_rule(self, rule_id: str) -> bool:
-        """Takes a rule away that control put there; False when there is none of that id."""
-        for index, rule in enumerate(self.rules):
-            if rule.id == rule_id:
-                del self.rules[index]
-                return True
-        return False
-
-    def set_attempts(self, rules: tuple[Rule, ...]) -> None:
-        """Replaces the scenario's rules; those that control put in front stay in front."""
-        self.rules = [rule for rule in self.rules if rule.id is not None] + list(rules)
 
     def move_by_hand(self, message: Message, result: str, info: str | None) -> None:
         """Moves a message's current attempt; the rest of its plan is dropped. Raises `IllegalTransition`."""

@@ -47,7 +47,7 @@ def page_routes(runtime: Runtime) -> list[Route]:
             messages = (await ask(origin, "messages", world_id, last=view.MESSAGES))["messages"]
             codes = (await ask(origin, "codes", world_id, last=view.CODES))["codes"]
             deliveries = (await ask(origin, "deliveries", world_id, last=view.DELIVERIES))["deliveries"]
-            entries = (await ask(origin, "journal", world_id, kind="request,advice,fault", last=view.SEARCHED))[
+            entries = (await ask(origin, "journal", world_id, kind="request,advice,fault,outage", last=view.SEARCHED))[
                 "entries"
             ]
         except ControlError as error:  # closed meanwhile, or never opened

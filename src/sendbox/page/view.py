@@ -35,7 +35,7 @@ _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)
 _TONES: Final = {
     **dict.fromkeys(("delivered", "seen", "verified", "2xx"), "good"),
     **dict.fromkeys(("undelivered", "held", "dropped", "advice", "expired"), "fair"),
-    **dict.fromkeys(("rejected", "failed", "refused", "error", "fault"), "bad"),
+    **dict.fromkeys(("rejected", "failed", "refused", "error", "fault", "outage"), "bad"),
 }
 
 
@@ -127,9 +127,9 @@ def attempts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def tries(delivery: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The tries of a delivery: when, and what came of each."""
-    found = []
+def tries(delivery: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tries of a delivery: when, what came of each, and the rule that answered in the receiver's place."""
+    found: list[dict[str, Any]] = []
     for each in delivery["tries"]:
         outcome = each["error"] or each["status"]
         good = not each["error"] and each["status"] is not None and 200 <= each["status"] < 300
@@ -138,13 +138,14 @@ def tries(delivery: Mapping[str, Any]) -> list[dict[str, str]]:
                 "after": since(each["at"], delivery["at"]),
                 "outcome": "under way" if outcome is None else str(outcome),
                 "tone": "open" if outcome is None else tone("2xx" if good else "error"),
+                "rule": each.get("rule"),
             }
         )
     return found
 
 
 def remarks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Findings, advice and faults of journal entries, newest first."""
+    """Findings, advice, faults and outages of journal entries, newest first."""
     found = []
     for entry in reversed(entries):
         if entry["kind"] == "request":
@@ -156,6 +157,10 @@ def remarks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
             about = entry["operation"]
             place = {"path": f"rule {entry['rule']}", "section": "api: of the scenario", "assumed": None}
             given = [("fault", "api", {"message": entry["message"], **place})]
+        elif entry["kind"] == "outage":
+            about = f"until {when(entry['until'])}"
+            place = {"path": "timeline: of the scenario", "section": "", "assumed": None}
+            given = [("outage", "outage", {"message": f"outage of {outage(entry)} {entry['state']}", **place})]
         else:
             about = "delivery"
             given = [("advice", entry["advice"]["code"], entry["advice"])]
@@ -164,6 +169,14 @@ def remarks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if len(found) == REMARKS:
                 return found
     return found
+
+
+def outage(entry: Mapping[str, Any]) -> str:
+    """What is out: channels, an operator, a country, as far as it says."""
+    channels = entry.get("channel", [])
+    said = [channels if isinstance(channels, str) else ", ".join(channels)]
+    said += [f"{word} {entry[key]}" for key, word in (("operator", "operator"), ("country", "in")) if key in entry]
+    return " ".join(filter(None, said)) or "everything"
 
 
 def masked(key: str | None) -> str:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Final
 
-import orjson
-
 from sendbox.core.api_faults import ANSWERED, AT_ONCE, ApiFault, ApiRule, ApiWhen
 from sendbox.core.operations import EMULATED
-from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Span
 from sendbox.scenario import lint
-from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader
+from sendbox.scenario.model import Node, listed, nearest, show
+from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 
 #: How long an answer trickles whose rule says no time.
 TRICKLE: Final = Span(2_000, 2_000)
@@ -35,12 +32,12 @@ def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
         message = f"false leaves {fault.kind} no answer; a call whose answer comes in the end has its effect"
         reader.complain(processed, "processed", message)
     return ApiRule(
-        key=_canonical(when, fault, effective) if name is None else str(name.value),
+        key=text_of(name) or _canonical(when, fault, effective),
         when=when,
         fault=fault,
         processed=effective,
-        times=None if times is None else _whole(times),
-        name=None if name is None else str(name.value),
+        times=None if times is None else whole(times),
+        name=text_of(name),
         place=node.place,
     )
 
@@ -48,8 +45,7 @@ def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
 def _canonical(when: ApiWhen, fault: ApiFault, processed: bool | None) -> str:
     """The text by which a rule without a name is known: what it asks and decides, however its times are written."""
     asks, does = _given(when, ApiWhen()), _given(fault, ApiFault(fault.kind))
-    text = {"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed}
-    return orjson.dumps(text, default=_canonical_value, option=orjson.OPT_SORT_KEYS).decode()
+    return canonical({"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed})
 
 
 def _given(record: Any, default: Any) -> dict[str, Any]:
@@ -58,41 +54,33 @@ def _given(record: Any, default: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != getattr(default, name)}
 
 
-def _canonical_value(value: object) -> object:
-    return value.text if isinstance(value, Pattern) else str(value)
-
-
 def _when(node: Node | None, reader: Reader) -> ApiWhen:
     if node is None:
         return ApiWhen()
     asked = node.entries()
     if "call" in asked and "every" in asked:
         reader.complain(node, "every", '"every" stands beside "call"; a rule counts in one way', key="every")
-    since, until = (reader.moment(asked[key]) if key in asked else None for key in ("from", "until"))
-    if since is not None and until is not None and since[1] == until[1] and since[0] >= until[0]:
-        values = f"{show(plain(asked['from']))} to {show(plain(asked['until']))}"
-        reader.complain(asked["until"], "window", f"{values} is no window: it ends before it begins")
+    begins, ends = reader.window(asked)
     return ApiWhen(
         operation=_operations(asked.get("operation"), reader),
         key=reader.pattern(asked["key"]) if "key" in asked else None,
         phone=reader.phones(asked["phone"]) if "phone" in asked else None,
-        since=since,
-        until=until,
+        begins=begins,
+        ends=ends,
         share=reader.share(asked["share"]) if "share" in asked else None,
-        call=_whole(asked["call"]) if "call" in asked else None,
-        every=_whole(asked["every"]) if "every" in asked else None,
+        call=whole(asked["call"]) if "call" in asked else None,
+        every=whole(asked["every"]) if "every" in asked else None,
     )
 
 
 def _operations(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
     if node is None:
         return None
-    words = node.items() or [node]
-    for item in words:
+    for item in node.items() or [node]:
         if isinstance(item.value, str) and item.value not in EMULATED:
             message = f"{show(item.value)} is no operation of an emulated interface; legal: {listed(EMULATED)}"
             reader.complain(item, "operation", message, near=nearest(item.value, EMULATED))
-    return tuple(dict.fromkeys(str(item.value) for item in words))
+    return words(node)
 
 
 def _fault(node: Node, reader: Reader) -> ApiFault:
@@ -114,8 +102,8 @@ def _status(node: Node) -> ApiFault:
     code, message, headers = node.get("code"), node.get("message"), node.get("headers")
     return ApiFault(
         "status",
-        status=_whole(node if code is None else code),
-        message=None if message is None else str(message.value),
+        status=whole(node if code is None else code),
+        message=text_of(message),
         headers=() if headers is None else tuple((name, str(item.value)) for name, item in headers.entries().items()),
     )
 
@@ -129,8 +117,3 @@ def _rate_limit(node: Node, reader: Reader) -> ApiFault:
 def _without_per(node: Node) -> Node:
     entries = {name: item for name, item in node.entries().items() if name != "per"}
     return Node(entries, node.source, node.path, node.line, node.column, node.keys, node.cut)
-
-
-def _whole(node: Node) -> int:
-    assert isinstance(node.value, int)
-    return node.value

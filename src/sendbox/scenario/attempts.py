@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-import orjson
+from typing import Any
 
 from sendbox.core.assume import Timing
 from sendbox.core.before import After
 from sendbox.core.operations import SENDING
-from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Click, Path, PathEntry, Reply, Rule, Span, When
 from sendbox.core.said import GAPS
 from sendbox.scenario import lint
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.texts import compile_text
-from sendbox.scenario.values import Reader
-
-_CHATAPP: Final = ("chatapp_text", "chatapp_template")
+from sendbox.scenario.values import CHATAPP, Reader, canonical, text_of, words
 
 
 def compile_rules(nodes: list[Node], reader: Reader, timing: Timing) -> tuple[Rule, ...]:
@@ -53,10 +48,10 @@ def compile_rule(node: Node, reader: Reader, timing: Timing) -> Rule:
         click = tuple(_click(item, reader) for item in opens.items() or [opens])
         texts = [[*_pair(each.after), *([each.link] if each.link else [])] for each in click]
         decides["click"] = texts if isinstance(opens.value, list) else texts[0]
-    name = _text(node.get("name"))
+    name = text_of(node.get("name"))
     times = node.get("times")
     return Rule(
-        key=name or canonical(when, decides),
+        key=name or _canonical(when, decides),
         when=when,
         path=path,
         mix=mix,
@@ -80,7 +75,7 @@ def _click(node: Node, reader: Reader) -> Click:
     return Click(reader.span(node.get("after")), None if link is None else int(_number(link)))
 
 
-def canonical(when: When, decides: dict[str, Any]) -> str:
+def _canonical(when: When, decides: dict[str, Any]) -> str:
     """The text by which a rule without a name is known: what it asks and what it decides, in one fixed order.
 
     Equal rules have equal texts, wherever they stand and however their times are written.
@@ -90,12 +85,7 @@ def canonical(when: When, decides: dict[str, Any]) -> str:
         asks["payload"] = {".".join(path): expected for path, expected in when.payload}
     if when.after is not None:
         asks["after"] = {field: getattr(when.after, field) for field in After.__slots__}
-    text = orjson.dumps({"when": asks, **decides}, default=_canonical_value, option=orjson.OPT_SORT_KEYS)
-    return text.decode()
-
-
-def _canonical_value(value: object) -> object:
-    return value.text if isinstance(value, Pattern) else str(value)
+    return canonical({"when": asks, **decides})
 
 
 def _when(node: Node | None, reader: Reader) -> When:
@@ -126,10 +116,10 @@ def _after(when: Node, attempt: int | None, reader: Reader) -> After | None:
         return None
     info = node.get("info")
     after = After(
-        result=_words(node.get("result")),
+        result=words(node.get("result")),
         channel=channels_of(node.get("channel"), reader),
         info=None if info is None else reader.pattern(info),
-        message=_words(node.get("message")),
+        message=words(node.get("message")),
     )
     asks_attempt = (after.result, after.channel, after.info) != (None, None, None)
     if attempt == 1 and asks_attempt and not node.cut:
@@ -140,20 +130,14 @@ def _after(when: Node, attempt: int | None, reader: Reader) -> After | None:
     return after
 
 
-def _words(node: Node | None) -> tuple[str, ...] | None:
-    if node is None:
-        return None
-    return tuple(str(item.value) for item in node.items()) or (str(node.value),)
-
-
 def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
     """A channel or a list of them; `chatapp` means both of its steps."""
-    words = _words(node)
-    if node is None or words is None:
+    if node is None:
         return None
-    if len(set(words)) < len(words):
-        reader.complain(node, "uniqueItems", f"{show(list(words))} names a channel twice")
-    meant = [channel for word in words for channel in (_CHATAPP if word == "chatapp" else (word,))]
+    given = [str(item.value) for item in node.items() or [node]]
+    if len(set(given)) < len(given):
+        reader.complain(node, "uniqueItems", f"{show(given)} names a channel twice")
+    meant = [channel for word in given for channel in (CHATAPP if word == "chatapp" else (word,))]
     return tuple(dict.fromkeys(meant))
 
 
@@ -165,7 +149,7 @@ def _operations(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
         if isinstance(item.value, str) and item.value not in SENDING:
             message = f"{show(item.value)} is not an operation that sends; legal: {listed(SENDING)}"
             reader.complain(item, "operation", message, near=nearest(item.value, SENDING))
-    return _words(node)
+    return words(node)
 
 
 def _payload(node: Node, reader: Reader) -> tuple[tuple[tuple[str, ...], object], ...]:
@@ -198,7 +182,7 @@ def _entry(node: Node, reader: Reader, timing: Timing) -> tuple[PathEntry, Any]:
     after: Node | None = moment
     info = None
     if isinstance(moment.value, dict):
-        after, info = moment.value.get("after"), _text(moment.value.get("info"))
+        after, info = moment.value.get("after"), text_of(moment.value.get("info"))
     if after is None:
         return PathEntry(result, _usual(result, timing), info), [result, info]
     span = reader.span(after)
@@ -221,10 +205,6 @@ def _usual(result: str, timing: Timing) -> Span:
 
 def _pair(span: Span) -> list[int]:
     return [span.low, span.high]
-
-
-def _text(node: Node | None) -> str | None:
-    return None if node is None else str(node.value)
 
 
 def _flag(node: Node | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from sendbox.core.api_faults import ApiRule
 from sendbox.core.assume import Timing
 from sendbox.core.blueprint import Blueprint, PhoneSpec
 from sendbox.core.codes import VerifyRule
+from sendbox.core.rulebook import R
 from sendbox.core.rules import Rule
 from sendbox.core.webhook_faults import WebhookRule
 from sendbox.scenario import library, lint, shape
@@ -22,13 +23,13 @@ from sendbox.scenario.assume import compile_assume
 from sendbox.scenario.attempts import compile_rule as _rule
 from sendbox.scenario.attempts import compile_rules
 from sendbox.scenario.expect import compile_expectations
-from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order, plain, problem, show
+from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order, plain
 from sendbox.scenario.partner import compile_partner
 from sendbox.scenario.read import Given, read
 from sendbox.scenario.texts import LOCALE
 from sendbox.scenario.timeline import compile_timeline
 from sendbox.scenario.traffic import compile_traffic
-from sendbox.scenario.values import Reader
+from sendbox.scenario.values import Reader, items
 from sendbox.scenario.verify import compile_limits, compile_verify_rules
 from sendbox.scenario.verify import compile_verify_rule as _verify_rule
 from sendbox.scenario.webhook_rules import compile_webhook_rule as _webhook_rule
@@ -61,56 +62,35 @@ def check(
 
 
 def compile_rule(rule: Mapping[str, Any], *, country: str = "420", timing: Timing | None = None) -> Rule:
-    """One rule of `attempts` as control takes it (`in` may say so). Raises `ScenarioError`; places are paths.
+    """One rule of `attempts` as control takes it. Raises `ScenarioError`; places are paths.
 
     `country` and `timing` are the world's: the prefix of national numbers, and the times a path leaves out.
     """
-    node, problems = _from_object(rule)
-    into = node.entries().pop("in", None)
-    if into is not None and into.value != "attempts":
-        problems.append(_not_a_list(into))
-    problems += shape.check(node, "rule")
-    reader = Reader(country)
-    compiled = _rule(node, reader, timing or Timing())
-    problems += reader.problems
-    if problems:
-        raise ScenarioError(in_order(problems))
-    return replace(compiled, place=None)
+    return _alone(rule, "rule", country, lambda node, reader: _rule(node, reader, timing or Timing()))
 
 
 def compile_verify_rule(rule: Mapping[str, Any], *, country: str = "420") -> VerifyRule:
     """One rule of `verify: rules` as control takes it. Raises `ScenarioError`; places are paths."""
-    node, problems = _from_object(rule)
-    problems += shape.check(node, "verifyRule")
-    reader = Reader(country)
-    compiled = _verify_rule(node, reader)
-    problems += reader.problems
-    if problems:
-        raise ScenarioError(in_order(problems))
-    return replace(compiled, place=None)
+    return _alone(rule, "verifyRule", country, _verify_rule)
 
 
 def compile_api_rule(rule: Mapping[str, Any], *, country: str = "420") -> ApiRule:
-    """One rule of `api:` as control takes it. Raises `ScenarioError`; places are paths."""
-    node, problems = _from_object(rule)
-    problems += shape.check(node, "apiRule")
-    reader = Reader(country)
-    compiled = _api_rule(node, reader)
-    problems += reader.problems
-    if problems:
-        raise ScenarioError(in_order(problems))
-    return replace(compiled, place=None)
+    """One rule of `api` as control takes it. Raises `ScenarioError`; places are paths."""
+    return _alone(rule, "apiRule", country, _api_rule)
 
 
 def compile_webhook_rule(rule: Mapping[str, Any], *, country: str = "420") -> WebhookRule:
     """One rule of `webhooks` as control takes it. Raises `ScenarioError`; places are paths."""
+    return _alone(rule, "webhookRule", country, _webhook_rule)
+
+
+def _alone(rule: Mapping[str, Any], definition: str, country: str, compiling: Callable[[Node, Reader], R]) -> R:
+    """A rule of no file: held to its definition in the schema, then compiled."""
     node, problems = _from_object(rule)
-    problems += shape.check(node, "webhookRule")
+    problems += shape.check(node, definition)
     reader = Reader(country)
-    compiled = _webhook_rule(node, reader)
-    problems += reader.problems
-    if problems:
-        raise ScenarioError(in_order(problems))
+    compiled = compiling(node, reader)
+    _raise_any(problems + reader.problems)
     return replace(compiled, place=None)
 
 
@@ -125,10 +105,13 @@ def compile_account_patch(patch: Mapping[str, Any], *, currency: str = "EUR", co
     reader = Reader(country if stated is None else str(stated.value))
     given = node.get("currency")
     found = changes(node, reader, currency if given is None else str(given.value), node.source.file)
-    problems += reader.problems
+    _raise_any([*problems, *reader.problems])
+    return found
+
+
+def _raise_any(problems: list[Problem]) -> None:
     if problems:
         raise ScenarioError(in_order(problems))
-    return found
 
 
 @functools.cache
@@ -180,28 +163,24 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         rate=1.0 if rate is None else float(rate.value),  # type: ignore[arg-type] # a number, by its shape
         account=compile_account(account, reader, origin.file),
         phones=_phones(node.get("phones"), reader),
-        attempts=compile_rules(_items(node.get("attempts")), reader, assume.timing),
-        timeline=compile_timeline(_items(node.get("timeline")), reader, account),
+        attempts=compile_rules(items(node.get("attempts")), reader, assume.timing),
+        timeline=compile_timeline(items(node.get("timeline")), reader, account),
         assume=assume,
         partner=compile_partner(node.get("partner"), reader),
         digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
-        verify=compile_verify_rules(_items(verify.get("rules")), reader),
-        expect=compile_expectations(_items(node.get("expect")), reader),
-        traffic=compile_traffic(_items(node.get("traffic")), reader, begins),
-        api=compile_api_rules(_items(node.get("api")), reader),
-        webhooks=compile_webhooks(_items(node.get("webhooks")), reader),
+        verify=compile_verify_rules(items(verify.get("rules")), reader),
+        expect=compile_expectations(items(node.get("expect")), reader),
+        traffic=compile_traffic(items(node.get("traffic")), reader, begins),
+        api=compile_api_rules(items(node.get("api")), reader),
+        webhooks=compile_webhooks(items(node.get("webhooks")), reader),
         source={key: plain(value) for key, value in node.entries().items() if key != "extends"},
     )
 
 
-def _items(node: Node | None) -> list[Node]:
-    return [] if node is None else node.items()
-
-
 def _phones(node: Node | None, reader: Reader) -> tuple[PhoneSpec, ...]:
-    items = _items(node)
-    lint.names_differ(items, reader)
-    return tuple(_phone(item, reader) for item in items)
+    nodes = items(node)
+    lint.names_differ(nodes, reader)
+    return tuple(_phone(each, reader) for each in nodes)
 
 
 def _phone(node: Node, reader: Reader) -> PhoneSpec:
@@ -218,7 +197,3 @@ def _from_object(value: Mapping[str, Any]) -> tuple[Node, list[Problem]]:
     from sendbox.scenario import parse
 
     return parse.from_object(value, Source("rule"))
-
-
-def _not_a_list(node: Node) -> Problem:
-    return problem(node, "in", f"{show(plain(node))} is not a list of rules; legal: attempts")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from sendbox.core.expect import Condition, Expectation, Moment, Range
+from sendbox.core.expect import Condition, Expectation, Range
 from sendbox.core.patterns import Pattern
 from sendbox.core.things import THINGS, Field
 from sendbox.scenario import lint
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader
+from sendbox.scenario.values import CHATAPP, Reader
 
 #: A family of channels stands for all of its channels.
-_CHATAPP: Final = ("chatapp", "chatapp_text", "chatapp_template")
+_CHATAPP: Final = ("chatapp", *CHATAPP)
 #: So many legal words are listed even when one of them is near.
 _LISTED: Final = 13
 _BOUND: Final = re.compile(r"(>=|<=|>|<) *([0-9]+)")
@@ -26,7 +26,7 @@ def compile_expectations(nodes: list[Node], reader: Reader) -> tuple[Expectation
     return tuple(_expectation(node, reader) for node in nodes)
 
 
-def _expectation(node: Node, reader: Reader) -> Expectation:
+def _expectation(node: Node, reader: Reader, *, follows: bool = False) -> Expectation:
     given = node.entries()
     that = str(given["that"].value)
     low, high = _counts(node, reader)
@@ -34,26 +34,26 @@ def _expectation(node: Node, reader: Reader) -> Expectation:
     if then is not None and high == 0:
         message = f"{show(plain(then))} follows a thing of which there is to be none"
         reader.complain(node, "then", message, key="then")
-    after, before = _moment(node.get("after"), reader), _moment(node.get("before"), reader)
+    after, before = (None if each is None else reader.moment(each) for each in map(node.get, ("after", "before")))
     if after is not None and before is not None and after.relative == before.relative and after.at > before.at:
         message = f"after {show(plain(given['after']))} and before {show(plain(given['before']))}: no instant is both"
+        reader.complain(node, "moment", message, key="after")
+    length = None if within is None else reader.duration(within)
+    if after is not None and after.relative and length is not None and not follows and after.at > length:
+        message = f"after {show(plain(given['after']))} and within {show(plain(given['within']))}: no instant is both"
         reader.complain(node, "moment", message, key="after")
     return Expectation(
         that=that,
         where=() if given["that"].cut else _where(node.get("where"), that, reader),
         low=low,
         high=high,
-        within=None if within is None else reader.duration(within),
+        within=length,
         after=after,
         before=before,
-        then=() if then is None else tuple(_expectation(item, reader) for item in then.items()),
+        then=() if then is None else tuple(_expectation(item, reader, follows=True) for item in then.items()),
         name=None if name is None else str(name.value),
         place=node.place,
     )
-
-
-def _moment(node: Node | None, reader: Reader) -> Moment | None:
-    return None if node is None else Moment(*reader.moment(node))
 
 
 def _counts(node: Node, reader: Reader) -> tuple[int | None, int | None]:

@@ -1,4 +1,4 @@
-"""Times that are not kept: longer than anybody waits, or a span of time that ends before it begins."""
+"""Times that are not kept, because they are longer than anybody waits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LENGTHS: Final = ("after", "delay", "for", "ttl", "within", "timeout")
 
 
 def find(doubts: Doubts) -> None:
-    """Warns about every time that is too long, and every end before its beginning."""
+    """Warns about every time that is too long."""
     for at, item in doubts.entries("attempts"):
         path = doubts.blueprint.attempts[at].path
         if path is not None and (total := sum(entry.after.high for entry in path.entries)) > REACH:
@@ -32,7 +32,6 @@ def find(doubts: Doubts) -> None:
         for each in [] if node is None else _mappings(node):
             if doubts.sound(each):
                 _lengths(each, doubts)
-                _order(each, doubts)
 
 
 def _brief(node: Node) -> str:
@@ -59,24 +58,5 @@ def _length(node: Node) -> int | None:
         return None
     try:
         return spans.span(node.value).high
-    except ValueError:
-        return None
-
-
-def _order(node: Node, doubts: Doubts) -> None:
-    """`from` and `until` of a span of time."""
-    first, last = node.get("from"), node.get("until")
-    if first is None or last is None:
-        return
-    begins, ends = moment(first), moment(last)
-    if begins is not None and ends is not None and begins[1] == ends[1] and ends[0] <= begins[0]:
-        doubts.warn(last, "until", f"{_brief(last)} is not after {_brief(first)}, where it begins; this is never")
-
-
-def moment(node: Node) -> tuple[int, bool] | None:
-    """Milliseconds, and whether they count from the start; None for what is no time."""
-    text = str(node.value)
-    try:
-        return (spans.instant(text), False) if text[4:5] == "-" else (spans.duration(node.value), True)
     except ValueError:
         return None

@@ -11,7 +11,7 @@ from sendbox.core.partner_rules import BusinessSpec, NumberSpec, PartnerSpec, Re
 from sendbox.core.patterns import Pattern
 from sendbox.scenario import lint
 from sendbox.scenario.model import Node, plain, show
-from sendbox.scenario.values import Reader
+from sendbox.scenario.values import Reader, items, text_of
 
 T = TypeVar("T")
 
@@ -47,18 +47,18 @@ def _accounts(nodes: list[Node], reader: Reader) -> tuple[BusinessSpec, ...]:
     for node in nodes:
         fields = node.entries()
         numbers = []
-        for item in _items(node.get("numbers")):
+        for item in items(node.get("numbers")):
             parts = item.entries()
             given = parts.get("phone_number_id")
             number = NumberSpec(
                 phone_number=once(parts["phone_number"], "a business number", reader.number(parts["phone_number"])),
                 id=None if given is None else once(given, "a Phone Number ID", str(given.value)),
-                name=_text(parts.get("name")),
+                name=text_of(parts.get("name")),
             )
             numbers.append(_with(number, {"status": parts.get("status"), "quality": parts.get("quality")}))
         account = BusinessSpec(
             id=once(fields["waba_id"], "a business account", str(fields["waba_id"].value)),
-            client_id=_text(fields.get("client_id")),
+            client_id=text_of(fields.get("client_id")),
             numbers=tuple(numbers),
         )
         accounts.append(_with(account, {"name": fields.get("name")}))
@@ -73,9 +73,9 @@ def _review(node: Node, reader: Reader) -> ReviewRule:
         key=_key(node),
         name=_pattern(when.get("template")),
         language=_pattern(when.get("language")),
-        category=_text(when.get("category")),
+        category=text_of(when.get("category")),
         after=None if after is None else reader.span(after),
-        reason=_text(node.get("reason")),
+        reason=text_of(node.get("reason")),
     )
     return _with(rule, {"result": node.get("result")})
 
@@ -87,30 +87,22 @@ def _signup(node: Node, reader: Reader) -> SignupRule:
     rule = SignupRule(
         key=_key(node),
         client=_pattern(when.get("client")),
-        mode=_text(when.get("mode")),
+        mode=text_of(when.get("mode")),
         after=None if after is None else reader.span(after),
-        reason=_text(node.get("reason")),
+        reason=text_of(node.get("reason")),
     )
     return _with(rule, {"result": node.get("result")})
 
 
 def _key(node: Node) -> str:
     """What draws are keyed by: the rule's name, or else what it says."""
-    return _text(node.get("name")) or orjson.dumps(plain(node), option=orjson.OPT_SORT_KEYS).decode()
+    return text_of(node.get("name")) or orjson.dumps(plain(node), option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _with(record: T, given: dict[str, Node | None]) -> T:
     """The record with the words that were given in place of its defaults."""
     words = {name: str(node.value) for name, node in given.items() if node is not None}
     return replace(record, **words)  # type: ignore[type-var] # records of the core, all of them dataclasses
-
-
-def _items(node: Node | None) -> list[Node]:
-    return [] if node is None else node.items()
-
-
-def _text(node: Node | None) -> str | None:
-    return None if node is None else str(node.value)
 
 
 def _pattern(node: Node | None) -> Pattern | None:

@@ -12,16 +12,20 @@ from sendbox.core.model import FAMILY
 from sendbox.core.numbers import normalize
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Rule
+from sendbox.core.webhook_faults import WebhookRule
 from sendbox.scenario import globs
 from sendbox.scenario.doubts import Doubts
-from sendbox.scenario.lengths import REACH, moment
+from sendbox.scenario.lengths import REACH
 from sendbox.scenario.model import Node, listed, nearest, plain, show
+from sendbox.scenario.values import Reader
 
 #: Longest body of a message (§2.1); what is longer was cut off before a rule is asked.
 BODY: Final = 1_000
 _NO_TAG: Final = re.compile(r"[^a-z0-9._*-]+")
 #: From these a phone answers.
 _ARRIVED: Final = ("delivered", "seen")
+#: What can happen at the instant of a request; the others need an operator or a phone, whose times are no less than 0.
+_AT_ONCE: Final = frozenset({"sending", "rejected"})
 
 
 def find(doubts: Doubts) -> None:
@@ -38,6 +42,11 @@ def find(doubts: Doubts) -> None:
             _number(item.entries()["when"].entries()["phone"], pattern, doubts)
     for _, item in doubts.entries("assume", "allowed"):
         _number(item, Pattern(str(item.value), phone=True), doubts)
+    for at, item in doubts.entries("api"):
+        if (asked := blueprint.api[at].when.phone) is not None:
+            _number(item.entries()["when"].entries()["phone"], asked, doubts)
+    for at, item in doubts.entries("webhooks"):
+        _webhook(item, blueprint.webhooks[at], doubts)
     rules = _rules(blueprint)
     for _, item in doubts.entries("expect"):
         then = item.get("then")
@@ -68,10 +77,11 @@ def _timeline(doubts: Doubts) -> None:
 
 def _when(node: Node, doubts: Doubts) -> int | None:
     """Milliseconds after the start, None where that is not pinned; warns when they are out of range."""
-    start, at = doubts.blueprint.start, moment(node)
-    if at is None or (not at[1] and start is None):
+    start, reader = doubts.blueprint.start, Reader()
+    moment = reader.moment(node)
+    if reader.problems or (not moment.relative and start is None):
         return None
-    after = at[0] if at[1] or start is None else at[0] - start
+    after = moment.at if moment.relative or start is None else moment.at - start
     if after < 0 and start is not None:
         message = f"{show(node.value)} is before the start of the world, {spans.iso(start)}"
         doubts.warn(node, "before-start", f"{message}; what is due then happens at the start")
@@ -190,6 +200,30 @@ def _rule(item: Node, rule: Rule, doubts: Doubts) -> None:
             if key in item.entries():
                 message = f'"{key}" counts from delivered, and no way of this rule comes to that: {listed(goals)}'
                 doubts.warn(item.entries()[key], "never-delivered", message, value=key)
+
+
+def _webhook(item: Node, rule: WebhookRule, doubts: Doubts) -> None:
+    asked = item.get("when")
+    when = {} if asked is None else asked.entries()
+    if rule.when.phone is not None:
+        _number(when["phone"], rule.when.phone, doubts)
+    if rule.when.tag is not None:
+        _tag(when["tag"], doubts)
+    if rule.when.result == ("seen",) and rule.when.gateway == ("sms",):
+        doubts.warn(when["result"], "never-asked", '"seen" does not exist on sms, the only gateway of this rule (§3.1)')
+    results = rule.when.result
+    late = results is not None and not _AT_ONCE.intersection(results) and not _hurried(doubts.blueprint)
+    if rule.fault.kind == "overtake" and results is not None and late:
+        message = f"nothing overtakes the answer to its request: {listed(results)}"
+        doubts.warn(when["result"], "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
+
+
+def _hurried(blueprint: Blueprint) -> bool:
+    """Whether somebody takes no time for what usually takes some."""
+    ways = [way for rule in blueprint.attempts for way in (rule.path, *(path for path, _ in rule.mix or ())) if way]
+    entries = [entry for way in ways for entry in way.entries if entry.result not in _AT_ONCE]
+    timing = blueprint.assume.timing
+    return any(entry.after.low == 0 for entry in entries) or 0 in (timing.sent, timing.delivered, timing.seen)
 
 
 def _validation(when: dict[str, Node], rule: Rule, doubts: Doubts) -> None:

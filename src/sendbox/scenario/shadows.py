@@ -16,8 +16,7 @@ from sendbox.core.numbers import normalize
 from sendbox.scenario import globs
 from sendbox.scenario.doubts import Doubts
 from sendbox.scenario.model import Node, plain, show
-
-_CHATAPP: Final = ("chatapp_text", "chatapp_template")
+from sendbox.scenario.values import CHATAPP
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ LISTS: Final = (
 
 def _words(value: Any) -> set[str]:
     words = {str(each) for each in (value if isinstance(value, list) else [value])}
-    return words - {"chatapp"} | set(_CHATAPP) if "chatapp" in words else words
+    return words - {"chatapp"} | set(CHATAPP) if "chatapp" in words else words
 
 
 def _among(wide: Any, narrow: Any, _country: str) -> bool:
@@ -104,7 +103,7 @@ CONDITIONS: Final[dict[str, Callable[[Any, Any, str], bool]]] = {
 }
 #: Faults that are decided apart from the others, and those that let pass what fits.
 _APART: Final = {"answer"}
-_LENIENT: Final = {"rate_limit"}
+_LENIENT: Final = {"rate_limit", "overtake", "stale"}
 #: Keys of a rule that bound how often it decides.
 _COUNTS: Final = {"times"}
 #: Conditions by whose beginning rules are looked up, so that thousands are not compared one by one.

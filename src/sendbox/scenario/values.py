@@ -10,14 +10,20 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final, TypeVar
 
+import orjson
+
 from sendbox.core import spans
 from sendbox.core.assume import Rate
 from sendbox.core.numbers import normalize
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Span
+from sendbox.core.spans import Moment
 from sendbox.scenario.model import Node, Problem, plain, problem, show
 
 T = TypeVar("T")
+
+#: The steps that `chatapp` means.
+CHATAPP: Final = ("chatapp_text", "chatapp_template")
 
 _PHONE_PATTERN: Final = re.compile(r"[0-9*?]+")
 _NOT_IN_A_PATTERN: Final = re.compile(r"[^0-9*?]+")
@@ -70,12 +76,20 @@ class Reader:
         """Virtual milliseconds of a date and time."""
         return self._by(spans.instant, node, "instant", 0)
 
-    def moment(self, node: Node) -> tuple[int, bool]:
-        """Milliseconds, and whether they count from the start of the world."""
+    def moment(self, node: Node) -> Moment:
+        """An instant, or a time from the start of the world."""
         value = node.value
         if isinstance(value, str) and re.match(r"[0-9]{4}-", value):
-            return self.instant(node), False
-        return self.duration(node), True
+            return Moment(self.instant(node), relative=False)
+        return Moment(self._by(_from_start, node, "duration", 0), relative=True)
+
+    def window(self, asked: dict[str, Node]) -> tuple[Moment | None, Moment | None]:
+        """The moments of `from` and `until`, the second one after the first where that can be told."""
+        begins, ends = (self.moment(asked[key]) if key in asked else None for key in ("from", "until"))
+        if begins is not None and ends is not None and begins.relative == ends.relative and begins.at >= ends.at:
+            values = f"{show(plain(asked['from']))} to {show(plain(asked['until']))}"
+            self.complain(asked["until"], "window", f"{values} is no window: it ends before it begins")
+        return begins, ends
 
     def rate(self, node: Node) -> Rate:
         """So many in so much time, from either form."""
@@ -145,6 +159,49 @@ class Reader:
         if all(code != assigned for assigned, *_ in CODES):
             self.complain(node, "country", f"{show(code)} is not an assigned calling code; 420 is one (E.164)")
         return code
+
+
+def words(node: Node | None) -> tuple[str, ...] | None:
+    """A word, or a list of them, each once."""
+    if node is None:
+        return None
+    return tuple(dict.fromkeys(str(item.value) for item in node.items())) or (str(node.value),)
+
+
+def items(node: Node | None) -> list[Node]:
+    """The entries of a list, none where there is none."""
+    return [] if node is None else node.items()
+
+
+def whole(node: Node) -> int:
+    """A whole number, which it is by its shape."""
+    assert isinstance(node.value, int)
+    return node.value
+
+
+def text_of(node: Node | None) -> str | None:
+    """The text of a value, None where there is none."""
+    return None if node is None else str(node.value)
+
+
+def canonical(rule: dict[str, Any]) -> str:
+    """The text by which a rule without a name is known, in one fixed order: equal rules have equal texts."""
+    return orjson.dumps(rule, default=_canonical_value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _canonical_value(value: object) -> object:
+    if isinstance(value, tuple):
+        return list(value)
+    return value.text if isinstance(value, Pattern) else str(value)
+
+
+def _from_start(value: Any) -> int:
+    """A duration that stands where an instant may."""
+    try:
+        return spans.duration(value)
+    except ValueError as error:
+        said = str(error).replace(" is not a duration: ", " is neither a duration from the start nor a date and time: ")
+        raise ValueError(said.removesuffix(" are legal") + ", or 2026-03-01T09:00:00Z are legal") from None
 
 
 def _in_units(value: object, read: Callable[[Any], object]) -> str | None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import orjson
-
 from sendbox.core.assume import Rate, VerifyLimits
 from sendbox.core.codes import VerifyRule
 from sendbox.scenario import lint
 from sendbox.scenario.model import Node
-from sendbox.scenario.values import Reader
+from sendbox.scenario.values import Reader, canonical, text_of
 
 _OFF = "off"
 
@@ -39,13 +37,12 @@ def compile_verify_rule(node: Node, reader: Reader) -> VerifyRule:
     phone = None if asked is None else asked.get("phone")
     pattern = None if phone is None else reader.phones(phone)
     then = {key: str(item.value) for key, item in node.entries()["then"].entries().items()}
-    text = {"phone": None if pattern is None else pattern.text, "then": then}
     return VerifyRule(
-        key=orjson.dumps(text, option=orjson.OPT_SORT_KEYS).decode() if name is None else str(name.value),
+        key=text_of(name) or canonical({"phone": pattern, "then": then}),
         phone=pattern,
         code=then.get("code"),
         sms=then.get("sms"),
         limited=False if "limits" in then else None,
-        name=None if name is None else str(name.value),
+        name=text_of(name),
         place=node.place,
     )

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
-
-import orjson
 
 from sendbox.core.rules import Span
 from sendbox.core.webhook_faults import WebhookFault, WebhookRule, WebhookWhen
 from sendbox.scenario import lint
 from sendbox.scenario.model import Node, show
-from sendbox.scenario.values import Reader
+from sendbox.scenario.values import CHATAPP, Reader, canonical, text_of, whole, words
 
 #: The window of `reorder` where none is given: the usual way of a message takes three seconds.
 REORDER: Final = Span(5_000, 5_000)
 #: `chatapp` means both of its steps, and what phones write there.
-_CHATAPP: Final = ("chatapp_text", "chatapp_template", "chatapp")
+_CHATAPP: Final = (*CHATAPP, "chatapp")
 #: The one kind of event that has a result.
 _SENT: Final = "sentMessage"
-_PERCENT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%")
 
 
 def compile_webhooks(nodes: list[Node], reader: Reader) -> tuple[WebhookRule, ...]:
@@ -37,11 +33,11 @@ def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
         message = '"overtake" is about the answer to a request that sends, which only sentMessage events follow'
         reader.complain(node, "overtake", message, key="fault")
     return WebhookRule(
-        key=_canonical(when, fault) if name is None else str(name.value),
+        key=text_of(name) or _canonical(when, fault),
         when=when,
         fault=fault,
-        times=None if times is None else _count(times),
-        name=None if name is None else str(name.value),
+        times=None if times is None else whole(times),
+        name=text_of(name),
         place=node.place,
     )
 
@@ -49,50 +45,33 @@ def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
 def _canonical(when: WebhookWhen, fault: WebhookFault) -> str:
     """The text by which a rule without a name is known: what it asks and what it does, in one fixed order."""
     asks = {field: getattr(when, field) for field in WebhookWhen.__slots__ if getattr(when, field) is not None}
-    text = orjson.dumps(
-        {"when": asks, "fault": fault.text}, default=lambda pattern: pattern.text, option=orjson.OPT_SORT_KEYS
-    )
-    return text.decode()
+    return canonical({"when": asks, "fault": fault.text})
 
 
 def _when(node: Node | None, reader: Reader) -> WebhookWhen:
     if node is None:
         return WebhookWhen()
     asked = node.entries()
-    gateways = _words(node.get("gateway"))
+    begins, ends = reader.window(asked)
+    gateways = words(node.get("gateway"))
     if gateways is not None:
         gateways = tuple(dict.fromkeys(w for word in gateways for w in (_CHATAPP if word == "chatapp" else (word,))))
     when = WebhookWhen(
-        result=_words(node.get("result")),
-        event=_words(node.get("event")),
+        result=words(node.get("result")),
+        event=words(node.get("event")),
         gateway=gateways,
         phone=reader.phones(asked["phone"]) if "phone" in asked else None,
         tag=reader.pattern(asked["tag"]) if "tag" in asked else None,
-        nth=_count(asked["nth"]) if "nth" in asked else None,
-        every=_count(asked["every"]) if "every" in asked else None,
+        nth=whole(asked["nth"]) if "nth" in asked else None,
+        every=whole(asked["every"]) if "every" in asked else None,
         share=reader.share(asked["share"]) if "share" in asked else None,
-        begins=reader.moment(asked["from"]) if "from" in asked else None,
-        ends=reader.moment(asked["until"]) if "until" in asked else None,
+        begins=begins,
+        ends=ends,
     )
     if when.result is not None and when.event is not None and _SENT not in when.event:
         message = f"{show(list(when.result))} is asked of {show(list(when.event))}: only {_SENT} has a result (§6)"
         reader.complain(node, "result", message, key="result")
-    begins, ends = when.begins, when.ends
-    if begins is not None and ends is not None and begins[1] == ends[1] and begins[0] >= ends[0]:
-        message = f"{show(asked['until'].value)} is not after {show(asked['from'].value)}; the time would be empty"
-        reader.complain(node, "time", message, key="until")
     return when
-
-
-def _words(node: Node | None) -> tuple[str, ...] | None:
-    if node is None:
-        return None
-    return tuple(dict.fromkeys(str(item.value) for item in node.items())) or (str(node.value),)
-
-
-def _count(node: Node) -> int:
-    assert isinstance(node.value, int)
-    return node.value
 
 
 def _fault(node: Node, reader: Reader) -> WebhookFault:
@@ -104,7 +83,7 @@ def _fault(node: Node, reader: Reader) -> WebhookFault:
         return WebhookFault(
             kind,
             reader.span(detail.get("after")),
-            1 if times is None else _count(times),
+            1 if times is None else whole(times),
             ids is not None and ids.value == "new",
         )
     if kind in ("content_type", "answer"):
