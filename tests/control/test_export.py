@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from sendbox.control.export_acts import NoEntry, entry_of
 from sendbox.core.digest import ENGINE
 from sendbox.core.export import Act
 from sendbox.core.journal import CODE, Capped
+from sendbox.scenario import library
+from sendbox.scenario.compile import load
 from tests.box import WORLD, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -156,3 +159,21 @@ async def test_an_act_whose_outcome_is_forgotten() -> None:
         step = Act(world.journal.add(world.now, CODE["control"], what), world.now, "phone_reply", what)
         with pytest.raises(NoEntry, match="the journal forgot what it did"):
             entry_of(world, step)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "named"),
+    [
+        (lambda: library.path("default"), True),
+        (lambda: {**dict(load("default").source or {}), "seed": 7}, False),
+        (lambda: {"sendbox": 1, "name": "default"}, False),
+    ],
+    ids=["read again", "changed", "another of that name"],
+)
+async def test_the_default_scenario_goes_by_its_name(scenario: Callable[[], Any], named: bool) -> None:
+    """Also when it was read as a file, as `serve` reads it; whatever is not the same is written out."""
+    async with boxed(scenario()) as box:
+        await box.send("420777000105")
+        text = (await box.get(f"{WORLD}/export")).json["text"]
+        assert ('SCENARIO = "default"' in text) is named
+        assert ("extends: default\n" in (await box.get(f"{WORLD}/export?as=scenario")).json["text"]) is named

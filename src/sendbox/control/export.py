@@ -61,7 +61,10 @@ def _scenario(blueprint: Blueprint) -> str:
 
 
 def _of_the_library(blueprint: Blueprint) -> bool:
-    return blueprint.name in library.names() and load(blueprint.name) is blueprint
+    if blueprint.name not in library.names():
+        return False
+    known = load(blueprint.name)
+    return known is blueprint or (known.source is not None and known.source == blueprint.source)
 
 
 def _base(blueprint: Blueprint) -> dict[str, Any]:
