@@ -178,18 +178,26 @@ async def _trickle(
 
 async def begin(send: Send, answer: Answer) -> None:
     """Sends the head of an answer."""
+    await send({"type": "http.response.start", "status": answer.status, "headers": _headers(answer)})
+
+
+async def reply(send: Send, answer: Answer) -> None:
+    """Sends an answer whole; on the way of every call, so nothing else is waited for."""
     headers = [
         (b"content-type", answer.content_type),
         (b"content-length", b"%d" % len(answer.body)),
         *answer.headers,
     ]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})
 
 
-async def reply(send: Send, answer: Answer) -> None:
-    """Sends an answer whole."""
-    await begin(send, answer)
-    await _send(send, answer.body)
+def _headers(answer: Answer) -> list[tuple[bytes, bytes]]:
+    return [
+        (b"content-type", answer.content_type),
+        (b"content-length", b"%d" % len(answer.body)),
+        *answer.headers,
+    ]
 
 
 async def _send(send: Send, piece: bytes, *, more: bool = False) -> None:

@@ -35,6 +35,8 @@ __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 SWEEP: Final = 0.05
 #: Entries of a journal that are forgotten at once.
 FORGOTTEN: Final = 2_000
+#: Kinds of entries that the log tells of.
+_TOLD: Final = frozenset({CODE["refusal"], CODE["bulk_line"], CODE["webhook_fault"]})
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 
 
@@ -328,21 +330,25 @@ class Runtime:
         """After a request, an outcome or an act: waiters look again, and the clock is wound."""
         hosted.touch()
         self.log_refusals(hosted)
-        self.kick(hosted)
+        if self.settings.max_journal is not None:
+            self._forget(hosted)
+        self.mover.kick(hosted)
 
     def log_refusals(self, hosted: Hosted) -> None:
         """A line for each hand-over refused since the last look, and each bad line of a bulk file, with why."""
         world = hosted.world
         journal = world.journal
-        for number in journal.find(CODE["refusal"], hosted.logged):
+        hosted.logged, logged = len(journal), hosted.logged
+        if hosted.logged == logged + 1 and journal.kind[-1] not in _TOLD:  # a request, and nothing else
+            return
+        for number in journal.find(CODE["refusal"], logged):
             self.log(world.id, refusal_line(*journal.entry(number)[2]))
-        for number in journal.find(CODE["bulk_line"], hosted.logged):
+        for number in journal.find(CODE["bulk_line"], logged):
             line = journal.entry(number)[2]
             for finding in line.findings:
                 self.log(world.id, f"line {line.number} of {line.bulk.bulk_id}: {finding.message} at {finding.path}")
-        for number in journal.find(CODE["webhook_fault"], hosted.logged):
+        for number in journal.find(CODE["webhook_fault"], logged):
             self.log(world.id, applied_line(journal.entry(number)[2]))
-        hosted.logged = len(journal)
 
     def kick(self, hosted: Hosted) -> None:
         """Winds the timer of a world whose time passes by itself."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.text import Segments, barely_over, lone_culprit, segment, to_gsm
+from sendbox.core.text import Segments, barely_over, lone_culprit, nothing_barely_over, segment, to_gsm
 
 BASIC = (
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
@@ -161,3 +161,12 @@ def test_s6_the_one_character_that_costs(sent: str, culprit: tuple[str, int, int
 def test_s6_a_segment_for_one_character(sent: str, room: int | None) -> None:
     """What one segment less would hold, where the text has just one unit more."""
     assert barely_over(segment(sent)) == room
+
+
+@given(st.text(st.sampled_from("a [`ž")) | st.integers(0, 700).map(lambda size: "a" * size))
+def test_what_is_told_cheaply_is_so(sent: str) -> None:
+    """A text that needs no closer look has no character that makes it dearer; plain ones are looked at where one does."""
+    if nothing_barely_over(sent):
+        assert (lone_culprit(sent), barely_over(segment(sent))) == (None, None)
+    elif set(sent) == {"a"}:
+        assert barely_over(segment(sent)) is not None

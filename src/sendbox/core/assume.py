@@ -19,6 +19,11 @@ class Timing:
     delivered: int = 2_000
     seen: int = 5_000
 
+    @property
+    def longest(self) -> int:
+        """How long the whole way takes."""
+        return self.sending + self.sent + self.delivered + self.seen
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:

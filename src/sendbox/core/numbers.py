@@ -8,6 +8,7 @@ the United States in every account, as its `1` is followed by the ten digits tha
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sendbox.core.numbering import CODES
@@ -74,11 +75,17 @@ _PLAN_OF: Final = {head: _PLANS[code] for head, code in _CODES.items() if _PLANS
 
 def doubtful(number: str) -> bool:
     """Whether a normalized number has a length or a beginning that its country does not assign. On the hot path."""
-    plan = _PLAN_OF.get(number[:3])
+    return _odd(number[:5], len(number))
+
+
+@lru_cache(4096)
+def _odd(head: str, length: int) -> bool:
+    """The same of the first five digits, which hold the code and the beginning, and the length."""
+    plan = _PLAN_OF.get(head[:3])
     if plan is None:
         return False
     cut = len(plan.code)
-    return len(number) not in plan.lengths or number[cut : cut + 2] not in plan.begins
+    return length not in plan.lengths or head[cut : cut + 2] not in plan.begins
 
 
 def doubt(number: str) -> str:

@@ -47,6 +47,14 @@ class World(Rulebook[Rule]):
     """One world, and the rules of its `attempts`. `id` is its API key; instants are virtual milliseconds since 1970."""
 
     PREFIX = "r"
+    # slots: a world has more parts than instances of a class share a table for, and all are asked on the hot path
+    __slots__ = (
+        "_equal", "accepted", "account", "api", "assume", "blueprint", "bulks", "by_id", "clock", "devices",
+        "epoch", "expect", "fired", "id", "instants", "journal", "keys", "links", "memory", "messages",
+        "moves", "names", "orders", "outages", "outlets", "partner", "phones", "pinned", "polls", "rows",
+        "salt", "seed", "seed_given", "shard", "simulator", "start", "start_given", "subkeys", "tag",
+        "timeline", "verify", "__weakref__",
+    )  # fmt: skip
 
     def __init__(
         self,

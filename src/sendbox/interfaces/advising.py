@@ -21,7 +21,7 @@ from sendbox.core.advice import (
     advise,
 )
 from sendbox.core.templates import render
-from sendbox.core.text import barely_over, lone_culprit, segment
+from sendbox.core.text import barely_over, lone_culprit, nothing_barely_over, segment
 from sendbox.interfaces.senders import unregistered
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from sendbox.core.remarks import Advice
     from sendbox.core.world import World
 
-#: Texts of ASCII up to this length are one segment, whatever signs they hold.
-SURELY_ONE: Final = 70
 #: A filled template of more characters is close to the limit of a body, 1000 (§8).
 NEAR: Final = 950
 LIMIT: Final = 1000
@@ -51,7 +49,7 @@ def remark_texts(send: Send, root: str | None, advice: list[Advice]) -> None:
         return
     for index, step in enumerate(send.steps):
         body = step.body
-        if step.channel != "sms" or not body or (len(body) <= SURELY_ONE and body.isascii()):
+        if step.channel != "sms" or not body or nothing_barely_over(body):
             continue
         if step.type == "sms" and not body.isascii():  # its characters are converted; how, is not ours to guess
             continue

@@ -29,33 +29,28 @@ def unregistered(world: World, sends: Iterable[Send]) -> list[Advice]:
     found: list[Advice] = []
     for send in sends:
         for index, step in enumerate(send.steps):
-            sender = step.sender
+            sender, channel = step.sender, step.channel
             if sender is None:
                 continue
-            family = FAMILY[step.channel]
             number = account.business.get(sender)
             if number is not None and number.sends:
                 continue
+            own = send.own_senders >> index & 1
             if senders == "any":
-                if not (family == "sms" and sender in account.numbers):
-                    found.append(_advice(_path(send, index), family, sender, TAKEN, True))
-            elif not account.registered(family, sender):
+                if not (channel == "sms" and sender in account.numbers):
+                    found.append(_advice(send.path, own, index, channel, sender, TAKEN, True))
+            elif not account.registered(FAMILY[channel], sender):
                 fate = TAKEN
-                if family != "sms" or world.assume.sms_sender == "strict":
+                if channel != "sms" or world.assume.sms_sender == "strict":
                     last = index == len(send.steps) - 1
                     fate = f"{REJECTED}, {ENDS if last else f'{GOES_ON} {send.steps[index + 1].channel}'}"
-                found.append(_advice(_path(send, index), family, sender, fate, False))
+                found.append(_advice(send.path, own, index, channel, sender, fate, False))
     return found
 
 
-def _path(send: Send, index: int) -> str:
-    """Where the sender of a step stands: in the step, or at the root."""
-    if send.own_senders >> index & 1:
-        return f"{send.path}.flow[{index}].{send.steps[index].channel}.sender"
-    return f"{send.path}.sender"
-
-
 @lru_cache(4096)
-def _advice(path: str, family: str, sender: str, what: str, note: bool) -> Advice:
-    text = f'"{sender}" is not registered as a sender for {family}; {what}'
-    return advise(SENDER_NOT_REGISTERED, text, path, note=note)
+def _advice(path: str, own: int, index: int, channel: str, sender: str, what: str, note: bool) -> Advice:
+    """Advice on the sender of a step; it stands in the step where that has its `own`, else at the root."""
+    text = f'"{sender}" is not registered as a sender for {FAMILY[channel]}; {what}'
+    where = f"{path}.flow[{index}].{channel}.sender" if own else f"{path}.sender"
+    return advise(SENDER_NOT_REGISTERED, text, where, note=note)

@@ -227,11 +227,11 @@ def _read_step(rules: ChannelRules, fields: dict[str, Any], index: int, last: bo
         if gateway in NUMBER_GATEWAYS:
             _remark_gateway(gateway, sender, f"{_place(rules, index, root)}.gateway", root)
         step = Step("sms", body, sender, ttl, condition, gateway, get("type", "utf"))
-        if ttl is not None and not last:
+        if ttl is not None and not last and ttl < root.exchange.world.assume.timing.longest:
             remark_ttl(step, root.exchange.world, f"{_place(rules, index, root)}.ttl", root.advice)
         return step
     step = Step(name, body, sender, ttl, condition)
-    if ttl is not None and not last:
+    if ttl is not None and not last and ttl < root.exchange.world.assume.timing.longest:
         remark_ttl(step, root.exchange.world, f"{_place(rules, index, root)}.ttl", root.advice)
     if name == "richmsg":
         step.buttons = get("buttons")
