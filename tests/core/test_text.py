@@ -165,7 +165,7 @@ def test_s6_a_segment_for_one_character(sent: str, room: int | None) -> None:
 
 @given(st.text(st.sampled_from("a [`ž")) | st.integers(0, 700).map(lambda size: "a" * size))
 def test_what_is_told_cheaply_is_so(sent: str) -> None:
-    """A text that needs no closer look has no character that makes it dearer; plain ones are looked at where one does."""
+    """A text passed over has no character that makes it dearer; of plain ones all others have."""
     if nothing_barely_over(sent):
         assert (lone_culprit(sent), barely_over(segment(sent))) == (None, None)
     elif set(sent) == {"a"}:
