@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.core import checkpoint
-from sendbox.core.blueprint import AccountSpec, TimelineEntry
+from sendbox.core.blueprint import AccountSpec, Blueprint, TimelineEntry
 from sendbox.core.digest import digest
 from sendbox.core.entries import entry_view
 from sendbox.core.events import batch_bytes
@@ -191,3 +191,8 @@ def test_large_worlds_can_be_taken(count: int) -> None:
     assert len(restored.messages) == count
     advance(restored, HOUR)
     assert {message.result for message in restored.messages} == {"delivered"}
+
+
+def test_a_world_has_slots() -> None:
+    """A world has no dictionary, what is read from it for every message is found faster; checkpoints take it so."""
+    assert not hasattr(World("test-w", Blueprint(), start=0), "__dict__")

@@ -365,11 +365,6 @@ def left_of(world_id: str) -> list[Message]:
     return [each for each in gc.get_objects() if type(each) is Message and each.submission.key.id == world_id]
 
 
-def test_a_world_has_slots() -> None:
-    """A world has no dictionary: what is read from it for every message is found faster."""
-    assert not hasattr(World("test-w", Blueprint(), start=0), "__dict__")
-
-
 def test_a_closed_world_is_freed_by_its_counts() -> None:
     """Taken apart, a world leaves nothing that only a collector of cycles would find, whatever was under way in it."""
     world = make_world("test-to-be-closed")

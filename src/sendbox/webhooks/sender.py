@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import functools
 import importlib
 import io
 import os
@@ -103,7 +104,7 @@ class Sender:
 
     async def _make_session(self) -> aiohttp.ClientSession:
         # The import takes 190 ms, in which the loop must go on serving.
-        http: Any = await asyncio.get_running_loop().run_in_executor(None, importlib.import_module, "aiohttp")
+        http = await asyncio.get_running_loop().run_in_executor(None, _http)
         # No limit here: waiting for a connection would count towards the timeout, and aiohttp then shuffles its queue
         # by the global `random`, which a seeded test would notice.
         connector = http.TCPConnector(limit=0, keepalive_timeout=IDLE)
@@ -131,10 +132,15 @@ class Sender:
         return await asyncio.shield(self._verify)
 
 
+@functools.cache
+def _http() -> Any:
+    """aiohttp, the same module for a session and its errors: tests that run tests take modules out of Python's list."""
+    return importlib.import_module("aiohttp")
+
+
 def failure(error: Exception) -> Failure:
     """The word for what aiohttp, or the loop, raised."""
-    import aiohttp
-
+    aiohttp = _http()
     match error:
         case TimeoutError():
             return "timeout"
