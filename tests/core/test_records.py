@@ -169,3 +169,14 @@ def test_a_message_keeps_its_marks() -> None:
     phones: Phones = world.phones
     phones.reply(message, "STOP")
     assert (message.clicked_at, message.replied_at, message.optout_at) == (None, START, START)
+
+
+def test_the_result_at_an_instant_that_has_been() -> None:
+    """Before anything happened it is `accepted`; a later attempt that got less far does not hide an earlier one."""
+    first = attempt_with((SENDING, START), (DELIVERED, START + SECOND))
+    second = attempt_with((SENDING, START + 2 * SECOND), (UNDELIVERED, START + 3 * SECOND), previous=first)
+    message = second.message
+    assert [message.result_at(START + seconds * SECOND) for seconds in (-1, 0, 1, 2, 3)] == [
+        "accepted", "sending", "delivered", "delivered", "delivered",
+    ]  # fmt: skip
+    assert message.result_at(START + 3 * SECOND) == message.result
