@@ -216,7 +216,7 @@ def test_an_answer_ends_with_the_epoch(house: House, key: str, fault: Any, ends:
     put(house, key, fault)
     with ThreadPoolExecutor(1) as pool:
         hanging = pool.submit(house.send, "socket", key)
-        params = {"kind": "fault", "wait": "10"}
+        params = {"kind": "fault", "wait": "10s"}
         assert house.control("GET", f"/worlds/{key}/journal", params=params)["entries"]
         assert house.control("POST", f"/worlds/{key}/clock/advance", json={"by": "1h"})["idle"]
         assert not hanging.done()
@@ -254,7 +254,7 @@ def test_a_request_that_has_others_behind_it(kind: Any, fault: str, together: bo
         port = int(house.origin.rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
             sock.sendall(_raw("test-line") * (3 if together else 1))
-            params = {"kind": "fault", "wait": "10"}
+            params = {"kind": "fault", "wait": "10s"}
             assert len(house.control("GET", "/worlds/test-line/journal", params=params)["entries"]) == 1
             if fault == "timeout":
                 sock.sendall(_raw("test-line"))
@@ -277,7 +277,7 @@ def test_an_answer_ends_with_the_server(kind: Any, caplog: pytest.LogCaptureFixt
             put(house, "test-stop", "timeout")
             hanging = [pool.submit(house.send, way, "test-stop") for way in ("socket", "tls")]
             for after in ("-1", "3"):
-                params = {"kind": "fault", "wait": "10", "after": after}
+                params = {"kind": "fault", "wait": "10s", "after": after}
                 assert house.control("GET", "/worlds/test-stop/journal", params=params)["entries"]
         assert all(isinstance(each.exception(10), httpx.TransportError) for each in hanging)
     assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []
