@@ -9,6 +9,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
 from sendbox.core.records import JSON_TYPE
+from sendbox.interfaces.exchange import header
 
 if TYPE_CHECKING:
     from sendbox.runtime import Runtime
@@ -21,7 +22,7 @@ def origin_of(runtime: Runtime, scope: Scope) -> str:
     """Scheme and authority that addresses given out begin with."""
     if runtime.settings.public_url:
         return runtime.settings.public_url.rstrip("/")
-    host = next((value for name, value in scope["headers"] if name == b"host"), None)
+    host = header(scope["headers"], b"host")
     if host is None:
         server = scope.get("server") or ("127.0.0.1", runtime.settings.port)
         return f"{scope['scheme']}://{server[0]}:{server[1]}"
@@ -47,16 +48,13 @@ async def read_body(receive: Receive) -> bytes | None:
 
 def header_key(scope: Scope) -> str | None:
     """The API key of the header, None where there is none."""
-    for name, value in scope["headers"]:
-        if name == b"x-api-key":
-            key: str = value.decode("latin-1")
-            return key
-    return None
+    value = header(scope["headers"], b"x-api-key")
+    return None if value is None else value.decode("latin-1")
 
 
 def content_type(scope: Scope) -> bytes | None:
     """The value of the header, None where there is none; JSON's is one object, whoever sends it."""
-    value = next((value for name, value in scope["headers"] if name == b"content-type"), None)
+    value = header(scope["headers"], b"content-type")
     return JSON_TYPE if value == JSON_TYPE else value
 
 

@@ -163,12 +163,7 @@ class Emulated(BaseRoute):
             decision = decide(world, route.operation, key, scope["path"], body, query, params)
             if decision[0] is not None and not decision[0].rule.effective:
                 answer = spoilt(decision[0], route.error, None)
-                record = RequestRecord(
-                    route.operation, route.method, scope["path"], key, answer.status, body, answer.body
-                )
-                record.bare = route.auth != "header" and header_key(scope) is None
-                record.content_type = content_type(scope)
-                record.query = query
+                record = _record(scope, route, key, body, answer)
                 self._journal(origin_of(self._runtime, scope), hosted, record, answer, decision)
                 return answer
         while not hosted.gone and hosted.world is world:
@@ -239,13 +234,10 @@ class Emulated(BaseRoute):
             self._check(route, answer)
         if decision[0] is not None:
             answer = spoilt(decision[0], route.error, answer)
-        record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
-        record.bare = route.auth != "header" and header_key(scope) is None
-        record.content_type = exchange.content_type
+        record = _record(scope, route, key, body, answer)
         record.findings = valued(findings, exchange) if findings else ()
         record.advice = exchange.advice
         record.canonical = exchange.content
-        record.query = query
         self._journal(origin, hosted, record, answer, decision)
         if hasty:
             await runtime.carrier.overtake(hosted, hasty)
@@ -339,6 +331,15 @@ class Emulated(BaseRoute):
         found = self._contract.checker(ref).findings(value)
         if found:
             self._runtime.violations.append(f"{route.operation} answered {answer.body!r}: {found[0].message}")
+
+
+def _record(scope: Scope, route: Route, key: str, body: bytes, answer: Answer) -> RequestRecord:
+    """What the journal keeps of a call and its answer, with how it came."""
+    record = RequestRecord(route.operation, route.method, scope["path"], key, answer.status, body, answer.body)
+    record.bare = route.auth != "header" and header_key(scope) is None
+    record.content_type = content_type(scope)
+    record.query = scope["query_string"]
+    return record
 
 
 def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> None:

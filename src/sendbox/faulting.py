@@ -183,12 +183,7 @@ async def begin(send: Send, answer: Answer) -> None:
 
 async def reply(send: Send, answer: Answer) -> None:
     """Sends an answer whole; on the way of every call, so nothing else is waited for."""
-    headers = [
-        (b"content-type", answer.content_type),
-        (b"content-length", b"%d" % len(answer.body)),
-        *answer.headers,
-    ]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.start", "status": answer.status, "headers": _headers(answer)})
     await send({"type": "http.response.body", "body": answer.body})
 
 

@@ -330,9 +330,7 @@ class Runtime:
         """After a request, an outcome or an act: waiters look again, and the clock is wound."""
         hosted.touch()
         self.log_refusals(hosted)
-        if self.settings.max_journal is not None:
-            self._forget(hosted)
-        self.mover.kick(hosted)
+        self.kick(hosted)
 
     def log_refusals(self, hosted: Hosted) -> None:
         """A line for each hand-over refused since the last look, and each bad line of a bulk file, with why."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-#: Those that send, for rules of `attempts`. The lines of a bulk file are sent as `sendMessage` (§4.2), so an upload has
-#: no name here.
-SENDING: Final = (
+#: Those that take messages (§4.1).
+MESSAGES: Final = (
     "sendMessage",
     "sendPriorityMessage",
     "sendMessages",
@@ -16,20 +15,17 @@ SENDING: Final = (
     "legacySendByQuery",
     "legacyApiSend",
     "legacyApiSendByQuery",
+)
+#: Those that send, for rules of `attempts`. The lines of a bulk file are sent as `sendMessage` (§4.2), so an upload has
+#: no name here.
+SENDING: Final = (
+    *MESSAGES,
     "createValidation",
     "testTemplate",
 )
 #: Every one that is emulated, for rules of `api`; the last is the upload of a bulk file.
 EMULATED: Final = (
-    "sendMessage",
-    "sendPriorityMessage",
-    "sendMessages",
-    "sendSimpleMessageByQuery",
-    "sendSimpleMessage",
-    "legacySend",
-    "legacySendByQuery",
-    "legacyApiSend",
-    "legacyApiSendByQuery",
+    *MESSAGES,
     "requestUpload",
     "blacklist",
     "optout",

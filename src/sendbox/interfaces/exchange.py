@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -34,6 +34,14 @@ class Refused(Exception):
         self.answer = answer
 
 
+def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
+    """The value of a header by its lower-case name, the first one given; None where there is none."""
+    for key, value in headers:
+        if key == name:
+            return value
+    return None
+
+
 @dataclass(slots=True)
 class Exchange:
     """One call: what came in, where it landed, and the remarks made on the way.
@@ -62,16 +70,7 @@ class Exchange:
 
     def header(self, name: bytes) -> bytes | None:
         """The value of a header by its lower-case name, or None."""
-        for key, value in self.headers:
-            if key == name:
-                return value
-        return None
-
-    @property
-    def content_type(self) -> bytes | None:
-        """The value of the header, None where there is none; JSON's is one object, whoever sends it."""
-        value = self.header(b"content-type")
-        return JSON_TYPE if value == JSON_TYPE else value
+        return header(self.headers, name)
 
     def accept(self, sends: list[Send], content: bytes) -> Accepted:
         """Hands decoded Message objects to the world, and leaves what it made for the journal.
@@ -98,7 +97,7 @@ class Answer:
 
     status: int
     body: bytes
-    content_type: bytes = b"application/json"
+    content_type: bytes = JSON_TYPE
     headers: tuple[tuple[bytes, bytes], ...] = ()
     work: Generator[None, None, Answer] | None = None
     #: what a rule of `api:` does to the connection on which this goes back

@@ -9,13 +9,12 @@ import orjson
 from sendbox.contract.findings import show
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.core.advice import CONTENT_TYPE_MISSING, CONTENT_TYPE_NOT_JSON, advise
+from sendbox.core.records import JSON_TYPE
 from sendbox.core.remarks import Finding
 from sendbox.interfaces.exchange import Exchange, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-JSON: Final = b"application/json"
 
 #: Fields that hold the client's own values, in which a null means what the client says.
 VALUES: Final = frozenset({"payload", "params_buttons", "parameters_buttons", "parameters_body"})
@@ -89,13 +88,13 @@ def without_nulls(value: Any, depth: int = FIELDS_DEEP) -> Any:
 def remark_content_type(exchange: Exchange) -> None:
     """Another content type than JSON is advice only (A75)."""
     value = exchange.header(b"content-type")
-    if value == JSON:
+    if value == JSON_TYPE:
         return
     if value is None:
         text = "no content type is given; the body is read as application/json"
         exchange.advice.append(advise(CONTENT_TYPE_MISSING, text, "header content-type"))
         return
     kind = value.split(b";")[0].strip().lower()
-    if kind != JSON and not (kind.startswith(b"application/") and kind.endswith(b"+json")):
+    if kind != JSON_TYPE and not (kind.startswith(b"application/") and kind.endswith(b"+json")):
         text = f"{show(value.decode('latin-1'))} is not application/json; the body is read as JSON all the same"
         exchange.advice.append(advise(CONTENT_TYPE_NOT_JSON, text, "header content-type"))

@@ -9,8 +9,8 @@ from sendbox.core.api_faults import ANSWERED, AT_ONCE, ApiFault, ApiRule, ApiWhe
 from sendbox.core.operations import EMULATED
 from sendbox.core.rules import Span
 from sendbox.scenario import lint
-from sendbox.scenario.model import Node, listed, nearest, show
-from sendbox.scenario.values import Reader, canonical, text_of, whole, words
+from sendbox.scenario.model import Node
+from sendbox.scenario.values import Reader, canonical, text_of, whole
 
 #: How long an answer trickles whose rule says no time.
 TRICKLE: Final = Span(2_000, 2_000)
@@ -62,7 +62,7 @@ def _when(node: Node | None, reader: Reader) -> ApiWhen:
         reader.complain(node, "every", '"every" stands beside "call"; a rule counts in one way', key="every")
     begins, ends = reader.window(asked)
     return ApiWhen(
-        operation=_operations(asked.get("operation"), reader),
+        operation=reader.operations(asked.get("operation"), EMULATED, "no operation of an emulated interface"),
         key=reader.pattern(asked["key"]) if "key" in asked else None,
         phone=reader.phones(asked["phone"]) if "phone" in asked else None,
         begins=begins,
@@ -71,16 +71,6 @@ def _when(node: Node | None, reader: Reader) -> ApiWhen:
         call=whole(asked["call"]) if "call" in asked else None,
         every=whole(asked["every"]) if "every" in asked else None,
     )
-
-
-def _operations(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
-    if node is None:
-        return None
-    for item in node.items() or [node]:
-        if isinstance(item.value, str) and item.value not in EMULATED:
-            message = f"{show(item.value)} is no operation of an emulated interface; legal: {listed(EMULATED)}"
-            reader.complain(item, "operation", message, near=nearest(item.value, EMULATED))
-    return words(node)
 
 
 def _fault(node: Node, reader: Reader) -> ApiFault:

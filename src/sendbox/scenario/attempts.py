@@ -10,7 +10,7 @@ from sendbox.core.operations import SENDING
 from sendbox.core.rules import Click, Path, PathEntry, Reply, Rule, Span, When
 from sendbox.core.said import GAPS
 from sendbox.scenario import lint
-from sendbox.scenario.model import Node, listed, nearest, plain, show
+from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.texts import compile_text
 from sendbox.scenario.values import CHATAPP, Reader, canonical, text_of, words
 
@@ -101,7 +101,7 @@ def _when(node: Node | None, reader: Reader) -> When:
         tag=texts.get("tag"),
         body=texts.get("body"),
         sender=texts.get("sender"),
-        operation=_operations(node.get("operation"), reader),
+        operation=reader.operations(node.get("operation"), SENDING, "not an operation that sends"),
         attempt=counts.get("attempt"),
         nth=counts.get("nth"),
         key=texts.get("key"),
@@ -139,17 +139,6 @@ def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
         reader.complain(node, "uniqueItems", f"{show(given)} names a channel twice")
     meant = [channel for word in given for channel in (CHATAPP if word == "chatapp" else (word,))]
     return tuple(dict.fromkeys(meant))
-
-
-def _operations(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
-    """Only those that send: a rule that asks for another one would never be used."""
-    if node is None:
-        return None
-    for item in node.items() or [node]:
-        if isinstance(item.value, str) and item.value not in SENDING:
-            message = f"{show(item.value)} is not an operation that sends; legal: {listed(SENDING)}"
-            reader.complain(item, "operation", message, near=nearest(item.value, SENDING))
-    return words(node)
 
 
 def _payload(node: Node, reader: Reader) -> tuple[tuple[tuple[str, ...], object], ...]:

@@ -6,7 +6,7 @@ A value that breaks its rule becomes a problem and a harmless stand-in, so that 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, Final, TypeVar
 
@@ -18,7 +18,7 @@ from sendbox.core.numbers import normalize
 from sendbox.core.patterns import Pattern
 from sendbox.core.rules import Span
 from sendbox.core.spans import Moment
-from sendbox.scenario.model import Node, Problem, plain, problem, show
+from sendbox.scenario.model import Node, Problem, listed, nearest, plain, problem, show
 
 T = TypeVar("T")
 
@@ -113,6 +113,16 @@ class Reader:
         if not 0 < share <= 1:
             self.complain(node, "share", f"{show(node.value)} is no share; legal: above 0% up to 100%")
         return share
+
+    def operations(self, node: Node | None, legal: Sequence[str], what: str) -> tuple[str, ...] | None:
+        """An operation or a list of them, each one of the `legal`; any other is `what`."""
+        if node is None:
+            return None
+        for item in node.items() or [node]:
+            if isinstance(item.value, str) and item.value not in legal:
+                message = f"{show(item.value)} is {what}; legal: {listed(legal)}"
+                self.complain(item, "operation", message, near=nearest(item.value, legal))
+        return words(node)
 
     def number(self, node: Node) -> str:
         """A phone number in international form."""

@@ -18,6 +18,7 @@ from sendbox.core.advice import (
     advise,
 )
 from sendbox.core.numbers import normalize
+from sendbox.core.records import JSON_TYPE
 from sendbox.core.remarks import Finding
 from sendbox.core.verify import OPERATION
 from sendbox.interfaces.advising import remark_number as remark_sms_number
@@ -26,7 +27,6 @@ from sendbox.interfaces.verify.errors import INVALID_PHONE, MISSING_FIELD, refus
 if TYPE_CHECKING:
     from sendbox.interfaces.exchange import Exchange
 
-_JSON: Final = b"application/json"
 #: So many unknown fields are named one by one.
 _NAMED: Final = 10
 
@@ -105,7 +105,7 @@ def _remark_content_type(exchange: Exchange) -> None:
     if value is None:
         text = "no content type is given; the body is read as application/json"
         exchange.advice.append(advise(CONTENT_TYPE_MISSING, text, "header content-type"))
-    elif value.split(b";")[0].strip().lower() != _JSON:
+    elif value.split(b";")[0].strip().lower() != JSON_TYPE:
         text = f"{show(value.decode('latin-1'))} is not application/json; the body is read as JSON all the same"
         exchange.advice.append(advise(CONTENT_TYPE_NOT_JSON, text, "header content-type"))
 
