@@ -27,6 +27,7 @@ from sendbox.commands import address
 from sendbox.commands.outcome import NO, OK, USAGE, Failure, one_line
 from sendbox.core import spans
 from sendbox.settings import PORT, Settings
+from sendbox.webhooks.callbacks import Callbacks
 
 #: The exit code of a shell command that Ctrl-C ended; `serve` and `forward` are meant to be ended so, and have 0.
 INTERRUPTED: Final = 130
@@ -106,6 +107,14 @@ def instant(_context: click.Context, _option: click.Parameter, value: str | None
     """Milliseconds of an RFC 3339 instant."""
     try:
         return None if value is None else spans.instant(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def places(_context: click.Context, _option: click.Parameter, value: str) -> Callbacks:
+    """Where webhooks may go."""
+    try:
+        return Callbacks.parse(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -194,6 +203,14 @@ def sendbox(context: click.Context) -> None:
     show_default=True,
     help="Real time that a receiver of webhooks has.",
 )
+@setting(
+    "--callbacks",
+    metavar="LIST",
+    callback=places,
+    default="private",
+    show_default=True,
+    help="Where webhooks may go: loopback, private, any, and hosts, addresses, networks beside, with commas between.",
+)
 @setting("--coverage", is_flag=True, help="Keep what was tried in worlds that are closed, for /_sandbox/coverage.")
 @setting("--callback-ca", type=FILE, help="Authorities to trust when webhooks go to https (PEM).")
 @setting("--callback-insecure", is_flag=True, help="Do not check the certificates of receivers.")
@@ -239,6 +256,7 @@ def options(given: Mapping[str, Any]) -> Any:
         max_journal=given["max_journal"],
         shard=given["shard"],
         coverage=given["coverage"],
+        callbacks=given["callbacks"],
         callback_ca=given["callback_ca"],
         callback_insecure=given["callback_insecure"],
     )

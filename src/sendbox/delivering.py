@@ -94,7 +94,11 @@ class Carrier:
         advice = outcome.advice()
         if advice is not None:
             world.advise(advice, world.outlets.id_of(delivery))
-        if not outcome.ok:
+        if outcome.error == "not_allowed":
+            if call.url not in hosted.not_allowed:
+                hosted.not_allowed.add(call.url)
+                log(world.id, f"webhooks to {call.url} are not sent: {outcome.detail}")
+        elif not outcome.ok:
             why = outcome.error or outcome.status
             detail = f" ({outcome.detail})" if outcome.detail else ""
             log(world.id, f"webhook to {call.url or 'the hook'} {why}{detail}, try {len(delivery.tries)}")
@@ -114,7 +118,7 @@ class Carrier:
             return await self._pulled(hosted, delivery, call, patience)
         if hosted.deliverer is not None:  # the test's own code: it takes the time it takes, at a breakpoint too
             return await hosted.deliverer(call)
-        return await self._runtime.sender.send(call, patience)
+        return await self._runtime.senders.of(hosted.callbacks).send(call, patience)
 
     async def _pulled(self, hosted: Hosted, delivery: Delivery, call: HttpCall, patience: float) -> Outcome:
         """Puts a call into the outbox and waits for somebody who carries it out."""

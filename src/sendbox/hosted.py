@@ -13,6 +13,7 @@ from sendbox.core.coverage import Sum
 from sendbox.core.records import Delivery
 from sendbox.core.remarks import Advice
 from sendbox.core.world import World
+from sendbox.webhooks.callbacks import Callbacks
 from sendbox.webhooks.policy import HttpCall, Outcome
 
 #: Real nanoseconds of work after which the loop gets its turn.
@@ -83,9 +84,9 @@ class Hosted:
     """A world and what the runtime keeps beside it."""
 
     __slots__ = (
-        "advancing", "auto", "blueprint", "busy", "changed", "changes", "checked", "checkpoints", "controls",
-        "deliverer", "gone", "lingering", "logged", "next_blueprint", "open", "outbox", "path", "pulling",
-        "readers", "stirred", "tasks", "timer", "told", "tried", "world",
+        "advancing", "auto", "blueprint", "busy", "callbacks", "changed", "changes", "checked", "checkpoints",
+        "controls", "deliverer", "gone", "lingering", "logged", "next_blueprint", "not_allowed", "open", "outbox",
+        "path", "pulling", "readers", "stirred", "tasks", "timer", "told", "tried", "world",
     )  # fmt: skip
 
     def __init__(self, world: World, blueprint: Blueprint) -> None:
@@ -121,6 +122,9 @@ class Hosted:
         self.busy = False
         self.tasks: set[asyncio.Task[None]] = set()
         self.deliverer: Deliverer | None = None
+        #: where this world's webhooks may go (None: where those of all may), and the targets that the log named so far
+        self.callbacks: Callbacks | None = None
+        self.not_allowed: set[str] = set()
         self.pulling = False
         self.outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome]]] = {}
         self.checkpoints: dict[str, tuple[bytes, Blueprint]] = {}

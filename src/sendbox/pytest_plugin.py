@@ -13,15 +13,16 @@ import pytest
 if TYPE_CHECKING:
     from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer
     from sendbox.fixture.coverage import Gathering
+    from sendbox.webhooks.callbacks import Callbacks
 
 #: pytest shows a failure where the test called, not inside of here.
 __tracebackhide__ = True
 _MARKER: Final = (
-    "sendbox(scenario=…, seed=…, clock=…, salt=…, strict=…, ignore=…, expect=…): how the test's world opens; "
-    "strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; expect=True "
-    "when an expectation of the scenario does not hold"
+    "sendbox(scenario=…, seed=…, clock=…, salt=…, callbacks=…, strict=…, ignore=…, expect=…): how the test's world "
+    "opens; strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; "
+    "expect=True when an expectation of the scenario does not hold"
 )
-_LEGAL: Final = ("scenario", "seed", "clock", "salt", "strict", "ignore", "expect")
+_LEGAL: Final = ("scenario", "seed", "clock", "salt", "callbacks", "strict", "ignore", "expect")
 #: What of them is not about how the world opens.
 _STRICTNESS: Final = ("strict", "ignore", "expect")
 #: The sandboxes that a test used.
@@ -60,6 +61,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "sendbox_patience", "real seconds that a receiver of webhooks may take to answer, default 1", default="1"
+    )
+    parser.addini(
+        "sendbox_callbacks",
+        "where webhooks may go beside deliver_to: loopback (default), private, any, hosts, addresses, networks",
+        default="loopback",
     )
     parser.addini(
         "sendbox_strict",
@@ -105,14 +111,28 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
         patience = 0.0
     if not patience > 0:
         raise pytest.UsageError(f"{given!r} is no sendbox_patience; legal: a number of real seconds, more than 0")
+    callbacks = _callbacks(config.getini("sendbox_callbacks"))
     url = config.getoption("--sendbox-url")
     if url:
-        return RemoteServer(url, patience=patience)
+        return RemoteServer(url, patience=patience, callbacks=callbacks)
     port = config.getoption("--sendbox-port")
     worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
     port += int(worker.removeprefix("gw")) if port else 0
     wanted = _GATHERING in config.stash
-    return SandboxServer(Settings(port=port, mode="manual", patience=patience, public_url=None, coverage=wanted))
+    settings = Settings(
+        port=port, mode="manual", patience=patience, public_url=None, callbacks=callbacks, coverage=wanted
+    )
+    return SandboxServer(settings)
+
+
+def _callbacks(given: Any) -> Callbacks:
+    """Where webhooks may go, as the ini file or the marker says."""
+    from sendbox.webhooks.callbacks import Callbacks
+
+    try:
+        return Callbacks.parse(given)
+    except ValueError as error:
+        raise pytest.UsageError(f"callbacks: {error}") from None
 
 
 @pytest.fixture
@@ -167,6 +187,8 @@ def _given(node: pytest.Item) -> dict[str, Any]:
     marked = _marked(node)
     _strictness(node.config, marked)
     _expects(marked)
+    if "callbacks" in marked:
+        marked["callbacks"] = _callbacks(marked["callbacks"])
     return {name: value for name, value in marked.items() if name not in _STRICTNESS}
 
 

@@ -27,7 +27,7 @@ from sendbox.hosted import Conflict, Deliverer, Hosted, Refusal, Slice
 from sendbox.moving import Mover
 from sendbox.settings import Settings
 from sendbox.tried import Tried
-from sendbox.webhooks.sender import Sender
+from sendbox.webhooks.senders import Senders
 
 __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 
@@ -56,7 +56,12 @@ class Runtime:
     ) -> None:
         self.settings = settings
         self.blueprint = blueprint
-        self.sender = Sender(ca=settings.callback_ca, insecure=settings.callback_insecure)
+        self.senders = Senders(
+            settings.callbacks,
+            public_url=settings.public_url,
+            ca=settings.callback_ca,
+            insecure=settings.callback_insecure,
+        )
         self.worlds: dict[str, Hosted] = {}
         self.closed: set[str] = set()
         self.refused: deque[Refusal] = deque(maxlen=200)
@@ -318,7 +323,7 @@ class Runtime:
         if self._sweeper is not None:
             self._sweeper.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self.sender.close()
+        await self.senders.close()
 
     # -- what happens around a request
 

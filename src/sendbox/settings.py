@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sendbox.core.blueprint import Mode
+from sendbox.webhooks.callbacks import Callbacks
 
 PORT: Final = 7357
 
@@ -19,8 +20,8 @@ class Settings:
 
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
     clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
-    call of `advance`. `max_journal` is how many entries a world's journal keeps, None = all. With
-    `coverage` what was tried in a world is kept when it is closed or reset.
+    call of `advance`. `max_journal` is how many entries a world's journal keeps, None = all. `callbacks` says where
+    webhooks may go. With `coverage` what was tried in a world is kept when it is closed or reset.
     """
 
     host: str = "127.0.0.1"
@@ -42,6 +43,7 @@ class Settings:
     max_journal: int | None = None
     shard: int = 0
     check_answers: bool = False
+    callbacks: Callbacks = field(default_factory=lambda: Callbacks.parse("private"))
     callback_ca: str | None = None
     callback_insecure: bool = False
     coverage: bool = False

@@ -109,7 +109,7 @@ async def test_how_a_pulled_call_went(body: Any, status: int | None, error: str 
             "bad_argument",
             (
                 'error: "bored" is no way to fail; '
-                "legal: timeout, refused, unreachable, redirect, tls, invalid-answer, closed"
+                "legal: timeout, refused, unreachable, redirect, tls, invalid-answer, closed, not_allowed"
             ),
         ),
     ],

@@ -9,9 +9,11 @@ from typing import Any, TypeVar
 
 from sendbox.core.model import Target
 from sendbox.loop import Kind, new_loop
+from sendbox.webhooks.callbacks import Callbacks
 from sendbox.webhooks.policy import HttpCall, encode
 
 T = TypeVar("T")
+ANYWHERE, LOOPBACK = Callbacks.parse("any"), Callbacks.parse("loopback")
 EVENTS = '[{"message_id":"m-0","payload":{"a":"b & c=d+é%20;/?:@"}}]'.encode()
 #: Real seconds: long for what must arrive, short for what never does.
 LONG, SHORT = 5.0, 0.05

@@ -16,13 +16,13 @@ from sendbox.loop import Kind
 from sendbox.webhooks.policy import FORM, Failure, HttpCall, Outcome, encode, sign
 from sendbox.webhooks.sender import ANSWER_CAP, LARGE, Sender, failure
 from tests.webhooks.receiver import OK, Answer, answering, hanging, header, receiving, resetting, trickling
-from tests.webhooks.sending import EVENTS, LONG, SHORT, post, run
+from tests.webhooks.sending import EVENTS, LONG, LOOPBACK, SHORT, post, run
 
 
 async def sent(answer: Answer, *calls: HttpCall, timeout: float = LONG) -> tuple[list[Outcome], list[bytes], int]:
     """What became of the calls (or of one plain POST), the raw requests, and how many connections they took."""
     async with receiving(answer) as receiver:
-        sender = Sender()
+        sender = Sender(LOOPBACK)
         try:
             outcomes = [
                 await sender.send(
@@ -176,7 +176,7 @@ def test_timeout_holds_while_the_clock_is_frozen(kind: Kind) -> None:
 
     async def main() -> list[Outcome]:
         async with receiving(hanging()) as silent, receiving(answering(OK)) as good:
-            sender = Sender()
+            sender = Sender(LOOPBACK)
             try:
                 with freeze_time("2026-03-01"):
                     return [
@@ -229,7 +229,7 @@ def test_calls_run_side_by_side() -> None:
             return True
 
         async with receiving(answer) as receiver:
-            sender = Sender()
+            sender = Sender(LOOPBACK)
             try:
                 return await asyncio.gather(*[sender.send(post(receiver.url), LONG) for _ in range(3)]), (
                     receiver.connections
@@ -245,7 +245,7 @@ def test_cancelled_first_call_does_not_take_the_client_along() -> None:
 
     async def main() -> Outcome:
         async with receiving(answering(OK)) as receiver:
-            sender = Sender()
+            sender = Sender(LOOPBACK)
             first = asyncio.create_task(sender.send(post(receiver.url), LONG))
             second = asyncio.create_task(sender.send(post(receiver.url), LONG))
             await asyncio.sleep(0)
@@ -271,7 +271,7 @@ def test_close_ends_calls_under_way_and_later_ones() -> None:
             return False
 
         async with receiving(answer) as receiver:
-            sender = Sender()
+            sender = Sender(LOOPBACK)
             waiting = asyncio.create_task(sender.send(post(receiver.url), LONG))
             await arrived.wait()
             await sender.close()
@@ -282,12 +282,15 @@ def test_close_ends_calls_under_way_and_later_ones() -> None:
 
 def test_close_without_a_call() -> None:
     """A sender that never sent has nothing to close."""
-    run(Sender().close())
+    run(Sender(LOOPBACK).close())
 
 
 def test_nothing_is_imported_before_the_first_call() -> None:
     """A process that delivers nothing does not pay for the HTTP client."""
-    code = "import sys; from sendbox.webhooks.sender import Sender; Sender(); sys.exit('aiohttp' in sys.modules)"
+    code = (
+        "import sys; from sendbox.webhooks.sender import Callbacks, Sender; Sender(Callbacks.parse('any')); "
+        "sys.exit('aiohttp' in sys.modules or 'yarl' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

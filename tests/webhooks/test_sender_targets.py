@@ -15,7 +15,7 @@ from sendbox.tls import Tls, self_signed
 from sendbox.webhooks.policy import HttpCall, Outcome
 from sendbox.webhooks.sender import Sender
 from tests.webhooks.receiver import OK, answering, receiving
-from tests.webhooks.sending import EVENTS, LONG, post, run
+from tests.webhooks.sending import ANYWHERE, EVENTS, LONG, LOOPBACK, post, run
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def tls_server(tls: Tls) -> ssl.SSLContext:
 
 
 async def tried(url: str, sender: Sender | None = None, headers: tuple[tuple[str, str], ...] = ()) -> Outcome:
-    sender = sender or Sender()
+    sender = sender or Sender(LOOPBACK)
     try:
         return await sender.send(HttpCall("POST", url, list(headers), EVENTS), LONG)
     finally:
@@ -69,7 +69,7 @@ def test_refused(host: str, kind: Kind, unused_port: int) -> None:
 )
 def test_unreachable(url: str) -> None:
     """An address that leads nowhere, or is none, is an outcome and no exception; it says what was wrong."""
-    outcome = run(tried(url))
+    outcome = run(tried(url, Sender(ANYWHERE)))
     assert outcome == Outcome(None, "unreachable")
     assert outcome.detail
 
@@ -111,7 +111,7 @@ def test_certificates_are_checked(
 
     async def main() -> list[Outcome]:
         async with receiving(answering(OK), tls_server) as receiver:
-            sender = Sender(ca=str(ca) if trust in ("ca", "junk") else None, insecure=trust == "insecure")
+            sender = Sender(LOOPBACK, ca=str(ca) if trust in ("ca", "junk") else None, insecure=trust == "insecure")
             url = f"https://localhost:{receiver.port}/"
             try:
                 return [await sender.send(post(url), LONG) for _ in range(2)]
@@ -132,7 +132,9 @@ def test_tls_to_a_plain_receiver(kind: Kind) -> None:
     async def main() -> Outcome:
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         async with server:
-            return await tried(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/", Sender(insecure=True))
+            return await tried(
+                f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/", Sender(LOOPBACK, insecure=True)
+            )
 
     assert run(main(), kind) == Outcome(None, "tls")
 
@@ -140,4 +142,4 @@ def test_tls_to_a_plain_receiver(kind: Kind) -> None:
 def test_ca_must_be_a_file() -> None:
     """A wrong path is told where it is set, not at the first delivery."""
     with pytest.raises(ValueError, match=r"^/no/such.pem is not a file: ca must name a PEM file"):
-        Sender(ca="/no/such.pem")
+        Sender(LOOPBACK, ca="/no/such.pem")

@@ -94,6 +94,7 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
         closing.push_async_callback(server.stop)
         try:
             port = await server.start()
+            runtime.senders.serves_at(port)
             host = callable_host(settings.host)
             served = Served(runtime, port, f"{'http' if tls is None else 'https'}://{host}:{port}")
             if settings.public_url:

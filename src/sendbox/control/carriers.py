@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from sendbox.runtime import Runtime
+    from sendbox.runtime import Hosted, Runtime
+    from sendbox.webhooks.callbacks import Callbacks
 
 T = TypeVar("T")
 #: Takes one delivery over, with the world's instant in virtual milliseconds; called on the sandbox's loop.
@@ -93,13 +94,21 @@ class InProcess:
         """Calls `then` on the sandbox's thread, whose clock no freezer of the test reaches."""
         return self._thread.submit(_after(seconds, then)).cancel
 
+    def allow(self, world: str, callbacks: Callbacks) -> None:
+        """Says where deliveries of a world may go. No operation of control does: a client could widen it."""
+        self._thread.call(lambda: setattr(self._hosted(world), "callbacks", callbacks))
+
+    def _hosted(self, world: str) -> Hosted:
+        hosted = self._runtime.worlds.get(world)
+        if hosted is None:
+            raise ControlError(404, "no_such_world", f'"{world}" is no open world')
+        return hosted
+
     def deliver_to(self, world: str, receiving: Receiving | None) -> None:
         """Deliveries of a world go to a coroutine function of this process; None: to their targets again."""
 
         def install() -> None:
-            hosted = self._runtime.worlds.get(world)
-            if hosted is None:
-                raise ControlError(404, "no_such_world", f'"{world}" is no open world')
+            hosted = self._hosted(world)
 
             async def deliver(call: HttpCall) -> Outcome:
                 assert receiving is not None

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The error of a try that a restore cut off, until it is made again.
 DROPPED: Final = "dropped"
+#: The error of a try that the setting `callbacks` does not allow: the next try would not be allowed either.
+NOT_ALLOWED: Final = "not_allowed"
 #: So many times the work of another is an event that rules are asked about.
 _FAULTY: Final = 8
 
@@ -221,7 +223,7 @@ class Outlets:
         if delivery.state == "held":
             return
         retries = world.assume.webhook_retry
-        if len(delivery.tries) > len(retries):
+        if len(delivery.tries) > len(retries) or last.error == NOT_ALLOWED:
             delivery.state = "failed"
             delivery.body = None
             self.failed += 1

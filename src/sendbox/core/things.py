@@ -46,7 +46,17 @@ EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "part
 _CALLED: Final = (*EMULATED, "unknown")
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 #: Why a try of a webhook had no answer, as `webhooks/policy.py` says it, or because a restore cut it off.
-SILENCES: Final = ("timeout", "refused", "unreachable", "redirect", "tls", "invalid-answer", "closed", "dropped")
+SILENCES: Final = (
+    "timeout",
+    "refused",
+    "unreachable",
+    "redirect",
+    "tls",
+    "invalid-answer",
+    "closed",
+    "not_allowed",
+    "dropped",
+)
 #: What can happen to a validation session: the events of its table, and those that change nothing.
 HAPPENED: Final = ("created", "code_wrong", *dict.fromkeys(event for row in VALIDATION.values() for event in row))
 FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))

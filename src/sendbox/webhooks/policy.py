@@ -43,8 +43,9 @@ RESERVED: Final = frozenset(
     }
 )
 
-#: Why a try failed without a usable answer. `unreachable` is also the word for an address no request can be made of.
-Failure = Literal["timeout", "refused", "unreachable", "redirect", "tls", "invalid-answer", "closed"]
+#: Why a try failed without a usable answer. `unreachable` is also the word for an address no request can be made of;
+#: `not_allowed` says that nothing was sent, because of the setting `callbacks`.
+Failure = Literal["timeout", "refused", "unreachable", "redirect", "tls", "invalid-answer", "closed", "not_allowed"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""The only product traffic that leaves the process: one HTTP client a runtime, made at the first delivery.
+"""The only product traffic that leaves the process: an HTTP client, made at the first delivery.
+
+Where a webhook may go is asked of `callbacks.py` when a connection is made, about the very addresses that are connected
+to: the client's resolver is ours. A kept connection was allowed by the same setting: each setting has its own sender.
 
 Of its clocks only the loop's decides anything, and that one runs on under freezers. aiohttp itself reads
 `time.monotonic` for two things: how long a pooled connection has been idle, and the age of a cached address. Under a
@@ -13,9 +16,12 @@ import functools
 import importlib
 import io
 import os
+import socket
 import ssl
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.webhooks.callbacks import Callbacks, NotAllowed, is_local, literal, plain
 from sendbox.webhooks.policy import Failure, HttpCall, Outcome
 
 if TYPE_CHECKING:
@@ -35,13 +41,23 @@ LARGE: Final = 2**20
 class Sender:
     """Sends calls and reports how they ended; no failure of a receiver is ever an exception.
 
-    `ca` is a PEM file of further authorities to trust, `insecure` turns the check of certificates off. ValueError where
-    `ca` is no file. To be used on one loop.
+    `callbacks` says where calls may go, `own` at which places (host, port) this sandbox is called, by any host of this
+    machine where the host is "". `ca` is a PEM file of further authorities to trust, `insecure` turns the check of
+    certificates off. ValueError where `ca` is not a file. To be used on one loop.
     """
 
-    def __init__(self, *, ca: str | None = None, insecure: bool = False) -> None:
+    def __init__(
+        self,
+        callbacks: Callbacks,
+        *,
+        own: Collection[tuple[str, int]] = (),
+        ca: str | None = None,
+        insecure: bool = False,
+    ) -> None:
         if ca is not None and not os.path.isfile(ca):
             raise ValueError(f"{ca} is not a file: ca must name a PEM file with the certificates to trust")
+        self._callbacks = callbacks
+        self._own = own
         self._ca = ca
         self._insecure = insecure
         self._slots = asyncio.Semaphore(CONCURRENT)
@@ -60,6 +76,7 @@ class Sender:
                 # What is made once is made before the timeout begins: the receiver has no part in it.
                 session = self._session or await self._open()
                 verify = await self._verification() if call.url[:5].lower() == "https" else True
+                self._allow_literal(call.url)
                 async with asyncio.timeout(timeout):
                     status = await self._exchange(session, call, verify)
             except Exception as error:  # whatever it is, it is the outcome of this try
@@ -107,7 +124,8 @@ class Sender:
         http = await asyncio.get_running_loop().run_in_executor(None, _http)
         # No limit here: waiting for a connection would count towards the timeout, and aiohttp then shuffles its queue
         # by the global `random`, which a seeded test would notice.
-        connector = http.TCPConnector(limit=0, keepalive_timeout=IDLE)
+        resolver = _Resolver(http.ThreadedResolver(), self._callbacks, self._is_own)
+        connector = http.TCPConnector(limit=0, keepalive_timeout=IDLE, resolver=resolver)
         session: aiohttp.ClientSession = http.ClientSession(
             connector=connector,
             cookie_jar=http.DummyCookieJar(),
@@ -121,6 +139,19 @@ class Sender:
         self._session = session
         return session
 
+    def _allow_literal(self, url: str) -> None:
+        """Raises `NotAllowed` for an address that may not be connected to; of a name the resolver is asked."""
+        host, port = _place(url)
+        address = literal(host)
+        if address is not None:
+            self._callbacks.check(host, port, [address], own=self._is_own(host, port, [address]))
+
+    def _is_own(self, host: str, port: int, addresses: Iterable[str]) -> bool:
+        """Whether this sandbox is what a call would reach."""
+        if (host, port) in self._own:
+            return True
+        return ("", port) in self._own and any(map(_of_this_machine, addresses))
+
     async def _verification(self) -> bool | ssl.SSLContext:
         """What aiohttp checks certificates with, made once and off the loop: reading the authorities takes 19 ms."""
         if self._insecure:
@@ -130,6 +161,50 @@ class Sender:
         if self._verify is None:
             self._verify = asyncio.create_task(asyncio.to_thread(_trusting, self._ca))
         return await asyncio.shield(self._verify)
+
+
+class _Resolver:
+    """The resolver of aiohttp, which answers only with addresses that may be connected to."""
+
+    def __init__(self, resolver: Any, callbacks: Callbacks, is_own: Callable[[str, int, Iterable[str]], bool]) -> None:
+        self._resolver = resolver
+        self._callbacks = callbacks
+        self._is_own = is_own
+
+    async def resolve(self, host: str, port: int, family: int) -> list[Mapping[str, Any]]:
+        """The addresses of a host. Raises `NotAllowed` where one may not be connected to."""
+        self._callbacks.resolves(host, port)
+        name = "localhost" if is_local(host) else host  # also where the resolver would ask the network for it
+        found: list[Mapping[str, Any]] = await self._resolver.resolve(name, port, family)
+        addresses = [str(each["host"]) for each in found]
+        self._callbacks.check(host, port, addresses, own=self._is_own(host, port, addresses))
+        return found
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _place(url: str) -> tuple[str, int]:
+    """Host and port of an address, as aiohttp reads them; ("", 0) where it cannot."""
+    try:
+        read = importlib.import_module("yarl").URL(url)
+    except ValueError:
+        return "", 0
+    return read.raw_host or "", read.port or 0
+
+
+def _of_this_machine(address: str) -> bool:
+    """Whether an address is one of this machine's: only to such a one can a socket be bound."""
+    found = plain(address)
+    if found.is_loopback:
+        return True
+    with socket.socket(socket.AF_INET if found.version == 4 else socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((str(found), 0))
+        except OSError:
+            return False
+    return True
 
 
 @functools.cache
@@ -142,6 +217,8 @@ def failure(error: Exception) -> Failure:
     """The word for what aiohttp, or the loop, raised."""
     aiohttp = _http()
     match error:
+        case NotAllowed():
+            return "not_allowed"
         case TimeoutError():
             return "timeout"
         case aiohttp.ClientSSLError() | ssl.SSLError():

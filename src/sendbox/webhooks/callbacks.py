@@ -1,0 +1,209 @@
+"""Which addresses webhooks may be sent to: the setting `callbacks`. Pure: the sender resolves, and asks here.
+
+A setting is a list of words and places, with commas between, and allows what any of them names:
+
+| item                        | allows                                                                              |
+|-----------------------------|-------------------------------------------------------------------------------------|
+| `loopback`                  | loopback addresses, `localhost`, names under `.localhost`; no other name is resolved |
+| `private`                   | `loopback`, RFC 1918, 100.64/10, fc00::/7, and names all of whose addresses are such |
+| `any`                       | every address, but for link-local ones and those of metadata services                |
+| `hooks.example`             | this host, whatever its addresses are                                                |
+| `*.example`                 | every host under it                                                                  |
+| `203.0.113.5`, `10.0.0.0/8` | addresses; a name, where all of its addresses are allowed                            |
+| `localhost:7357`            | this host (or address) at this port only, the sandbox's own port included            |
+
+Link-local addresses, those of metadata services and the sandbox's own port are allowed by an item that names them, and
+never by a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Final, Literal
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+Word = Literal["loopback", "private", "any"]
+
+#: The words, each with what it allows beside the one before it.
+WORDS: Final[dict[Word, tuple[Network, ...]]] = {
+    "loopback": (ip_network("127.0.0.0/8"), ip_network("::1/128")),
+    "private": tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"))),
+    "any": (ip_network("0.0.0.0/0"), ip_network("::/0")),
+}
+_ORDER: Final = list(WORDS)
+#: What no word allows: link-local addresses, and those at which clouds serve the secrets of a machine.
+GUARDED: Final = tuple(
+    map(
+        ip_network,
+        (
+            "169.254.0.0/16",  # link-local; 169.254.169.254 is the metadata service of most clouds
+            "fe80::/10",  # link-local
+            "fd00:ec2::254/128",  # metadata of Amazon
+            "100.100.100.200/32",  # metadata of Alibaba
+            "168.63.129.16/32",  # platform services of Azure
+            "192.0.0.192/32",  # metadata of Oracle
+        ),
+    )
+)
+#: IPv6 addresses that carry an IPv4 address in their last 32 bits.
+_TRANSLATED: Final = ip_network("64:ff9b::/96")
+_HOST: Final = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*")
+_PORT: Final = re.compile(r"(.+):([0-9]{1,5})")
+_LEGAL: Final = "legal: loopback, private, any, a host, an address, a network, each with :PORT or without"
+
+
+class NotAllowed(Exception):
+    """A webhook would go where `callbacks` does not let it. The message says where to, and how to allow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """One setting. `text` is it as given. ValueError where `parse` cannot read an item."""
+
+    text: str
+    #: the networks of its words, without what is guarded, and those that items name
+    wide: tuple[Network, ...]
+    networks: frozenset[Network]
+    hosts: frozenset[str]
+    #: (host or address, port), of items that name a port
+    ports: frozenset[tuple[str, int]]
+
+    @classmethod
+    def parse(cls, given: str | Iterable[str]) -> Callbacks:
+        """The setting that a text with commas, or a list of items, says."""
+        items = [
+            item.strip() for each in ([given] if isinstance(given, str) else given) for item in str(each).split(",")
+        ]
+        items = [item for item in items if item]
+        if not items:
+            raise ValueError(f"{given!r} names nothing that webhooks may be sent to; {_LEGAL}")
+        widest = -1
+        networks: set[Network] = set()
+        hosts: set[str] = set()
+        ports: set[tuple[str, int]] = set()
+        for item in items:
+            if item in _ORDER:
+                widest = max(widest, _ORDER.index(item))
+            elif (network := _network(item)) is not None:
+                networks.add(network)
+            elif (with_port := _PORT.fullmatch(item)) is not None and (place := _place(with_port[1])) is not None:
+                ports.add((place, int(with_port[2])))
+            elif (host := _host(item)) is not None:
+                hosts.add(host)
+            else:
+                raise ValueError(f"{item!r} is not a place that webhooks may be sent to; {_LEGAL}")
+        wide = tuple(network for word in _ORDER[: widest + 1] for network in WORDS[word])
+        return cls(",".join(items), wide, frozenset(networks), frozenset(hosts), frozenset(ports))
+
+    def __str__(self) -> str:
+        """As given."""
+        return self.text
+
+    def resolves(self, host: str, port: int) -> None:
+        """Whether the addresses of a name are worth asking for. Raises `NotAllowed` where none would be allowed.
+
+        So no name of the outside is looked up where only loopback addresses are allowed.
+        """
+        beyond = len(self.wide) > len(WORDS["loopback"])
+        if not (is_local(host) or beyond or self.networks or self._names(host, port)):
+            raise self._refusal(host, port, f"{host} is not localhost")
+
+    def check(self, host: str, port: int, addresses: Iterable[str], *, own: bool = False) -> None:
+        """Whether a host that has these addresses may be connected to. Raises `NotAllowed` where it may not.
+
+        Of a name that is not listed all addresses must be allowed. `own` says that it is the port of the sandbox.
+        """
+        if self._names(host, port, exactly=own):
+            return
+        found = [plain(address) for address in addresses]
+        if own and not all((str(address), port) in self.ports for address in found):
+            raise self._refusal(host, port, "it is the port of the sandbox itself", f"{_bracketed(host)}:{port}")
+        for address in found:
+            if not self._takes(address, port):
+                at = "" if str(address) == host else f"its address is {address}"
+                raise self._refusal(host, port, at)
+
+    def _names(self, host: str, port: int, *, exactly: bool = False) -> bool:
+        """Whether an item names this host; with `exactly`, one that names the port as well."""
+        host = host.lower().rstrip(".")
+        above = host.partition(".")[2]
+        wild = [f"*.{'.'.join(rest)}" for rest in _tails(above)]
+        return any((name, port) in self.ports or (not exactly and name in self.hosts) for name in (host, *wild))
+
+    def _takes(self, address: Address, port: int) -> bool:
+        if (str(address), port) in self.ports or any(address in network for network in self.networks):
+            return True
+        return any(address in network for network in self.wide) and not any(address in network for network in GUARDED)
+
+    def _refusal(self, host: str, port: int, why: str, item: str | None = None) -> NotAllowed:
+        reason = f" ({why})" if why else ""
+        wanted = f"{self.text},{item or _bracketed(host if literal(host) is None else str(plain(host)))}"
+        return NotAllowed(
+            f"callbacks={self.text} does not allow {_bracketed(host)}:{port}{reason}; callbacks={wanted} would"
+        )
+
+
+def plain(address: str) -> Address:
+    """An address without what hides it: a zone, an IPv4 address inside an IPv6 one, "this machine" (0.0.0.0)."""
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv6Address):
+        if found in _TRANSLATED:
+            found = IPv4Address(int(found) & 0xFFFF_FFFF)
+        else:
+            found = found.ipv4_mapped or found.sixtofour or found
+    if found.is_unspecified:  # a connection to it is one to this machine
+        return ip_address("127.0.0.1" if found.version == 4 else "::1")
+    return found
+
+
+@lru_cache(maxsize=1024)
+def literal(host: str) -> str | None:
+    """The address that a host is written as; None for a name."""
+    try:
+        return str(ip_address(host.partition("%")[0])) if ":" in host or host[-1:].isdigit() else None
+    except ValueError:
+        return None
+
+
+def is_local(host: str) -> bool:
+    """Whether a name is one of this machine's, on every machine (RFC 6761)."""
+    host = host.lower().rstrip(".")
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def _tails(name: str) -> Iterable[list[str]]:
+    parts = name.split(".") if name else []
+    return (parts[first:] for first in range(len(parts)))
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _network(item: str) -> Network | None:
+    text = item.removeprefix("[").removesuffix("]")
+    try:
+        return ip_network(text, strict=False) if "/" in text else ip_network(plain(text))
+    except ValueError:
+        return None
+
+
+def _place(item: str) -> str | None:
+    """A host or an address as the sender will name it."""
+    network = _network(item) if "/" not in item else None
+    return str(network.network_address) if network is not None else _host(item)
+
+
+def _host(item: str) -> str | None:
+    try:
+        name = item.encode("idna").decode() if not item.isascii() else item
+    except UnicodeError:
+        return None
+    name = name.lower().rstrip(".")
+    # a name whose last part is a number is an address that is written wrongly
+    return name if _HOST.fullmatch(name) and not name.rpartition(".")[2].isdigit() else None
