@@ -87,6 +87,28 @@ def test_the_program_serves_until_it_is_ended(number: signal.Signals) -> None:
     assert log
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of a pipe can be set on Linux only")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_a_full_pipe_stops_nothing(number: signal.Signals) -> None:
+    """A server whose log is not read goes on serving, counts the lines it could not write, and ends by a signal."""
+    import fcntl
+
+    with running("--clock", "manual") as (process, banner):
+        assert process.stderr is not None
+        fcntl.fcntl(process.stderr.fileno(), fcntl.F_SETPIPE_SZ, 4096)
+        origin = address(banner, "base_url").removesuffix("/v2")
+        with httpx.Client(base_url=origin, trust_env=False, headers={"x-api-key": "test-demo"}) as client:
+            dropped = 0
+            for count in range(3000):  # far more than the pipe and the lines that may wait
+                body = {"to": [], "body": f"message {count}"}
+                assert client.post("/v2/message", json=body).status_code == 400
+                if count % 100 == 0 and (dropped := client.get("/_sandbox/health").json()["dropped"]):
+                    break
+            assert dropped > 0
+        process.send_signal(number)
+        assert process.wait(20) == OK
+
+
 def test_the_program_serves_https_with_an_authority_of_its_own() -> None:
     """`--tls self` gives out its authority on a plain port, and a client that trusts it is served."""
     with running("--tls", "self") as (process, banner):

@@ -79,8 +79,9 @@ class Runtime:
         #: what went out against the contract (tests only), and what holds a batch of events against it
         self.violations: list[str] = []
         self.check_batch: Callable[[Any], list[str]] | None = None
-        #: called with one line for the log: (world id, line)
+        #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
+        self.dropped: Callable[[], int] = lambda: 0
 
     # -- worlds
 

@@ -18,6 +18,7 @@ import pytest
 
 from sendbox import __version__
 from sendbox.collector import THRESHOLDS
+from sendbox.commands.log import Log
 from sendbox.commands.outcome import CANNOT, Failure
 from sendbox.commands.serve import Options, bind, callable_host, run, scenario, serve, to_stderr
 from sendbox.settings import Settings
@@ -198,7 +199,10 @@ async def test_the_banner_says_where_everything_is() -> None:
     stop = asyncio.Event()
     stop.set()
     await serve(
-        options(public_url="http://box.test:7357", scenario="late-receipt", mode="manual"), stop, said.append, print
+        options(public_url="http://box.test:7357", scenario="late-receipt", mode="manual"),
+        stop,
+        said.append,
+        Log(print),
     )
     text = "\n".join(said)
     assert text.startswith(f"Sendbox {__version__}\n")
@@ -222,7 +226,7 @@ async def test_the_banner_of_tls_self_trusts_first() -> None:
     said: list[str] = []
     stop = asyncio.Event()
     stop.set()
-    await serve(options(tls_self=True, seed="abc"), stop, said.append, print)
+    await serve(options(tls_self=True, seed="abc"), stop, said.append, Log(print))
     text = "\n".join(said)
     assert "\n  curl -o sendbox-ca.pem http://127.0.0.1:" in text
     assert "\n  curl --cacert sendbox-ca.pem https://127.0.0.1:" in text
@@ -280,12 +284,17 @@ def test_the_log_is_one_line_and_never_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A line of the log is one line; a log that nobody reads any more stops nothing."""
-    to_stderr("a\nb")
+    log = Log(to_stderr)
+    log.line("a\nb")
+    log.close(20.0)
     assert capsys.readouterr().err == "a\\nb\n"
     closed = io.StringIO()
     closed.close()
     monkeypatch.setattr(sys, "stderr", closed)
-    to_stderr("gone")
+    log = Log(to_stderr)
+    log.line("gone")
+    log.close(20.0)
+    assert log.dropped == 1
 
 
 def test_options_have_defaults() -> None:

@@ -33,6 +33,7 @@ async def test_health() -> None:
             "engine": ENGINE,
             "instance": instance,
             "worlds": 1,
+            "dropped": 0,
         }
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import io
+import logging
 import os
 import signal
 import sys
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from sendbox import __version__, collector
+from sendbox.commands.log import Handler, Log
 from sendbox.commands.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.core.blueprint import Mode
 from sendbox.page import lines
@@ -117,9 +120,10 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
         yield served
 
 
-async def serve(options: Options, stop: asyncio.Event, say: Callable[[str], None], log: Callable[[str], None]) -> None:
+async def serve(options: Options, stop: asyncio.Event, say: Callable[[str], None], log: Log) -> None:
     """Serves until `stop` is set; `say` gets the banner once the port listens."""
-    async with serving(options, log) as served:
+    async with serving(options, log.line) as served:
+        served.runtime.dropped = lambda: log.dropped
         say(banner(options, served))
         await stop.wait()
 
@@ -129,17 +133,22 @@ def run(options: Options) -> None:
     from sendbox.loop import new_loop
 
     gc.disable()  # until the imports are done: they leave nothing to collect
+    log = Log(to_stderr)
+    handler = Handler(log)
+    logging.getLogger().addHandler(handler)
     try:
         with asyncio.Runner(loop_factory=new_loop) as runner:
-            runner.run(_until_signalled(options))
+            runner.run(_until_signalled(options, log))
     except KeyboardInterrupt:  # before the signals were ours, or where a loop takes none (Windows)
         pass
     finally:
+        logging.getLogger().removeHandler(handler)
+        log.close()
         collector.untune()
         gc.enable()
 
 
-async def _until_signalled(options: Options) -> None:
+async def _until_signalled(options: Options, log: Log) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     ends = (signal.SIGINT, signal.SIGTERM)
@@ -154,7 +163,7 @@ async def _until_signalled(options: Options) -> None:
         sys.stdout.flush()
 
     try:
-        await serve(options, stop, started, to_stderr)
+        await serve(options, stop, started, log)
     finally:
         with contextlib.suppress(NotImplementedError):
             for number in ends:
@@ -162,10 +171,18 @@ async def _until_signalled(options: Options) -> None:
 
 
 def to_stderr(line: str) -> None:
-    """One line of the log. A log that nobody can write to any more is no reason to stop serving."""
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"{one_line(line)}\n")
-        sys.stderr.flush()
+    """Writes to standard error, and waits until it is written.
+
+    Past Python's own buffer, whose lock a thread that waits here would hold while the process ends.
+    """
+    try:
+        number = sys.stderr.fileno()
+    except io.UnsupportedOperation:  # not a file: a test has it
+        sys.stderr.write(line)
+        return
+    left = line.encode(errors="backslashreplace")
+    while left:
+        left = left[os.write(number, left) :]
 
 
 def scenario(options: Options) -> Blueprint:

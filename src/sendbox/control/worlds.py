@@ -119,13 +119,14 @@ def unreadable(error: ScenarioError) -> ControlError:
 
 @operation("GET", "/health")
 async def health(call: Call) -> Any:
-    """Ready means: the scenario is loaded."""
+    """Ready means: the scenario is loaded. `dropped` counts lines of the log that could not be written."""
     return {
         "status": "ok",
         "version": __version__,
         "engine": ENGINE,
         "instance": call.runtime.instance,
         "worlds": len(call.runtime.worlds),
+        "dropped": call.runtime.dropped(),
     }
 
 
