@@ -13,6 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer
     from sendbox.fixture.coverage import Gathering
+    from sendbox.fixture.crashes import Crash
     from sendbox.webhooks.callbacks import Callbacks
 
 #: pytest shows a failure where the test called, not inside of here.
@@ -27,6 +28,8 @@ _LEGAL: Final = ("scenario", "seed", "clock", "salt", "callbacks", "strict", "ig
 _STRICTNESS: Final = ("strict", "ignore", "expect")
 #: The sandboxes that a test used.
 _USED: Final = pytest.StashKey[list[Any]]()
+#: Whether a report of the test has told of the crashes of its applications.
+_TOLD: Final = pytest.StashKey[bool]()
 #: What a session that wants coverage gathers it with.
 _GATHERING: Final = pytest.StashKey[Any]()
 
@@ -228,10 +231,21 @@ def _named(given: Any) -> frozenset[str]:
     return codes(_words(given))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test that is run again has nothing to do with the sandboxes of its last run."""
+    item.stash[_USED] = []
+    item.stash[_TOLD] = False
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A strict test fails when its client's requests drew advice, one that expects when the verdict did not pass."""
+    """A test that passed fails when its application of `deliver_to` raised.
+
+    A strict one fails when its client's requests drew advice, one that expects when the verdict did not pass.
+    """
     result = yield
+    _fail_if_crashed(item)
     used = item.stash.get(_USED, [])
     if used and _expects(_marked(item)):
         judged = [line for sandbox in used for line in sandbox.verdict_lines()]
@@ -261,14 +275,48 @@ def _told(sandbox: Sandbox | AsyncSandbox) -> list[str]:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """A fixture's finalizer may advance too: what an application raises only then fails the teardown."""
+    result = yield
+    _fail_if_crashed(item)
+    return result
+
+
+def _crashes(item: pytest.Item) -> list[Crash]:
+    return [crash for sandbox in item.stash.get(_USED, []) for crash in sandbox.crashes()]
+
+
+def _fail_if_crashed(item: pytest.Item) -> None:
+    """Raises what an application raised first, where no report has told of it."""
+    crashes = _crashes(item)
+    if crashes and not item.stash[_TOLD]:
+        from sendbox.fixture.crashes import raise_first
+
+        raise_first(crashes)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failed test's report says what the sandbox had to remark."""
-    failed = call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception)
-    if failed and call.when != "teardown":
-        for sandbox in item.stash.get(_USED, []):
-            lines = _told(sandbox)
-            if lines:
-                item.add_report_section(call.when, "sendbox", "\n".join(lines))
+    """A failed test's report says what the sandbox had to remark, and what applications raised beside the failure."""
+    used = item.stash.get(_USED, [])
+    if used and call.excinfo is not None:
+        if not call.excinfo.errisinstance(pytest.skip.Exception):
+            for sandbox in used:
+                lines = [] if item.stash[_TOLD] else _aside(sandbox.crashes(), call.excinfo.value)
+                if call.when != "teardown":
+                    lines += _told(sandbox)
+                if lines:
+                    item.add_report_section(call.when, "sendbox", "\n".join(lines))
+        item.stash[_TOLD] = item.stash[_TOLD] or bool(_crashes(item))
     return (yield)
+
+
+def _aside(crashes: list[Crash], failure: BaseException) -> list[str]:
+    """A line about crashes that are not the failure."""
+    if not crashes or any(crash.error is failure for crash in crashes):
+        return []
+    from sendbox.fixture.crashes import line_of
+
+    return [line_of(crashes)]

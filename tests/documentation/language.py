@@ -55,7 +55,7 @@ def _resolved(node: dict[str, Any]) -> dict[str, Any]:
     if "$ref" not in node:
         return node
     target: dict[str, Any] = schema()
-    for step in node["$ref"].removeprefix("#/").split("/"):
+    for step in node["$ref"].split("/")[1:]:  # "#" is the whole
         target = target[step]
     return {**_resolved(target), **{key: value for key, value in node.items() if key != "$ref"}}
 

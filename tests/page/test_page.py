@@ -13,10 +13,14 @@ import pytest
 
 from sendbox.app import make_app
 from sendbox.contract.validators import Contract
+from sendbox.core.journal import KINDS
+from sendbox.core.things import EVENTS
+from sendbox.fixture.timeline import line_of
 from sendbox.page import view
 from sendbox.runtime import Runtime
 from sendbox.scenario.compile import load
 from sendbox.settings import Settings
+from tests.core.test_entries import eventful
 
 pytestmark = pytest.mark.asyncio
 KEY = "test-page"
@@ -138,6 +142,46 @@ async def test_replies_and_their_webhooks_are_shown() -> None:
         text = text_of(await box.page())
         assert "replied +8s" in text
         assert "built-in receiver incomingReplyMessage 420777000107 YES delivered +0s 200" in text
+
+
+async def test_notifications_of_a_signup_are_shown() -> None:
+    """The webhook of a signup says which state the signup entered, whose it is, and its number once it is known."""
+    async with serving() as box:
+        body = {
+            "phone_number": "manual",
+            "partner_callback_url": "http://127.0.0.1:1/hooks",
+            "partner_client_id": "shop",
+        }
+        answer = await box.client.post("/v1/chatapp/signup", json=body, headers={"x-api-key": KEY})
+        await box.advance("0s")
+        assert "POST http://127.0.0.1:1/hooks created signup of shop waiting +0s refused" in text_of(await box.page())
+        signup = answer.json()["redirect_url"].rpartition("/")[2]
+        done = await box.client.post(
+            f"/_sandbox/worlds/{KEY}/signups/{signup}/complete", json={"phone_number": "420777000101"}
+        )
+        assert done.status_code == 200
+        await box.advance()
+        page = await box.page()
+        assert "completed 420777000101 signup of shop" in text_of(page)
+        assert '<span class="badge good">completed</span>' in page
+
+
+async def test_a_world_in_which_everything_happened() -> None:
+    """Whatever an event or an entry of the journal is about, page and control can show it."""
+    async with serving() as box:
+        await box.client.post("/_sandbox/worlds", json={"id": KEY})
+        box.runtime.worlds[KEY].world = eventful()
+        here = f"worlds/{KEY}"
+        told = [event for each in (await ask(box, f"{here}/deliveries"))["deliveries"] for event in each["events"]]
+        assert {event["event"] for event in told} == set(EVENTS)
+        text = text_of(await box.page())
+        for event in told:
+            assert " ".join(filter(None, view.event(event).values())) in text
+        shown = (await ask(box, f"{here}/journal"))["entries"]
+        assert {entry["kind"] for entry in shown} >= set(KINDS[8:]) | {"transition"}
+        assert all(line_of(entry) for entry in shown if entry["kind"] != "delivery")
+        for what in ("coverage", "digest", "verdict", "assumptions", "export", "pending", "outbox", "hook", "partner"):
+            assert (await box.client.get(f"/_sandbox/{here}/{what}")).status_code == 200
 
 
 async def test_failed_deliveries_show_each_try() -> None:

@@ -96,6 +96,34 @@ def test_remarks_are_bounded() -> None:
 
 
 @pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"event": "sentMessage", "message_id": "m", "phone": "1", "result": "sent"}, ("sent", "1", "")),
+        ({"event": "incomingMessage", "from": "1", "body": "Hi"}, ("incomingMessage", "1", "Hi")),
+        ({"event": "incomingReplyMessage", "from": "1", "body": "YES"}, ("incomingReplyMessage", "1", "YES")),
+        (
+            {"event": "partnerOnboarding", "signup": "s", "partner_client_id": "shop", "status": "created"},
+            ("created", "", "signup of shop"),
+        ),
+        (
+            {
+                "event": "partnerOnboarding",
+                "signup": "s",
+                "partner_client_id": None,
+                "status": "completed",
+                "phone_number": "1",
+            },
+            ("completed", "1", "signup"),
+        ),
+    ],
+    ids=["sent", "incoming", "reply", "signup of a client", "signup of nobody"],
+)
+def test_events_in_words(told: dict[str, Any], expected: tuple[str, str, str]) -> None:
+    """Each kind of event says what happened, about which phone, and what else there is."""
+    assert tuple(view.event(told).values()) == expected
+
+
+@pytest.mark.parametrize(
     ("done", "expected"),
     [
         ({"status": 200, "error": None}, ("200", "good")),

@@ -163,13 +163,19 @@ def test_every_kind_of_the_journal_has_words_of_its_own() -> None:
         (KEPT["events"], None, 2, "webhook (try 2): m1 sent, m1 sent, m1 sent, m1 sent, and 2 more → timeout"),
         ([{"event": "incomingMessage", "body": "Hi"}], 500, 1, 'webhook: incomingMessage "Hi" → 500'),
         (
-            [{"event": "onboarding", "signup": "s", "status": "failed", "x": None}],
+            [{"event": "partnerOnboarding", "signup": "s", "partner_client_id": "shop", "status": "failed"}],
             200,
             1,
-            "webhook: event onboarding, status failed → 200",
+            "webhook: signup of shop failed → 200",
+        ),
+        (
+            [{"event": "partnerOnboarding", "signup": "s", "partner_client_id": None, "status": "created"}],
+            200,
+            1,
+            "webhook: signup created → 200",
         ),
     ],
-    ids=["many", "inbound", "signup"],
+    ids=["many", "inbound", "signup", "signup of nobody"],
 )
 def test_webhooks_tell_their_events(
     played: Played, events: Any, status: int | None, number: int, expected: str

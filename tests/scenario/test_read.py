@@ -337,3 +337,48 @@ def test_a_scenario_from_afar_includes_the_library_only(tmp_path: Path) -> None:
     (problem,) = check(f"sendbox: 1\ninclude: [default, {tmp_path / 'secret.yaml'}]\n", paths=False)
     assert (problem.rule, problem.line, problem.column) == ("include", 2, 20)
     assert "is a path, and this scenario came without a folder" in problem.message
+
+
+# --- what is written out where it is included
+
+
+def test_a_scenario_that_is_written_out(tmp_path: Path) -> None:
+    """It is a scenario like one of another file: it builds on others, and may have its own version of a rule."""
+    write(
+        tmp_path,
+        base=one("base"),
+        mine=one(
+            "mine",
+            "include:\n- {sendbox: 1, name: x, seed: 7, extends: base.yaml, attempts: [{name: mine, then: sent}]}\n",
+        ),
+    )
+    blueprint = load(tmp_path / "mine.yaml")
+    assert [rule.name for rule in blueprint.attempts] == ["mine", "mine", "base"]
+    assert (blueprint.name, blueprint.seed) == ("mine", "mine")
+    assert check(tmp_path / "mine.yaml") == []
+
+
+def test_one_within_another() -> None:
+    """It may include others that are written out, and take values of the environment where the language has numbers."""
+    inner = {
+        "sendbox": 1,
+        "include": [{"sendbox": 1, "clock": {"rate": "${RATE}"}}],
+        "attempts": [{"name": "a", "then": "sent"}],
+    }
+    given = {"sendbox": 1, "include": [inner], "attempts": [{"name": "a", "then": "failed"}]}
+    blueprint = load(given, env={"RATE": "2"})
+    assert (blueprint.rate, len(blueprint.attempts)) == (2.0, 2)
+
+
+def test_problems_of_one_that_is_written_out() -> None:
+    """They have their place in the text; one from afar includes no file by this way either."""
+    text = (
+        "sendbox: 1\ninclude:\n- sendbox: 1\n  seeed: 1\n"
+        "  attempts: [{name: a, then: sent}, {name: a, then: deliverd}]\n  extends: secret.yaml\n"
+    )
+    assert [(found.line, found.column, found.rule) for found in check(text, paths=False)] == [
+        (4, 3, "unknown-key"),
+        (5, 44, "name"),
+        (5, 53, "enum"),
+        (6, 12, "extends"),
+    ]

@@ -12,6 +12,7 @@ from sendbox.control.literals import Literals, broken
 from sendbox.core.export import Act, Call, Script, whole
 from sendbox.core.records import JSON_TYPE
 from sendbox.core.spans import iso, show
+from sendbox.scenario.environment import escaped
 
 if TYPE_CHECKING:
     from sendbox.core.world import World
@@ -218,7 +219,7 @@ class _File:
         elif step.what == "account":
             self._lines.append(literals.call("sendbox.set_account", [], detail["changes"]))
         elif step.what == "scenario":
-            self._lines.append(literals.call("sendbox.perform", ["load_scenario"], {"raw": detail["source"]}))
+            self._lines.append(literals.call("sendbox.perform", ["load_scenario"], {"raw": escaped(detail["source"])}))
         elif step.what == "link":
             self._lines.append(literals.call("client.get", [f"/s/{detail['code']}"], {}))
         else:

@@ -33,7 +33,7 @@ EVENTS: Final = 12
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 #: What a result or a state means for the eye.
 _TONES: Final = {
-    **dict.fromkeys(("delivered", "seen", "verified", "2xx"), "good"),
+    **dict.fromkeys(("delivered", "seen", "verified", "completed", "2xx"), "good"),
     **dict.fromkeys(("undelivered", "held", "dropped", "advice", "expired"), "fair"),
     **dict.fromkeys(("rejected", "failed", "refused", "error", "fault", "outage"), "bad"),
 }
@@ -125,6 +125,16 @@ def attempts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for attempt in message["attempts"]
     ]
+
+
+def event(told: Mapping[str, Any]) -> dict[str, str]:
+    """An event of a webhook: the word for it, the phone that it is about, and what else it says."""
+    if told["event"] == "sentMessage":
+        return {"word": told["result"], "phone": told["phone"], "text": ""}
+    if told["event"] == "partnerOnboarding":
+        whose = f"signup of {told['partner_client_id']}" if told["partner_client_id"] else "signup"
+        return {"word": told["status"], "phone": told.get("phone_number") or "", "text": whose}
+    return {"word": told["event"], "phone": told["from"], "text": told["body"]}
 
 
 def tries(delivery: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -238,7 +248,7 @@ def world(
                 **each,
                 "tried": tries(each),
                 "more": max(0, len(each["events"]) - EVENTS),
-                "events": each["events"][:EVENTS],
+                "events": [event(told) for told in each["events"][:EVENTS]],
             }
             for each in reversed(deliveries)
         ],

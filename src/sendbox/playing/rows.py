@@ -317,7 +317,8 @@ class _Teller:
             return f"{self._names.of(event['message_id'])} {event['result']}"
         if "body" in event:
             return f'{event["event"]} "{cut(event["body"], SHOWN // 2)}"'
-        return _flat({name: value for name, value in event.items() if value is not None and name != "signup"})
+        client = f" of {cut(event['partner_client_id'], SHOWN // 2)}" if event["partner_client_id"] else ""
+        return f"signup{client} {event['status']}"
 
 
 Told = tuple[str, str, dict[str, Any]]

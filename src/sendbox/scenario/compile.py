@@ -23,7 +23,7 @@ from sendbox.scenario.assume import compile_assume
 from sendbox.scenario.attempts import compile_rule as _rule
 from sendbox.scenario.attempts import compile_rules
 from sendbox.scenario.expect import compile_expectations
-from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order, plain
+from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order
 from sendbox.scenario.partner import compile_partner
 from sendbox.scenario.read import Given, read
 from sendbox.scenario.texts import LOCALE
@@ -34,6 +34,7 @@ from sendbox.scenario.verify import compile_limits, compile_verify_rules
 from sendbox.scenario.verify import compile_verify_rule as _verify_rule
 from sendbox.scenario.webhook_rules import compile_webhook_rule as _webhook_rule
 from sendbox.scenario.webhook_rules import compile_webhooks
+from sendbox.scenario.write import standalone
 
 
 def load(
@@ -173,7 +174,7 @@ def _blueprint(node: Node, reader: Reader, name: str | None, origin: Source) -> 
         traffic=compile_traffic(items(node.get("traffic")), reader, reader.start),
         api=compile_api_rules(items(node.get("api")), reader),
         webhooks=compile_webhooks(items(node.get("webhooks")), reader),
-        source={key: plain(value) for key, value in node.entries().items() if key != "extends"},
+        source=standalone(node),
     )
 
 

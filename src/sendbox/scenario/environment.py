@@ -49,6 +49,15 @@ def fill(root: Node, environment: Mapping[str, str], refused: str | None = None)
     return problems
 
 
+def escaped(value: Any) -> Any:
+    """A value whose texts `fill` would make the same of, whatever they hold."""
+    if isinstance(value, dict):
+        return {key: escaped(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [escaped(item) for item in value]
+    return value.replace(MARK, f"${MARK}") if isinstance(value, str) else value
+
+
 def _value(
     use: re.Match[str],
     node: Node,

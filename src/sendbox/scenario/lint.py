@@ -16,12 +16,12 @@ _UNCLOSED: Final = re.compile(r"\{\{(?![^{}]*\}\})")
 
 def names_differ(nodes: list[Node], reader: Reader) -> None:
     """A name stands once in a file; another file may use it again, for its own version of the rule."""
-    first: dict[tuple[str, object], Node] = {}
+    first: dict[tuple[int, object], Node] = {}
     for node in nodes:
         name = node.get("name")
         if name is None:
             continue
-        known = first.setdefault((node.source.file, name.value), name)
+        known = first.setdefault((id(node.source), name.value), name)
         if known is not name:
             where = known.path if known.line is None else f"line {known.line}"
             reader.complain(name, "name", f"{show(name.value)} is the name of another rule already, at {where}")

@@ -63,17 +63,17 @@ def find(doubts: Doubts) -> None:
 
 
 def _timeline(doubts: Doubts) -> None:
-    resets: dict[str, int] = {}
+    resets: dict[int, int] = {}
     for _, item in doubts.entries("timeline"):
         after = _when(item.entries()["at"], doubts)
         if after is not None:
-            reset = resets.get(item.source.file)
+            reset = resets.get(id(item.source))
             if reset is not None and after > reset:
                 at = item.entries()["at"]
                 message = f"{show(at.value)} is after the reset at {spans.show(reset)}, which begins the timeline anew"
                 doubts.warn(at, "after-reset", f"{message}; it never comes")
             if "reset" in item.entries():
-                resets[item.source.file] = min(after, resets.get(item.source.file, after))
+                resets[id(item.source)] = min(after, resets.get(id(item.source), after))
         for kind, ask in _HAPPENINGS.items():
             what = item.get(kind)
             if what is not None:

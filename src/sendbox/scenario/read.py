@@ -2,7 +2,8 @@
 
 A scenario builds on what it includes, in that order, and then on what it extends; of several that are given, the later
 ones on the earlier. Whatever is met twice counts once, after everything that builds on it: two files that both extend
-the default scenario stand, one after the other, before it.
+the default scenario stand, one after the other, before it. What is included may also be written out in the scenario
+that includes it; then it counts as a file of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,8 @@ _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _KEY_AT_START: Final = re.compile(r"\s*(?:[{#]|%YAML|---|[\"']?\w+[\"']?\s*:(?:\s|\Z))")
 #: What a scenario says about itself, which is not passed on to those that build on it.
 _OWN: Final = ("name", "extends", "include")
+#: Settings in which a list is one value; every other list may have items of several scenarios.
+WHOLE: Final = ("assume", "traffic")
 #: What a scenario of the library says about its own story; it holds only where the scenario itself is asked for.
 _STORY: Final = ("traffic", "expect")
 
@@ -80,7 +83,7 @@ def merge(mine: Node, parents: Node, *, lists: bool = True) -> Node:
             if mine.path == "$" and key in _OWN:
                 continue
             own = value.get(key)
-            value[key] = theirs if own is None else merge(own, theirs, lists=lists and key not in ("assume", "traffic"))
+            value[key] = theirs if own is None else merge(own, theirs, lists=lists and key not in WHOLE)
         return Node(value, mine.source, mine.path, mine.line, mine.column, mine.keys, mine.cut or parents.cut)
     if lists and isinstance(mine.value, list) and isinstance(parents.value, list):
         return Node([*mine.value, *parents.value], mine.source, mine.path, mine.line, mine.column)
@@ -161,6 +164,11 @@ class _Reading:
         if extends is not None:
             asked.append(("extends", extends))
         for rule, node in asked:
+            if isinstance(node.value, dict):
+                written = _Layer(_written_out(node))
+                self._build(written, way)
+                layer.bases.append(written)
+                continue
             file = self._base(node, rule, way)
             if file is None:
                 continue
@@ -263,6 +271,17 @@ def _without_story(node: Node) -> Node:
         return node
     value = {key: item for key, item in node.entries().items() if key not in _STORY}
     return Node(value, node.source, node.path, node.line, node.column, node.keys, node.cut)
+
+
+def _written_out(node: Node) -> Node:
+    """A scenario that is written out within another one: a file of its own to all that is said once in a file."""
+    source = replace(node.source)
+    left = [node]
+    while left:
+        inner = left.pop()
+        inner.source = source
+        left += inner.entries().values() or inner.items()
+    return node
 
 
 def _unknown(node: Node, rule: str, text: str, *, paths: bool) -> Problem:

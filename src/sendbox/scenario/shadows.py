@@ -129,11 +129,11 @@ def find(doubts: Doubts) -> None:
 
 def _find(kind: RuleList, doubts: Doubts) -> None:
     country = doubts.blueprint.assume.country or doubts.blueprint.account.country
-    #: file -> what is looked up -> the rules before
-    before: dict[str, dict[tuple[str, str] | None, list[_Rule]]] = {}
+    #: file (its source) -> what is looked up -> the rules before
+    before: dict[int, dict[tuple[str, str] | None, list[_Rule]]] = {}
     for _, node in doubts.entries(*kind.path):
         rule = _rule(node, kind)
-        known = before.setdefault(node.source.file, {})
+        known = before.setdefault(id(node.source), {})
         shadow = None if rule.odd else _shadow(rule, known, country)
         if shadow is not None:
             doubts.warn(node, "shadowed", _message(rule, shadow), value=_title(node))

@@ -141,7 +141,7 @@ def branches(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for part in parts:
         target = part
         while "$ref" in target:
-            target = schema()["$defs"][target["$ref"].rpartition("/")[2]]
+            target = schema() if target["$ref"] == "#" else schema()["$defs"][target["$ref"].rpartition("/")[2]]
         unions = [branch for branch in target.get("anyOf", ()) if branch.keys() != {"required"}]
         found += branches(unions) if unions else [target]
     return found
