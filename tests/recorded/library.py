@@ -98,6 +98,10 @@ def _key(key: str | None) -> str:
     return key if key.startswith("$") else f"~{key}"
 
 
+#: The parts that the command line says.
+SAID: Final = ("play-json", "play-mermaid")
+
+
 def said(name: str) -> dict[str, str]:
     """What the command line says of a scenario beside its golden texts, by the names of these parts."""
     return {

@@ -114,7 +114,8 @@ def keys(draw: Draw, key: str, *, targets: bool) -> Step:
 def subkey(draw: Draw) -> list[Step]:
     """A sub-key is made, changed, and used."""
     made = {"shared": draw.chance(70), "currency": "EUR", "note": draw.pick(("shop", "Desk"))}
-    change = draw.pick(({"disable": 1}, {"scope": "api"}, {"disable": 0, "scope": "full"}))
+    changes: tuple[dict[str, Any], ...] = ({"disable": 1}, {"scope": "api"}, {"disable": 0, "scope": "full"})
+    change = draw.pick(changes)
     body = {"to": [{"phone_number": "420777000101"}], "body": "By a sub-key"}
     return [
         {"name": "added", "call": "POST /v1/apikey/add", "key": "", "json": made},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any, Final
@@ -61,8 +61,8 @@ class Session:
             return worlds.script(int(name.removeprefix("world-")))
         return library.script(name, self.paths)
 
-    def parts(self, name: str) -> Parts:
-        """A world is played; its parts, its script first."""
+    def parts(self, name: str, *, said: bool = True) -> Parts:
+        """A world is played; its parts, its script first. With `said` what the command line says of a scenario, too."""
         script = self.script(name)
         player = Player(self._server, script)
         try:
@@ -71,7 +71,7 @@ class Session:
             self._count(player.calls, found)
         finally:
             player.close()
-        if not name.startswith("world-"):
+        if said and not name.startswith("world-"):
             found |= library.said(name)
         return {"script": script, **found}
 
@@ -139,10 +139,10 @@ def difference(name: str, now: str, recorded: str) -> str:
     return "\n".join([*(line[:400] for line in lines[:SHOWN]), *more])
 
 
-def compared(name: str, values: Parts, recorded: Mapping[str, str]) -> list[str]:
-    """How a world differs from its record: each part, and how to see it."""
+def compared(name: str, values: Parts, recorded: Mapping[str, str], *, but: Collection[str] = ()) -> list[str]:
+    """How a world differs from its record, `but` for some parts: each part, and how to see it."""
     found: list[str] = []
-    for part in sorted({*values, *recorded}):
+    for part in sorted({*values, *recorded} - {*but}):
         now = hashed(values[part]) if part in values else "nothing"
         before = recorded.get(part, "nothing")
         if now == before:
