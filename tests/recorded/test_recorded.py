@@ -51,14 +51,16 @@ def stories() -> dict[str, dict[str, str]]:
 def test_a_random_world_is_what_it_was(name: str, session: record.Session, random_worlds: Any) -> None:
     """Every part of it: digest, journal, views, exports, the page, and each answer."""
     found = record.compared(name, session.parts(name), random_worlds[name])
-    assert not found, "\n".join(found)
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
 
 
 @pytest.mark.parametrize("name", library.played())
 def test_a_scenario_of_the_library_is_what_it_was(name: str, session: record.Session, stories: Any) -> None:
     """Its own traffic leads to the same world, part by part; all forms in which it is played say the same, if deep."""
     found = record.compared(name, session.parts(name, said=DEEP), stories[name], but=() if DEEP else library.SAID)
-    assert not found, "\n".join(found)
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -66,7 +68,9 @@ def test_a_text_is_what_it_was(name: str) -> None:
     """What the contracts, the command line, errors and reports say, to the letter."""
     recorded = (record.FOLDER / "texts" / f"{name}.txt").read_text("utf-8")
     now = TEXTS[name]()
-    assert now == recorded, f"see python -m tests.recorded --show {name}\n{record.difference(name, now, recorded)}"
+    if now != recorded:
+        said = record.difference(name, now, recorded)
+        pytest.fail(f"see python -m tests.recorded --show {name}\n{said}", pytrace=False)
 
 
 @pytest.mark.skipif(not DEEP, reason="it needs every random world; SENDBOX_DEEP=1 plays them")
@@ -75,7 +79,8 @@ def test_the_worlds_reach_what_they_reached() -> None:
     names = [worlds.name_of(number) for number in range(worlds.COUNT)]
     _, tried = record.played(names, twice=False)
     recorded = (record.FOLDER / "tried.txt").read_text("utf-8")
-    assert tried == recorded, record.difference("tried.txt", tried, recorded)
+    if tried != recorded:
+        pytest.fail(record.difference("tried.txt", tried, recorded), pytrace=False)
 
 
 # --- the record itself is whole
