@@ -33,6 +33,8 @@ from tests.documentation.parts import names, render
 DOCS: Final = ROOT / "docs"
 #: Options of programs that are not ours, and of scripts.
 FOREIGN: Final = {"--add-host", "--cacert", "--data-binary", "--help", "--rm"}
+#: Options and variables that only the tests of Sendbox itself read.
+OF_TESTS: Final = {"--show", "SENDBOX_DEEP"}
 #: Packages that are imported under another name.
 IMPORTED_AS: Final = {"pyjwt": "jwt", "pyyaml": "yaml", "jsonschema-rs": "jsonschema_rs"}
 
@@ -257,5 +259,5 @@ def test_no_page_is_about_a_machine(path: Path) -> None:
     assert re.findall(r"(?<![\w.:}/])/(?:home|mnt|opt|root|tmp|Users|var|work)\b", text) == []
     known = {name for _, option in options() for name in (*option.opts, option.envvar)}
     pytest_options = set(re.findall(r"`(--sendbox-[a-z-]+)`", documented("pytest.md")))
-    assert set(re.findall(r"\bSENDBOX_[A-Z_]+\b", text)) <= known
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", prose(path))) <= known | FOREIGN | pytest_options
+    assert set(re.findall(r"\bSENDBOX_[A-Z_]+\b", text)) <= known | OF_TESTS
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", prose(path))) <= known | FOREIGN | OF_TESTS | pytest_options

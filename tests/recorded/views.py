@@ -1,0 +1,91 @@
+"""Everything that can be seen of a world, part by part, as it is recorded."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import Any, Final
+
+from tests.recorded.masks import masked
+from tests.recorded.player import Player
+
+#: The most entries of a journal that one call answers.
+PAGE: Final = 1000
+#: Parts that control answers in one piece, with the path and the query of the call.
+SHOWN: Final[dict[str, tuple[str, dict[str, str]]]] = {
+    "account": ("/account", {}),
+    "advice": ("/advice", {}),
+    "clock": ("/clock", {}),
+    "codes": ("/codes", {}),
+    "deliveries": ("/deliveries", {}),
+    "hook": ("/hook", {}),
+    "messages": ("/messages", {}),
+    "partner": ("/partner", {}),
+    "pending": ("/pending", {}),
+    "phones": ("/phones", {}),
+    "verdict": ("/verdict", {}),
+    "world": ("", {}),
+}
+
+
+def parts(player: Player) -> dict[str, Any]:
+    """The parts of a world that was played, each as JSON or text."""
+    journal = _paged(player, "/journal", "entries")
+    messages = player.control("/messages")["messages"]
+    assumed = player.control("/assumptions")
+    found: dict[str, Any] = {
+        "answers": player.answers,
+        "digest": player.control("/digest"),
+        "journal": journal,
+        "canonical": _paged(player, "/journal", "entries", form="canonical"),
+        "requests": _paged(player, "/requests", "requests"),
+        "first-message": [player.control(f"/messages/{each['message_id']}") for each in messages[:1]],
+        "each-phone": [player.control(f"/phones/{each['number']}") for each in player.control("/phones")["phones"]],
+        "explain": [player.control("/explain", message_id=each["message_id"]) for each in messages],
+        "coverage": _tried(player.control("/coverage")),
+        "assumptions": {name: assumed[name] for name in ("settings", "leaned")},
+        "export-pytest": player.control("/export", **{"as": "pytest"}),
+        "export-scenario": player.control("/export", **{"as": "scenario"}),
+        "page": _page(player),
+        "told": {"report": player.box.report(), "story": player.box.story(), "verdict": player.box.verdict_lines()},
+        "kinds": dict(sorted(Counter(entry["kind"] for entry in journal).items())),
+    }
+    found |= {name: player.control(path, **query) for name, (path, query) in SHOWN.items()}
+    return {name: masked(found[name]) for name in sorted(found)}
+
+
+def _paged(player: Player, path: str, field: str, **query: str) -> list[Any]:
+    """A journal, page by page."""
+    found: list[Any] = []
+    after = -1
+    while True:
+        page = player.control(path, after=str(after), limit=str(PAGE), **query)[field]
+        found += page
+        if len(page) < PAGE:
+            return found
+        after = page[-1]["n"]
+
+
+def _tried(coverage: dict[str, Any]) -> dict[str, Any]:
+    """Coverage without what was never tried, which is the same in nearly all worlds."""
+    kept = {name: value for name, value in coverage.items() if name not in ("items", "leaned", "sendbox")}
+    for name in ("items", "leaned"):
+        kept[name] = _counted(coverage.get(name, {}))
+    return kept
+
+
+def _counted(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: _counted(each) for name, each in value.items() if each}
+
+
+def _page(player: Player) -> str:
+    """The page's HTML. What broke while it was made says so, and nothing else of it."""
+    logger = logging.getLogger("sendbox")
+    logger.disabled = True
+    try:
+        answer = player.client.get("/_sandbox/", params={"world": player.world})
+    finally:
+        logger.disabled = False
+    return answer.text if answer.status_code == 200 else f"status {answer.status_code}"
