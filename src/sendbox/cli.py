@@ -25,7 +25,7 @@ from click.core import ParameterSource
 from sendbox import __version__
 from sendbox.commands import address
 from sendbox.commands.outcome import NO, OK, USAGE, Failure, one_line
-from sendbox.core import spans
+from sendbox.core import bounds, spans
 from sendbox.settings import PORT, Settings
 from sendbox.webhooks.callbacks import Callbacks
 
@@ -119,6 +119,16 @@ def places(_context: click.Context, _option: click.Parameter, value: str) -> Cal
         raise click.BadParameter(str(error)) from None
 
 
+def seed_of(_context: click.Context, _option: click.Parameter, value: str | None) -> int | str | None:
+    """A seed as scenarios have it: a whole number where it is one, else text."""
+    if value is None or not bounds.looks_whole(value):
+        return value
+    number = bounds.whole(value)
+    if number is None:
+        raise click.BadParameter(bounds.too_large(value))
+    return number
+
+
 def setting(name: str, **more: Any) -> Callable[[F], F]:
     """An option of `serve`, which the environment may set too: `--ca-port` is SENDBOX_CA_PORT."""
     return click.option(name, envvar=f"SENDBOX_{name[2:].replace('-', '_').upper()}", **more)
@@ -160,7 +170,9 @@ def sendbox(context: click.Context) -> None:
     "each is joined over the one before.",
 )
 @setting("--watch", is_flag=True, help="Take a changed scenario file, and what it builds on, for new worlds.")
-@setting("--seed", help="Number or text that everything random comes from.  [default: the scenario's]")
+@setting(
+    "--seed", callback=seed_of, help="Number or text that everything random comes from.  [default: the scenario's]"
+)
 @setting(
     "--clock",
     type=click.Choice(["manual", "real", "auto"]),
@@ -246,7 +258,7 @@ def options(given: Mapping[str, Any]) -> Any:
         host=given["host"],
         port=given["port"],
         scenario=given["scenario"][0] if len(given["scenario"]) == 1 else given["scenario"],
-        seed=seed_of(given["seed"]),
+        seed=given["seed"],
         public_url=address.origin(public) if public else None,
         keys=frozenset(given["key"]),
         any_key=given["any_key"],
@@ -362,7 +374,9 @@ def explain(
 @sendbox.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--format", "how", type=click.Choice(["text", "json", "mermaid"]), default="text", show_default=True)
-@click.option("--seed", help="Number or text that everything random comes from.  [default: the scenario's]")
+@click.option(
+    "--seed", callback=seed_of, help="Number or text that everything random comes from.  [default: the scenario's]"
+)
 @click.option(
     "--until",
     metavar="DURATION",
@@ -370,7 +384,7 @@ def explain(
     help="Stop so long after the start.  [default: when nothing is due any more, after 30d at most]",
 )
 @click.pass_context
-def play(context: click.Context, files: tuple[str, ...], how: str, seed: str | None, until: int | None) -> None:
+def play(context: click.Context, files: tuple[str, ...], how: str, seed: int | str | None, until: int | None) -> None:
     """Play scenarios, and print what happens.
 
     Each FILE, a path or a name of the library, is opened in this process: nothing is served, and nothing is sent
@@ -388,16 +402,11 @@ def play(context: click.Context, files: tuple[str, ...], how: str, seed: str | N
     width = min(shutil.get_terminal_size((playing.WIDTH, 24)).columns, 160)
     colour = playing.coloured(sys.stdout.isatty(), os.environ)
     for number, name in enumerate(files):
-        found = playing.play(name, seed=seed_of(seed), until=until)
+        found = playing.play(name, seed=seed, until=until)
         played.append(found)
         text = playing.shown(found, how, width=width, colour=colour)
         click.echo(playing.fit(f"\n{text}" if number else text, sys.stdout.encoding or "utf-8"))
     context.exit(playing.code(played))
-
-
-def seed_of(given: str | None) -> int | str | None:
-    """A seed as scenarios have it: a whole number where it is one, else text."""
-    return int(given) if given and given.removeprefix("-").isdecimal() and len(given) < 19 else given
 
 
 @sendbox.command()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.core.bounds import END
 from sendbox.core.spans import iso, show
 from sendbox.hosted import Conflict, Hosted, Slice
 
@@ -207,6 +208,9 @@ class _Way:
             self._reaches(due)
 
     def _reaches(self, instant: int) -> None:
+        if instant > END:
+            later = f"{show(instant - self._began)} after {iso(self._began)}"
+            raise Conflict("too_far", f"{later} is past {iso(END)}, the last instant of every world")
         if instant - self._began > self._settings.max_reach_ms:
             busy = f": {self._busy_with()}" if self._world.timeline.steps else ""
             raise Conflict(

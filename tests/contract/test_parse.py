@@ -18,7 +18,11 @@ from sendbox.contract.parse import Malformed, parse_json
         ("x", b' "x" \n'),
         ({"a": 2}, b'{"a": 1, "a": 2}'),
         ("\U0001f600", b'"\\ud83d\\ude00"'),
-        (1.2345678901234568e29, b"123456789012345678901234567890"),
+        (2**63 - 1, b"9223372036854775807"),
+        ({"id": -(2**63), "t": "9223372036854775808"}, b'{"id": -9223372036854775808, "t": "9223372036854775808"}'),
+        (["[1, 18446744073709551616, 2]"], b'["[1, 18446744073709551616, 2]"]'),
+        (0.12345678901234567890, b"0.12345678901234567890"),
+        (1e30, b"1e30"),
     ],
 )
 def test_json(expected: object, raw: bytes) -> None:
@@ -69,16 +73,48 @@ def test_bad_json_begins_with_what_stands_there(start: str, raw: bytes) -> None:
     assert re.fullmatch(re.escape(start).replace(r"tru\}", "tru") + r" is not JSON: .+ \(§4\)", caught.value.message)
 
 
-@pytest.mark.parametrize("raw", [b"[" * 100_000, b'{"a":' * 100_000, b"[" * 2000 + b"]" * 2000])
-def test_deep_nesting_is_malformed(raw: bytes) -> None:
-    """However deep, it is a refusal and never a crash."""
-    with pytest.raises(Malformed, match=r"at line 1, column [0-9]+ is not JSON: "):
+@pytest.mark.parametrize(
+    ("path", "raw"),
+    [
+        ("$", b"[" * 201 + b"]" * 201),
+        ("$.a", b'{"a":' + b"[" * 200 + b"]" * 200 + b"}"),
+        ("$[1].a", b'[1, {"a":' + b"[" * 1000 + b"]" * 1000 + b"}]"),
+        ("$", b"[" * 2000 + b"]" * 2000),
+        ("$", b"[" * 100_000),
+        ("$", b'{"a":' * 100_000),
+    ],
+)
+def test_deep_nesting_is_refused(path: str, raw: bytes) -> None:
+    """However deep, it is a refusal and never a crash, and says which field it is."""
+    with pytest.raises(Malformed) as caught:
         parse_json(raw)
+    finding = caught.value.finding
+    assert (finding.path, finding.rule) == (path, "depth")
+    assert finding.message == "the value is nested deeper than 200 levels; legal: up to 200 levels (§4)"
 
 
 def test_deep_nesting_within_the_limit_is_json() -> None:
-    """Up to 1024 levels are read."""
-    assert isinstance(parse_json(b"[" * 1000 + b"]" * 1000), list)
+    """Up to 200 levels are read; brackets inside texts are none."""
+    assert isinstance(parse_json(b"[" * 200 + b"]" * 200), list)
+    assert parse_json(b'["' + b"[" * 500 + b'\\"' + b"{" * 500 + b'"]') == ["[" * 500 + '"' + "{" * 500]
+
+
+@pytest.mark.parametrize(
+    ("path", "number", "raw"),
+    [
+        ("$", "9223372036854775808", b"9223372036854775808"),
+        ("$.a[1].b", "-9223372036854775809", b'{"a": [1, {"b": -9223372036854775809 }]}'),
+        ("$[1]", "1000000000000000000000000000000", b"[2,1000000000000000000000000000000]"),
+    ],
+)
+def test_an_integer_beyond_64_bits_is_refused(path: str, number: str, raw: bytes) -> None:
+    """It is never quietly read as a fraction; the finding has its place and what is legal."""
+    with pytest.raises(Malformed) as caught:
+        parse_json(raw)
+    finding = caught.value.finding
+    assert (finding.path, finding.rule) == (path, "range")
+    legal = "-9223372036854775808 to 9223372036854775807 (64 bits)"
+    assert finding.message == f"{number} is outside the range of integers; legal: {legal} (§4)"
 
 
 @given(

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.core.blueprint import Mode
+from sendbox.core.bounds import END, FASTEST
 from sendbox.core.clock import Clock
 
 SECOND_NS = 1_000_000_000
@@ -29,6 +30,15 @@ def test_time_stands_still_unless_it_is_real(mode: Mode) -> None:
     assert clock.real_ns_until(2_000, 0) is None
     clock.move(5_000)
     assert clock.read(0) == clock.now == 5_000
+
+
+def test_time_stops_at_the_last_instant() -> None:
+    """A clock that runs at the fastest rate never leaves the calendar, whatever the machine's clock says."""
+    clock = Clock(END - 1_000, "real", FASTEST)
+    assert clock.read(SECOND_NS // 1_000_000) == END
+    assert clock.read(10**30) == END
+    clock.change(10**30, rate=1)
+    assert clock.now == END
 
 
 def test_time_only_goes_forward() -> None:

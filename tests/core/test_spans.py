@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sendbox.core.assume import Rate
 from sendbox.core.rules import Span
-from sendbox.core.spans import LONGEST, duration, instant, iso, rate, show, shown, span
+from sendbox.core.spans import LONGEST, duration, instant, iso, on_calendar, rate, show, shown, span
 
 DURATIONS = [
     pytest.param("500ms", 500, id="milliseconds"),
@@ -180,6 +180,26 @@ def test_instants_are_written_and_read_again(ms: int) -> None:
     known = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
     assert iso(ms) == known.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     assert instant(iso(ms)) == ms
+
+
+@pytest.mark.parametrize(
+    "text", ["0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:60Z"]
+)
+def test_an_instant_outside_the_calendar_is_refused(text: str) -> None:
+    """Also where only its offset, or a leap second, carries it out."""
+    with pytest.raises(ValueError, match="lies outside the calendar: 0001-01-01T00:00:00Z to 9999-12-31T23:59:59"):
+        instant(text)
+
+
+@pytest.mark.parametrize(
+    ("ms", "shown"), [(10**30, "9999-12-31T23:59:59.999Z"), (-(10**30), "0001-01-01T00:00:00.000Z")]
+)
+def test_what_lies_outside_the_calendar_is_shown_as_its_end(ms: int, shown: str) -> None:
+    """Whatever is computed, what is shown can be read."""
+    assert iso(ms) == shown
+    assert on_calendar(instant(iso(ms))) == instant(shown)
+    with pytest.raises(ValueError, match=f"^{ms} lies outside the calendar"):
+        on_calendar(ms)
 
 
 def test_a_frozen_clock_changes_nothing() -> None:

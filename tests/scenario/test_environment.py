@@ -129,6 +129,20 @@ def test_what_is_no_text() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "key", "value"),
+    [
+        ("18446744073709551616 is outside the range of integers; legal: -92", "seed: ${X}", "18446744073709551616"),
+        ("1e400 is not a finite number", "clock: {rate: '${X}'}", "1e400"),
+    ],
+)
+def test_a_number_of_the_environment_is_held_to_the_range(said: str, key: str, value: str) -> None:
+    """What becomes a number is one within the range, or a problem where it stands; what stays text may be any."""
+    (problem,) = read(f"sendbox: 1\n{key}\nname: ${{X}}\n", env={"X": value})[1]
+    assert (problem.line, problem.value) == (2, "${X}")
+    assert problem.message.startswith(said)
+
+
+@pytest.mark.parametrize(
     "source", ["sendbox: 1\nname: ${SEED}\n", {"sendbox": 1, "name": "a ${SEED:x}"}], ids=["text", "object"]
 )
 def test_from_afar(source: Any) -> None:

@@ -8,9 +8,10 @@ from datetime import date
 import pytest
 
 from sendbox.scenario.model import Node, Scalar, Source, plain
-from sendbox.scenario.parse import ALIASES, DEPTH, from_object, parse, scalar
+from sendbox.scenario.parse import ALIASES, from_object, parse, scalar
 
 SOURCE = Source("a.yaml")
+RANGE = "is outside the range of integers; legal: -9223372036854775808 to 9223372036854775807 (64 bits)"
 NO_TOKEN = "while scanning for the next token found character that cannot start any token"
 
 
@@ -52,7 +53,8 @@ def read(text: str) -> Node:
         pytest.param(1000.0, "1e3", id="exponent"),
         pytest.param("1e", "1e", id="half-an-exponent-is-text"),
         pytest.param(math.inf, "-.Inf", id="infinite"),
-        pytest.param("9" * 41, "9" * 41, id="too-long-for-a-number"),
+        pytest.param(9223372036854775807, "9223372036854775807", id="the-highest"),
+        pytest.param("0." + "9" * 40, "0." + "9" * 40, id="too-long-for-a-fraction"),
     ],
 )
 def test_plain_scalars_are_what_they_look_like(expected: Scalar, text: str) -> None:
@@ -137,13 +139,16 @@ def test_an_alias_repeats_what_it_names() -> None:
         ),
         pytest.param(["a.yaml:1:4: .nan is not a finite number"], "a: .nan\n", id="not-a-number"),
         pytest.param(["a.yaml:1:4: 1e400 is not a finite number"], "a: 1e400\n", id="overflow"),
+        pytest.param([f"a.yaml:1:4: 9223372036854775808 {RANGE}"], "a: 9223372036854775808\n", id="beyond-64-bits"),
+        pytest.param([f"a.yaml:2:3: 0xFFFFFFFFFFFFFFFF {RANGE}"], "a:\n- 0xFFFFFFFFFFFFFFFF\n", id="hexadecimal"),
+        pytest.param([f"a.yaml:1:4: {'9' * 40}… (5000 characters) {RANGE}"], f"a: {'9' * 5000}\n", id="without-end"),
         pytest.param(
             ["a.yaml:2:1: a second document begins here; a file holds one scenario"],
             "a: 1\n---\nb: 2\n",
             id="documents",
         ),
         pytest.param(
-            [f"a.yaml:1:{DEPTH + 1}: nested deeper than {DEPTH} levels, which no scenario needs"],
+            ["a.yaml:1:201: the value is nested deeper than 200 levels; legal: up to 200 levels"],
             "[" * 200_000,
             id="deep",
         ),

@@ -171,10 +171,10 @@ def test_settings_carry_their_assumption() -> None:
 @pytest.mark.parametrize(
     ("expected", "value"),
     [
-        pytest.param([], {"sendbox": 1, "seed": 10**30}, id="a-seed-of-any-size"),
+        pytest.param([], {"sendbox": 1, "seed": -(2**63)}, id="the-lowest-seed"),
         pytest.param(
-            [f"$.account.country: {10**30} is above the maximum of 999; wanted: a calling code such as 420"],
-            {"sendbox": 1, "account": {"country": 10**30}},
+            ["$.seed: 1e+30 is above the maximum of 9223372036854775807; wanted: a seed: a whole number or text"],
+            {"sendbox": 1, "seed": 1e30},
             id="beyond-64-bits",
         ),
         pytest.param(

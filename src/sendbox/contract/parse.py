@@ -7,30 +7,49 @@ from typing import Final
 
 import orjson
 
+from sendbox.contract.findings import json_path
+from sendbox.core import bounds
+from sendbox.core.remarks import Finding
+
 _BOM: Final = b"\xef\xbb\xbf"
+#: What the parser says of a text that is nested too deep for it: `depth limit exceeded`, `Recursion limit reached`.
+_TOO_DEEP: Final = "limit"
 _TOKEN: Final = re.compile(r"\\u[0-9A-Fa-f]{4}|[A-Za-z0-9_.+-]{1,20}|.", re.DOTALL)
 
 
 class Malformed(ValueError):
-    """The bytes are no JSON. `message` is one line; `line` and `column` count from 1, columns in characters."""
+    """The bytes are not JSON, or JSON outside the bounds of `core/bounds.py`; `finding` says which, and where.
 
-    def __init__(self, message: str, line: int, column: int) -> None:
+    `message` is one line; `line` and `column` count from 1, columns in characters.
+    """
+
+    def __init__(self, message: str, line: int, column: int, finding: Finding | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.line = line
         self.column = column
+        self.finding = finding or Finding("$", "json", message, "§4", "A75")
 
 
 def parse_json(raw: bytes) -> object:
     """The value that a JSON text in UTF-8 holds; raises `Malformed` for anything else.
 
-    Not JSON are NaN, infinities (also `1e400`), lone surrogates, a byte order mark, and more than 1024 levels. Of a
-    name given twice the last counts.
+    Not JSON are NaN, infinities (also `1e400`), lone surrogates, and a byte order mark. Of a name given twice the last
+    counts.
     """
     try:
-        return orjson.loads(raw)
+        value: object = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         raise _malformed(raw, error) from None
+    outside = bounds.in_json(raw, value)
+    if outside is not None:
+        raise _outside(outside)
+    return value
+
+
+def _outside(outside: bounds.Outside) -> Malformed:
+    message = f"{outside.message} (§4)"
+    return Malformed(message, 1, 1, Finding(json_path(outside.place), outside.rule, message, "§4"))
 
 
 def _malformed(raw: bytes, error: orjson.JSONDecodeError) -> Malformed:
@@ -47,6 +66,8 @@ def _malformed(raw: bytes, error: orjson.JSONDecodeError) -> Malformed:
         return Malformed(
             f"byte 0x{byte:02x} at line {line}, column {column} is not UTF-8; legal: JSON in UTF-8 (§4)", line, column
         )
+    if _TOO_DEEP in error.msg and bounds.deeper(raw):
+        return _outside(bounds.too_deep())
     line, column = error.lineno, error.colno
     token = _TOKEN.match(text, error.pos)
     given = token[0] if token else "the end"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.literals import Literals, broken
+from sendbox.core.bounds import deeper
 from sendbox.core.export import Act, Call, Script, whole
 from sendbox.core.records import JSON_TYPE
 from sendbox.core.spans import iso, show
@@ -32,6 +33,8 @@ _PHONE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH")
 #: Faults that make a client wait for its answer.
 _SLOW: Final = ("delay", "trickle")
+#: A body that is nested deeper is written as its text: Python reads no more than 200 brackets inside each other.
+_NESTED: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,7 @@ class _File:
     def _as_json(self, step: Call) -> tuple[Any] | None:
         """The body as `json=` would send it, None where it would be another one."""
         record = step.record
-        if record.content_type != JSON_TYPE or not record.body:
+        if record.content_type != JSON_TYPE or not record.body or deeper(record.body, _NESTED):
             return None
         try:
             value = json.loads(record.body, object_pairs_hook=_unique)

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.control.export_acts import NoEntry, before, entry_of
+from sendbox.core.bounds import DEEPEST, deeper
 from sendbox.core.export import Act, Call, Script
 from sendbox.core.journal import CODE
 from sendbox.core.spans import iso, show
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _TOKEN: Final = re.compile(r"^/v1/validations/([^/]+)")
 #: A name of a rule of `api` is at most so long.
 LONGEST_NAME: Final = 300
+#: So many levels of a scenario stand around the body of a call.
+WRAP: Final = 4
 FORM: Final = b"application/x-www-form-urlencoded"
 
 
@@ -118,10 +121,13 @@ class _Made:
             return {"form": self._fields(record.body)}
         if part != "body" or form:
             raise _Unsaid("a body of another type than its operation takes")
+        if deeper(record.body, DEEPEST - WRAP):
+            raise _Unsaid("a body that is nested too deep for a scenario")
         try:
             value = parse_json(record.body)
-        except Malformed:
-            raise _Unsaid("a body that is no JSON") from None
+        except Malformed as malformed:
+            known = malformed.finding.rule == "json"
+            raise _Unsaid("a body that is no JSON" if known else "an integer beyond the range") from None
         if not isinstance(value, dict | list):
             raise _Unsaid("a body that is neither an object nor a list")
         return {"body": self._quoted(value)}

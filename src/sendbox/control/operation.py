@@ -16,6 +16,8 @@ from difflib import get_close_matches
 from types import NoneType
 from typing import Any, Final, TypeVar
 
+from sendbox.contract.findings import json_path
+from sendbox.core import bounds
 from sendbox.core.spans import duration
 from sendbox.runtime import Conflict, Hosted, Slice
 from sendbox.runtime import Runtime as Runtime  # the page takes it from here, and knows nothing behind control
@@ -116,6 +118,8 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "int | str | None": (int, str, NoneType),
     "dict[str, Any] | None": (dict, NoneType),
 }
+#: Arguments that hold a scenario or a part of one.
+_READ: Final = frozenset({"scenario", "raw"})
 _WORDS: Final = {str: "text", int: "a whole number", dict: "an object", NoneType: "null"}
 
 
@@ -187,7 +191,13 @@ def _known(row: Operation, arguments: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 
 def _legal(row: Operation, name: str, value: Any) -> Any:
-    """The value of an argument, of a kind that is legal; a number stands for its text (YAML and JSON invite to it)."""
+    """The value of an argument, of a kind that is legal; a number stands for its text (YAML and JSON invite to it).
+
+    A scenario, or a part of one, is held to the bounds where it is read, which says the place of each problem.
+    """
+    outside = None if name in _READ else bounds.in_value(value)
+    if outside is not None:
+        raise out_of_bounds(outside._replace(place=(name, *outside.place)))
     kinds = row.takes[name].kinds
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not kinds or (isinstance(value, kinds) and (number or not isinstance(value, bool))):
@@ -198,20 +208,29 @@ def _legal(row: Operation, name: str, value: Any) -> Any:
     raise ControlError(400, "bad_argument", f"{name}: {value!r} is not legal; legal: {legal}")
 
 
+def out_of_bounds(outside: bounds.Outside) -> ControlError:
+    """The answer to what lies outside the bounds of all that comes in."""
+    place = f"{json_path(outside.place)}: " if outside.place else ""
+    return ControlError(400, "out_of_bounds", f"{place}{outside.message}")
+
+
 def milliseconds(value: Any, name: str) -> int:
     """A duration argument. Raises `ControlError` that says what was legal."""
     try:
-        return duration(int(value) if isinstance(value, str) and value.isdigit() else value)
+        number = bounds.whole(value) if isinstance(value, str) else None
+        return duration(value if number is None else number)
     except ValueError as error:
         raise ControlError(400, "bad_argument", f"{name}: {error}") from None
 
 
 def whole(value: Any, name: str) -> int:
-    """A whole number as argument. Raises `ControlError`."""
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise ControlError(400, "bad_argument", f"{name}: {value!r} is no whole number") from None
+    """A whole number as argument, or a text that writes one. Raises `ControlError`."""
+    number = bounds.whole(value) if isinstance(value, str) else value
+    if isinstance(number, int) and not isinstance(number, bool):
+        return number
+    if isinstance(value, str) and bounds.looks_whole(value):
+        raise ControlError(400, "bad_argument", f"{name}: {bounds.too_large(value)}")
+    raise ControlError(400, "bad_argument", f"{name}: {value!r} is no whole number")
 
 
 async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None = None) -> list[T]:

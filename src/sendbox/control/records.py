@@ -7,7 +7,18 @@ from typing import Any, get_args
 
 import orjson
 
-from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for, whole
+from sendbox.control.operation import (
+    Call,
+    ControlError,
+    chosen,
+    each,
+    newest,
+    operation,
+    out_of_bounds,
+    wait_for,
+    whole,
+)
+from sendbox.core.bounds import in_value
 from sendbox.core.bulk import Line
 from sendbox.core.digest import ENGINE, canonical_in_slices, digest_in_slices
 from sendbox.core.entries import entry_view
@@ -182,6 +193,9 @@ async def hook(call: Call, wait: Any = None) -> Any:
 @operation("POST", "/worlds/{id}/hook", raw=True)
 async def hook_receive(call: Call, raw: Any = None) -> Any:
     """The built-in receiver itself: whatever else is posted to it is answered and journaled."""
+    outside = in_value(raw)
+    if outside is not None:
+        raise out_of_bounds(outside)
     call.here.world.control("hook", {"received": raw})
     call.runtime.changed(call.here)
     return {}

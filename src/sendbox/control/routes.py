@@ -17,8 +17,9 @@ from sendbox import __version__
 from sendbox.arriving import origin_of as origin_of  # the page takes it from here, and knows nothing behind control
 from sendbox.control import operations
 from sendbox.control.openapi import document
-from sendbox.control.operation import OPERATIONS, ControlError, Operation, Text, perform
+from sendbox.control.operation import OPERATIONS, ControlError, Operation, Text, out_of_bounds, perform
 from sendbox.control.worlds import clock_view
+from sendbox.core import bounds
 from sendbox.core.entries import entry_view
 from sendbox.runtime import Hosted, Runtime, Slice
 
@@ -161,10 +162,17 @@ async def _arguments(request: Request, row: Operation) -> dict[str, Any]:
 def _body(raw: bytes, *, text_allowed: bool) -> Any:
     """JSON, or where a scenario is expected also YAML text."""
     try:
-        return orjson.loads(raw)
+        value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         if not text_allowed:
+            if bounds.deeper(raw):
+                raise out_of_bounds(bounds.too_deep()) from None
             raise ControlError(400, "bad_body", f"the body is no JSON: {error}") from None
+    else:
+        outside = bounds.in_json(raw, value)
+        if outside is not None:
+            raise out_of_bounds(outside)
+        return value
     try:
         return raw.decode()
     except UnicodeDecodeError:

@@ -9,10 +9,10 @@ from typing import Any, Final, TypeVar
 from sendbox import __version__
 from sendbox.control.operation import Call, ControlError, each, newest, operation
 from sendbox.core.blueprint import Blueprint
-from sendbox.core.clock import SLOWEST
+from sendbox.core.bounds import FASTEST, SLOWEST
 from sendbox.core.digest import ENGINE
 from sendbox.core.rulebook import Rulebook
-from sendbox.core.spans import instant, iso
+from sendbox.core.spans import instant, iso, on_calendar, shown
 from sendbox.core.views import account_view
 from sendbox.core.world import World
 from sendbox.runtime import Hosted
@@ -98,7 +98,7 @@ async def read_scenario(source: Any) -> Blueprint:
     every = source if isinstance(source, list) and source else [source]
     if not all(isinstance(each, str | dict) for each in every):
         legal = "a name, YAML text, or an object, or a list of them"
-        raise ControlError(400, "bad_body", f"{source!r} is no scenario; legal: {legal}")
+        raise ControlError(400, "bad_body", f"{shown(source)} is no scenario; legal: {legal}")
     try:
         return await _off_the_loop(source, lambda: load(source, paths=False))
     except ScenarioError as error:
@@ -178,22 +178,23 @@ def clock_settings(clock: dict[str, Any]) -> dict[str, Any]:
     for name, value in clock.items():
         if name == "mode" and value in ("manual", "real", "auto"):
             settings["mode"] = value
-        elif name == "rate" and isinstance(value, int | float) and not isinstance(value, bool) and value >= SLOWEST:
+        elif name == "rate" and isinstance(value, int | float) and not isinstance(value, bool):
+            if not SLOWEST <= value <= FASTEST:
+                legal = f"{SLOWEST} to {FASTEST} seconds of the world in one real second"
+                raise ControlError(400, "bad_clock", f"rate: {value!r} is not a rate of a clock; legal: {legal}")
             settings["rate"] = float(value)
         elif name == "start" and isinstance(value, str | int):
             settings["start"] = to_instant(value, "start")
         else:
-            legal = "mode (manual, real, auto), rate (a number from 0.001), start (an instant)"
+            legal = f"mode (manual, real, auto), rate (a number from {SLOWEST} to {FASTEST}), start (an instant)"
             raise ControlError(400, "bad_clock", f"{name}: {value!r} is no setting of a clock; legal: {legal}")
     return settings
 
 
 def to_instant(value: Any, name: str) -> int:
     """An instant argument: ISO 8601, or integer milliseconds."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
     try:
-        return instant(value)
+        return on_calendar(value) if isinstance(value, int) and not isinstance(value, bool) else instant(value)
     except (ValueError, TypeError, AttributeError) as error:
         raise ControlError(400, "bad_argument", f"{name}: {error}") from None
 
@@ -299,7 +300,7 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
 
 def _object(raw: Any, what: str) -> dict[str, Any]:
     if not isinstance(raw, dict):
-        raise ControlError(400, "bad_body", f"{raw!r} is not {what}; legal: a JSON object")
+        raise ControlError(400, "bad_body", f"{shown(raw)} is not {what}; legal: a JSON object")
     return raw
 
 

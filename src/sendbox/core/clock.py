@@ -9,10 +9,9 @@ core never looks at a clock of the machine.
 from __future__ import annotations
 
 from sendbox.core.blueprint import Mode
+from sendbox.core.bounds import END
 
 _NS_PER_MS = 1_000_000
-#: The slowest rate at which time passes; a world that is to stand still is `manual`.
-SLOWEST = 0.001
 
 
 class Clock:
@@ -33,10 +32,10 @@ class Clock:
         self.switched = False
 
     def read(self, reading: int) -> int:
-        """The virtual instant at a monotonic reading; `now` where time does not pass by itself."""
+        """The virtual instant at a monotonic reading; `now` where time does not pass by itself. It stops at the end."""
         if self.mode != "real":
             return self.now
-        return max(self.now, self.base + (reading - self.anchor) * self.rate // (1000 * _NS_PER_MS))
+        return min(END, max(self.now, self.base + (reading - self.anchor) * self.rate // (1000 * _NS_PER_MS)))
 
     def move(self, instant: int) -> None:
         """`now` becomes `instant`. Raises ValueError for an instant in the past."""

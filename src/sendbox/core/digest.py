@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from sendbox.core import bounds
 from sendbox.core.bulk import Bulk
 from sendbox.core.detours import Detoured
 from sendbox.core.events import info_of
@@ -131,8 +132,8 @@ class _Canon:
     def refused(self, body: bytes) -> bytes:
         """A refused request's content as far as it can be read: without callback, key, and what is ignored."""
         try:
-            value = orjson.loads(body)
-        except orjson.JSONDecodeError:
+            value = _value(body)
+        except ValueError:
             return _KEY.sub(b"", body)
         return self._unsalted(_without(value, [*_REFUSED, *self._ignore]))
 
@@ -361,9 +362,16 @@ _SALTED: Final = re.compile(r"^(/upload/).+")
 def _read(content: bytes) -> Any:
     """A request's canonical content as a value, as text where it is none."""
     try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError:
+        return _value(content)
+    except ValueError:
         return content.decode("utf-8", "replace")
+
+
+def _value(raw: bytes) -> Any:
+    """What a body says in JSON. ValueError for what is not JSON, or so deep that it could not be written again."""
+    if bounds.deeper(raw):
+        raise ValueError("nested too deep")
+    return orjson.loads(raw)
 
 
 def _without(value: Any, paths: list[tuple[str, ...]]) -> bytes:

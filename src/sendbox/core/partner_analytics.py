@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.core.bounds import END
 from sendbox.core.countries import country
 from sendbox.core.lifecycle import SEEN, SENT
 from sendbox.core.model import FAMILY
@@ -115,9 +116,9 @@ def stretch(at: int, granularity: str) -> tuple[int, int]:
     """Begin and end of the half hour, day or month of UTC in which an instant lies."""
     if granularity.startswith("MONTH"):
         year, month = int(iso(at)[:4]), int(iso(at)[5:7])
-        following = (year + 1, 1) if month == 12 else (year, month + 1)
-        begin, end = (f"{y:04}-{m:02}-01T00:00:00Z" for y, m in ((year, month), following))
-        return instant(begin), instant(end)
+        begin = instant(f"{year:04}-{month:02}-01T00:00:00Z")
+        later = begin + 31 * DAY  # always in the next month
+        return begin, END + 1 if later > END else instant(f"{iso(later)[:7]}-01T00:00:00Z")
     size = 30 * MINUTE if granularity == "HALF_HOUR" else DAY
     return at // size * size, at // size * size + size
 

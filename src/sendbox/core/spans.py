@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sendbox.core.assume import Rate
+from sendbox.core.bounds import BEGINNING, END, YEARS
 from sendbox.core.rules import Span
 
 SECOND: Final = 1_000
@@ -119,11 +120,22 @@ def instant(value: str) -> int:
     if sign:
         offset = int(hours) * HOUR + int(minutes) * MINUTE
         found += offset if sign == "-" else -offset
-    return found
+    return on_calendar(found, value)
+
+
+def on_calendar(ms: int, value: object = None) -> int:
+    """The instant, if it can be written; else ValueError. `value` is how it was given, where not in milliseconds."""
+    if not BEGINNING <= ms <= END:
+        raise ValueError(f"{shown(ms if value is None else value)} lies outside the calendar: {YEARS} are legal")
+    return ms
 
 
 def iso(ms: int) -> str:
-    """The instant in RFC 3339 with milliseconds: `2026-03-01T09:00:00.000Z`."""
+    """The instant in RFC 3339 with milliseconds: `2026-03-01T09:00:00.000Z`.
+
+    What lies outside the calendar is shown as its first or last instant, so that `instant` reads all that is shown.
+    """
+    ms = max(BEGINNING, min(ms, END))
     day, rest = divmod(ms, DAY)
     hour, rest = divmod(rest, HOUR)
     minute, rest = divmod(rest, MINUTE)

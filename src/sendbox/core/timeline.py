@@ -6,6 +6,8 @@ are noted when the clock passes them and never pull it.
 The order of steps at one instant: cause before effect (what a step schedules at its own instant comes after it), then
 order of acceptance (`rank`: the ordinal of the message), then order of scheduling. A rank with `LATE` added comes after
 every plain rank of its instant: a TTL is looked at when all receipts of that instant are in (A64).
+
+What falls due after the end of time is not noted: no clock comes there, and it never happens.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, Final
+
+from sendbox.core.bounds import END
 
 LATE: Final = 1 << 60
 Handler = Callable[[Any], None]
@@ -31,11 +35,15 @@ class Timeline:
 
     def at(self, instant: int, rank: int, handler: Handler, what: Any) -> None:
         """Schedules a step: `handler(what)` at `instant`."""
+        if instant > END:
+            return
         self._seq = seq = self._seq + 1
         heappush(self.steps, (instant, rank, seq, handler, what))
 
     def lapse(self, instant: int, kind: str, what: Any) -> None:
         """Notes that something of `kind` stops being true at `instant`."""
+        if instant > END:
+            return
         self._lapse_seq = seq = self._lapse_seq + 1
         heappush(self.lapses, (instant, seq, kind, what))
 

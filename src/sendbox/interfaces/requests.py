@@ -10,18 +10,17 @@ from sendbox.contract.findings import show
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.core.advice import CONTENT_TYPE_MISSING, CONTENT_TYPE_NOT_JSON, advise
 from sendbox.core.records import JSON_TYPE
-from sendbox.core.remarks import Finding
 from sendbox.interfaces.exchange import Exchange, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sendbox.core.remarks import Finding
+
 #: Fields that hold the client's own values, in which a null means what the client says.
 VALUES: Final = frozenset({"payload", "params_buttons", "parameters_buttons", "parameters_body"})
 #: No field of a request is nested deeper.
 FIELDS_DEEP: Final = 20
-#: JSON that is written again may be nested so deep, the limit of the writer.
-DEEPEST: Final = 254
 
 
 def line(finding: Finding) -> str:
@@ -37,33 +36,22 @@ def refusal(findings: Sequence[Finding], status: int = 400) -> Refused:
 def parsed(exchange: Exchange) -> Any:
     """The body of a call as JSON; under `nulls: absent` without the fields that are null (A56).
 
-    Raises `Refused` for malformed JSON (A75). Another content type is advice only (A75).
+    Raises `Refused` for malformed JSON (A75), and for JSON out of bounds. Another content type is advice only (A75).
     """
     remark_content_type(exchange)
     body = exchange.body
     try:
         request = parse_json(body)
     except Malformed as malformed:
-        raise refusal([Finding("$", "json", str(malformed), "§4", "A75")]) from None
+        raise refusal([malformed.finding]) from None
     if b"null" in body and exchange.world.assume.nulls == "absent":
         request = without_nulls(request)
     return request
 
 
 def canonical(request: Any) -> bytes:
-    """The request in one form, whatever the order of its fields: what its names are derived from.
-
-    Raises `Refused` when it is nested too deep to be written.
-    """
-    try:
-        return orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
-    except TypeError:
-        raise refusal([too_deep("$")]) from None
-
-
-def too_deep(path: str) -> Finding:
-    """Why JSON that can be read cannot be written again."""
-    return Finding(path, "depth", f"the value is nested deeper than {DEEPEST} levels, the limit here", "§2.1")
+    """The request in one form, whatever the order of its fields: what its names are derived from."""
+    return orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
 
 
 def without_nulls(value: Any, depth: int = FIELDS_DEEP) -> Any:

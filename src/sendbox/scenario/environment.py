@@ -23,6 +23,7 @@ FROM_LIBRARY: Final = "a scenario of the library is the same everywhere"
 
 #: An escape, a use, or an opening that is neither. `${{1}}` is a variable of a template after a dollar sign.
 _USE: Final = re.compile(r"\$\$\{|\$\{(?!\{)(?:([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\})?")
+_NUMBERS: Final = ("integer", "number")
 _KINDS: Final[dict[type, tuple[str, ...]]] = {bool: ("boolean",), int: ("integer", "number"), float: ("number",)}
 
 
@@ -31,7 +32,7 @@ def fill(root: Node, environment: Mapping[str, str], refused: str | None = None)
 
     `refused` says why this scenario may not ask. A variable that is empty counts as one that is not set.
     """
-    from sendbox.scenario.parse import scalar
+    from sendbox.scenario.parse import scalar, unfit
 
     problems: list[Problem] = []
     for node, takes in _texts(root, [shape.schema()]):
@@ -44,7 +45,11 @@ def fill(root: Node, environment: Mapping[str, str], refused: str | None = None)
         node.value = "".join([*parts, text[end:]])
         if len(found) == 1 and _USE.fullmatch(text) and (node.bare or not any(_text(part, found[0]) for part in takes)):
             looked = scalar(found[0])
-            if {kind for part in takes for kind in _kinds(part)}.intersection(_KINDS.get(type(looked), ())):
+            kinds = {kind for part in takes for kind in _kinds(part)}
+            if kinds.intersection(_NUMBERS) and (wrong := unfit(looked, found[0])) is not None:
+                problems.append(problem(node, *wrong, value=text))
+                node.value, node.cut = 1, True
+            elif kinds.intersection(_KINDS.get(type(looked), ())):
                 node.value = looked
     return problems
 

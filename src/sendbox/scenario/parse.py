@@ -16,14 +16,13 @@ from typing import Any, Final
 
 import yaml
 
+from sendbox.core import bounds
 from sendbox.scenario.model import Node, Problem, Scalar, Source, child, problem, show
 
-#: Nesting beyond which no scenario has a meaning.
-DEPTH: Final = 40
 #: How often aliases may be used, and how many values a text with aliases may stand for.
 ALIASES: Final = 100
 EXPANDED: Final = 50_000
-#: Digits beyond which a number stays text.
+#: Digits beyond which a fraction stays text.
 DIGITS: Final = 40
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -43,15 +42,24 @@ def scalar(text: str) -> Scalar:
     """What a plain YAML scalar stands for; `math.inf` for a number that is not finite."""
     if text in _WORDS:
         return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return bounds.read_integer(text)
     if len(text) > DIGITS:
         return text
-    if _INTEGER.fullmatch(text):
-        return int(text)
     if _FLOAT.fullmatch(text):
         return float(text)
     if _PREFIXED.fullmatch(text):
         return int(text, 0)
     return math.inf if _NOT_FINITE.fullmatch(text) else text
+
+
+def unfit(value: Scalar, text: str) -> tuple[str, str] | None:
+    """The rule that a plain scalar breaks, and why; None for nearly all. `text` is how it was written."""
+    broken = bounds.wrong(value)
+    if broken is None:
+        return None
+    rule = broken[0]
+    return rule, bounds.too_large(text) if rule == "range" else f"{text} is not a finite number"
 
 
 def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
@@ -92,8 +100,9 @@ def from_object(value: object, source: Source) -> tuple[Node, list[Problem]]:
 
 def _wrap(value: object, source: Source, path: str, depth: int, problems: list[Problem]) -> Node:
     node = Node(None, source, path)
-    if depth > DEPTH:
-        problems.append(problem(node, "depth", f"{path[:60]}… is nested deeper than {DEPTH} levels"))
+    container = isinstance(value, Mapping | list | tuple)
+    if container and depth >= bounds.DEEPEST:
+        problems.append(problem(node, "depth", bounds.too_deep().message))
     elif isinstance(value, Mapping):
         node.value = {
             key: _wrap(item, source, child(path, key), depth + 1, problems)
@@ -105,11 +114,13 @@ def _wrap(value: object, source: Source, path: str, depth: int, problems: list[P
     elif isinstance(value, str):
         node.value = value
         _broken(node, problems)
-    elif value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+    elif (broken := bounds.wrong(value)) is not None:
+        problems.append(problem(node, *broken, value=broken[1].partition(" ")[0]))
+        _stand_in(node)
+    elif value is None or isinstance(value, bool | int | float):
         node.value = value
     else:
-        kind = type(value).__name__
-        what = "is not a finite number" if isinstance(value, float) else f"is a {kind}, which a scenario cannot hold"
+        what = f"is a {type(value).__name__}, which a scenario cannot hold"
         problems.append(problem(node, "type", f"{value} {what}", value=str(value)))
         _stand_in(node)
     return node
@@ -195,10 +206,8 @@ class _Reader:
         if event.implicit[0] and not tagged:
             node.value = scalar(event.value)
             node.bare = True
-            if isinstance(node.value, float) and not math.isfinite(node.value):
-                self.problems.append(
-                    problem(node, "finite", f"{event.value} is not a finite number", value=event.value)
-                )
+            if (wrong := unfit(node.value, event.value)) is not None:
+                self.problems.append(problem(node, *wrong, value=event.value))
                 _stand_in(node)
         if event.anchor is not None:
             self._anchors[event.anchor] = (node, 1)
@@ -214,8 +223,8 @@ class _Reader:
         self._unused[event.anchor] = problem(self._node(event, None), "anchor", message, value=name, severity="warning")
 
     def _open(self, event: Any) -> None:
-        if len(self._frames) >= DEPTH:
-            self._complain(event, "depth", f"nested deeper than {DEPTH} levels, which no scenario needs")
+        if len(self._frames) >= bounds.DEEPEST:
+            self._complain(event, "depth", bounds.too_deep().message)
             raise _Stop
         mapping = isinstance(event, yaml.MappingStartEvent)
         node = self._node(event, {} if mapping else [])

@@ -224,20 +224,6 @@ def test_a67_payload_absent_is_an_empty_object() -> None:
     assert decode(message())[0].payload == b"{}"
 
 
-def nested(depth: int) -> dict[str, Any]:
-    value: dict[str, Any] = {}
-    for _ in range(depth):
-        value = {"a": value}
-    return value
-
-
-def test_payload_nested_too_deep_is_refused() -> None:
-    """What could not be written into an event is refused at once, not lost later."""
-    (finding,) = findings(message(payload=nested(300)))
-    assert (finding.path, finding.rule) == ("$.payload", "depth")
-    assert finding.message == "the value is nested deeper than 254 levels, the limit here"
-
-
 # -- params
 
 
@@ -392,6 +378,13 @@ def test_a56_nulls_of_the_client_stay() -> None:
     assert stripped["payload"] == {"a": None}
     assert stripped["params"] == {}
     assert stripped["flow"][0]["chatapp_template"] == template | {"params_header": [{}]}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
 
 
 def test_a56_depth_is_bounded() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from sendbox.contract.findings import show
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.core import spans
@@ -14,7 +12,7 @@ from sendbox.core.remarks import Finding
 from sendbox.interfaces.diagnosis import beside
 from sendbox.interfaces.exchange import Exchange
 from sendbox.interfaces.partner.errors import refusal
-from sendbox.interfaces.requests import remark_content_type
+from sendbox.interfaces.requests import canonical, remark_content_type
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Checker
@@ -32,7 +30,7 @@ def read(exchange: Exchange) -> dict[str, Any]:
     try:
         given: Any = parse_json(exchange.body)
     except Malformed as malformed:
-        raise refusal([Finding("$", "json", str(malformed), "§4", "A75")]) from None
+        raise refusal([malformed.finding]) from None
     if exchange.world.assume.nulls == "absent":
         given = _without_nulls(given)
     checker = exchange.contract.checker(exchange.route.request or "")
@@ -41,10 +39,7 @@ def read(exchange: Exchange) -> dict[str, Any]:
         raise refusal(checker.findings(given))
     request: dict[str, Any] = given
     named = {name: value for name, value in request.items() if name != "partner_callback_url"}
-    try:
-        exchange.content = orjson.dumps(named, option=orjson.OPT_SORT_KEYS)
-    except TypeError:
-        raise refusal([Finding("$", "depth", "the body is nested too deep; legal: up to 250 levels", "§4")]) from None
+    exchange.content = canonical(named)
     return request
 
 

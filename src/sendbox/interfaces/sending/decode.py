@@ -25,7 +25,6 @@ from sendbox.core.window import Window
 from sendbox.interfaces.advising import remark_clock, remark_number, remark_texts
 from sendbox.interfaces.exchange import Exchange
 from sendbox.interfaces.names import renamed, unknown_fields
-from sendbox.interfaces.requests import too_deep
 from sendbox.interfaces.sending.callback import read_callback
 from sendbox.interfaces.sending.errors import refusal, show
 from sendbox.interfaces.sending.schedule import read_datetime
@@ -95,7 +94,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
     )
     value = get("payload")
     if value is not None:
-        send.payload = _write_payload(value, path, problems)
+        send.payload = orjson.dumps(value) if value else EMPTY_PAYLOAD
     value = get("callback")
     if value is not None:
         send.callback = read_callback(value, path, problems, advice)
@@ -150,16 +149,6 @@ def _read_tags(text: str, path: str, advice: list[Advice]) -> tuple[str, ...]:
     return found
 
 
-def _write_payload(payload: dict[str, Any], path: str, problems: list[Finding]) -> bytes:
-    if not payload:
-        return EMPTY_PAYLOAD
-    try:
-        return orjson.dumps(payload)
-    except TypeError:
-        problems.append(too_deep(f"{path}.payload"))
-        return EMPTY_PAYLOAD
-
-
 def _read_window(value: dict[str, Any], path: str, problems: list[Finding], advice: list[Advice]) -> Window | None:
     place = f"{path}.delivery_time"
     if not WINDOW_FIELDS.issuperset(value):
@@ -192,10 +181,11 @@ def _read_params(params: dict[str, Any], root: Root) -> Shortening | None:
             legal = ", ".join(sorted(domains)) or "none, the account has no domain"
             text = f"{show(domain)} is not configured for the account; legal: {legal} (§2.1, A77)"
             root.refuse(f"{place}.domain", "domain", text, "§2.1", "A77")
+    expires_at = renamed(url, "expires", "expires_at", place, root.advice)
     return Shortening(
         url.get("type", "full"),
         domain,
         url.get("get_enhance") == "id",
         url.get("get_name", "_"),
-        renamed(url, "expires", "expires_at", place, root.advice),
+        None if expires_at is None else int(expires_at),  # 1772355600.0 is an integer too, to JSON Schema
     )

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from sendbox.core.advice import DATETIME_CONVERTED, DATETIME_WITHOUT_ZONE, advise
+from sendbox.core.bounds import BEGINNING, END
 from sendbox.core.remarks import Advice, Finding
 from sendbox.interfaces.sending.errors import show
 
@@ -56,8 +57,4 @@ def _instant(form: re.Match[str]) -> int | None:
         return None
     fraction = int(((form[7] or "") + "000")[:3])
     instant = (there - _EPOCH) // _MILLISECOND + 1000 * leap + fraction - (-offset if form[9] == "-" else offset)
-    return instant if _FIRST <= instant <= _LAST else None
-
-
-_FIRST: Final = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
-_LAST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
+    return instant if BEGINNING <= instant <= END else None

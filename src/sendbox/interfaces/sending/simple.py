@@ -138,19 +138,19 @@ def _callback(text: str, exchange: Exchange) -> Any:
         try:
             value = parse_json(text.encode())
         except Malformed as malformed:
-            raise refusal([Finding("$.callback", "json", str(malformed), "§2.1", "A01")]) from None
+            raise refusal([_under_callback(malformed.finding, "§2.1", "A01")]) from None
         if exchange.world.assume.nulls == "absent":
             value = without_nulls(value)
     checker = exchange.contract.checker(CALLBACK)
     if not checker.is_valid(value):
         found = checker.findings(value)
-        raise refusal([_under_callback(finding) for finding in found])
+        raise refusal([_under_callback(each, each.section, each.assumed) for each in found])
     return value
 
 
-def _under_callback(finding: Finding) -> Finding:
+def _under_callback(finding: Finding, section: str, assumed: str | None) -> Finding:
     path = f"$.callback{finding.path.removeprefix('$')}"
-    return Finding(path, finding.rule, finding.message, finding.section, finding.assumed)
+    return Finding(path, finding.rule, finding.message, section, assumed)
 
 
 def _decode(message: dict[str, Any], places: dict[str, str], exchange: Exchange, problems: list[Finding]) -> Send:

@@ -37,8 +37,7 @@ def parse(exchange: Exchange, remaining: int) -> Any:
     try:
         body = parse_json(exchange.body)
     except Malformed as malformed:
-        found = [Finding("$", "json", str(malformed), "§4", "A75")]
-        raise refusal(MISSING_FIELD, found, remaining, text=str(malformed)) from None
+        raise refusal(MISSING_FIELD, [malformed.finding], remaining, text=str(malformed)) from None
     if isinstance(body, dict) and exchange.world.assume.nulls == "absent":
         body = {name: value for name, value in body.items() if value is not None}
     return body

@@ -1,0 +1,160 @@
+"""The bounds of all that comes in: by YAML, by control, by requests, by settings.
+
+Integers are those of 64 bits with a sign, which every reader of JSON takes. JSON is nested `DEEPEST` levels at most:
+the writer of our answers stops at 254, and they wrap less than twenty levels around what came in. A world's time ends
+with the last year of four digits, the last that an instant can be written in.
+
+`schemas/scenario.schema.json` and `schemas/sending.json` say the range of integers again where a number has no other
+bound; a test holds them to these.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+LOWEST: Final = -(2**63)
+HIGHEST: Final = 2**63 - 1
+DEEPEST: Final = 200
+#: 0001-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z, in milliseconds since 1970.
+BEGINNING: Final = -62_135_596_800_000
+END: Final = 253_402_300_799_999
+#: How many seconds of a world may pass in one real second, at least and at most.
+SLOWEST: Final = 0.001
+FASTEST: Final = 1_000_000
+
+#: What a message says is legal.
+RANGE: Final = f"{LOWEST} to {HIGHEST} (64 bits)"
+LEVELS: Final = f"up to {DEEPEST} levels"
+YEARS: Final = "0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z"
+
+#: The shortest integer that may lie outside has 19 digits. To look for them so takes a tenth of what a pattern takes.
+_ALIKE: Final = bytes.maketrans(b"123456789", b"0" * 9)
+_RUN: Final = b"0" * 19
+#: An integer as long in JSON, or what looks like one inside a text.
+_LONG: Final = re.compile(rb"(?:^|[\[:,])\s*-?[0-9]{19,}\s*(?:$|[\],}])")
+_INTEGER: Final = re.compile(r"[-+]?[0-9]+")
+_TEXTS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+_OTHER: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+#: So much of an integer is shown.
+_SHOWN: Final = 40
+
+
+class Outside(NamedTuple):
+    """What lies outside: its place as names and indices, the rule it breaks, and a line that begins with the value."""
+
+    place: tuple[str | int, ...]
+    rule: str
+    message: str
+
+
+def within(number: float) -> bool:
+    """Whether a number lies in the range of integers; one that is not finite does not."""
+    return LOWEST <= number <= HIGHEST
+
+
+class Long(str):
+    """An integer outside the range, as it was written."""
+
+    __slots__ = ()
+
+
+def read_integer(text: str) -> int | Long:
+    """The integer that digits write, if it is within the range."""
+    number = whole(text)
+    return Long(text) if number is None else number
+
+
+def too_large(number: str) -> str:
+    """Why an integer, as it was written, is refused."""
+    short = number if len(number) <= _SHOWN else f"{number[:_SHOWN]}… ({len(number)} characters)"
+    return f"{short} is outside the range of integers; legal: {RANGE}"
+
+
+def wrong(number: object) -> tuple[str, str] | None:
+    """The rule that a number breaks, and why; None for one within the bounds, and for all else."""
+    if isinstance(number, Long):
+        return "range", too_large(number)
+    if isinstance(number, int) and not within(number):
+        # the text of a very long integer takes long to make, and Python refuses to make it
+        return "range", too_large(str(number) if number.bit_length() < 1024 else f"2^{number.bit_length() - 1} or more")
+    if isinstance(number, float) and not math.isfinite(number):
+        return "finite", f"{number} is not a finite number"
+    return None
+
+
+def whole(text: str) -> int | None:
+    """The integer that a text writes in ASCII digits, within the range; None when it writes none."""
+    if len(text) > len(str(LOWEST)) or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if within(number) else None
+
+
+def looks_whole(text: str) -> bool:
+    """Whether a text writes an integer, however long."""
+    return bool(_INTEGER.fullmatch(text))
+
+
+def deeper(raw: bytes, than: int = DEEPEST) -> bool:
+    """Whether a JSON text is nested deeper than so many levels."""
+    if raw.count(b"[") + raw.count(b"{") <= than:
+        return False
+    depth = 0
+    for bracket in _TEXTS.sub(b"", raw).translate(_BRACKETS, _OTHER):
+        if bracket == 0x5D:
+            depth -= 1
+        elif depth == than:
+            return True
+        else:
+            depth += 1
+    return False
+
+
+def in_json(raw: bytes, value: Any) -> Outside | None:
+    """What lies outside in a JSON text that was read as `value`, None for nearly all.
+
+    The text decides, because readers make floats of long integers. This is on the path of every request: a text without
+    many brackets and without a long row of digits costs a look at its bytes.
+    """
+    if len(raw) > 2 * DEEPEST and deeper(raw):
+        return in_value(value)
+    if _RUN in raw.translate(_ALIKE) and _LONG.search(raw):
+        return in_value(json.loads(raw, parse_int=read_integer))
+    return None
+
+
+def in_value(value: Any) -> Outside | None:
+    """What lies outside in a value as JSON or Python gives it, None when nothing does."""
+    place: list[str | int] = []
+    ways: list[Iterator[tuple[str | int, Any]]] = [iter([("", value)])]
+    while ways:
+        step = next(ways[-1], None)
+        if step is None:
+            ways.pop()
+            if place:
+                place.pop()
+            continue
+        name, item = step
+        if isinstance(item, dict | list | tuple):
+            if len(ways) > DEEPEST:
+                return too_deep((*place[1:], name))
+            place.append(name)
+            ways.append(iter(item.items() if isinstance(item, dict) else enumerate(item)))
+        elif (broken := wrong(item)) is not None:
+            return Outside((*place[1:], name) if place else (), *broken)
+    return None
+
+
+def too_deep(place: tuple[str | int, ...] = ()) -> Outside:
+    """What is nested deeper than anything that comes in may be; of the way to it the first name is told."""
+    names = [at for at, step in enumerate(place) if isinstance(step, str)]
+    return Outside(
+        place[: names[0] + 1] if names else (),
+        "depth",
+        f"the value is nested deeper than {DEEPEST} levels; legal: {LEVELS}",
+    )
