@@ -17,10 +17,10 @@ import orjson
 
 from benchmarks.load import TYPICAL
 from sendbox.contract.validators import Contract
-from sendbox.core.blueprint import AccountSpec, Blueprint
-from sendbox.core.model import Recipient, Send, Step
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec, Blueprint
+from sendbox.engine.world import World
 from sendbox.scenario.compile import load
+from sendbox.services.messaging.model import Recipient, Send, Step
 
 REPETITIONS = 5
 

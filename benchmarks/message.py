@@ -41,13 +41,13 @@ def serve_bare() -> None:
 
 def serve_sendbox() -> None:
     """Sendbox with its default scenario and a manual clock; prints its port."""
-    from sendbox import collector
     from sendbox.app import make_app
     from sendbox.contract.validators import Contract
-    from sendbox.loop import new_loop
-    from sendbox.runtime import Runtime
+    from sendbox.runtime import collector
+    from sendbox.runtime.worlds import Runtime
     from sendbox.scenario.compile import load
-    from sendbox.server import HttpServer
+    from sendbox.server.listener import HttpServer
+    from sendbox.server.loop import new_loop
     from sendbox.settings import Settings
 
     async def run() -> None:

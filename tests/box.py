@@ -11,8 +11,8 @@ import orjson
 
 from sendbox.app import make_app
 from sendbox.contract.validators import Contract
-from sendbox.core.spans import instant, iso
-from sendbox.runtime import Runtime
+from sendbox.engine.durations import instant, iso
+from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.compile import load
 from sendbox.settings import Settings
 

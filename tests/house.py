@@ -12,13 +12,13 @@ import httpx
 
 from sendbox.app import make_app
 from sendbox.fixture.transport import LocalTransport
-from sendbox.loop import Kind
-from sendbox.runtime import Runtime
+from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.compile import load
-from sendbox.server import HttpServer
+from sendbox.server.listener import HttpServer
+from sendbox.server.loop import Kind
+from sendbox.server.thread import ServerThread
+from sendbox.server.tls import self_signed
 from sendbox.settings import Settings
-from sendbox.thread import ServerThread
-from sendbox.tls import self_signed
 from tests.box import CONTRACT, START
 from tests.serving import threaded
 

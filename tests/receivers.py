@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from sendbox.server import HttpServer, Receive, Scope, Send
+from sendbox.server.listener import HttpServer, Receive, Scope, Send
 
 Events = list[dict[str, Any]]
 #: What a receiver does with a batch of events; it answers with a status.

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sendbox.loop import Kind
-from sendbox.server import App, HttpServer, Message, Receive, Scope, Send
-from sendbox.thread import ServerThread
+from sendbox.server.listener import App, HttpServer, Message, Receive, Scope, Send
+from sendbox.server.loop import Kind
+from sendbox.server.thread import ServerThread
 
 #: Seconds a client of these tests waits at most for a socket; reached only when something is broken.
 LIMIT = 10

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import pytest
 from openapi_spec_validator import validate
 
-from sendbox import emulated
 from sendbox.app import ROUTES
-from sendbox.arriving import BODY_CAP, origin_of
-from sendbox.core.keys import Key
+from sendbox.server import gateway as emulated
+from sendbox.server.origin import BODY_CAP, origin_of
+from sendbox.services.account.keys import Key
 from tests.box import KEY, ORIGIN, WORLD, Answer, Box, boxed
 
 pytestmark = pytest.mark.asyncio

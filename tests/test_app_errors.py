@@ -12,11 +12,11 @@ import pytest
 from sendbox.app import ROUTES, make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
-from sendbox.emulated import Emulated
-from sendbox.interfaces.exchange import Answer as Reply
-from sendbox.interfaces.exchange import Exchange
-from sendbox.runtime import Runtime, masked
+from sendbox.runtime.worlds import Runtime, masked
 from sendbox.scenario.compile import load
+from sendbox.server.gateway import Emulated
+from sendbox.services.http.exchange import Answer as Reply
+from sendbox.services.http.exchange import Exchange
 from sendbox.settings import Settings
 from tests.box import KEY, WORLD, Box, boxed, turns
 

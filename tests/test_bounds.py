@@ -20,13 +20,13 @@ import pytest
 
 from sendbox.control import operations
 from sendbox.control.operation import ControlError, perform
-from sendbox.core.bounds import DEEPEST, END, FASTEST, HIGHEST, LOWEST, SLOWEST
-from sendbox.core.spans import instant, iso
-from sendbox.core.traffic import CALLS
-from sendbox.routes import ROUTES
+from sendbox.engine.bounds import DEEPEST, END, FASTEST, HIGHEST, LOWEST, SLOWEST
+from sendbox.engine.durations import instant, iso
 from sendbox.scenario import shape
 from sendbox.scenario.compile import check
 from sendbox.scenario.model import errors
+from sendbox.services.routes import ROUTES
+from sendbox.services.traffic import CALLS
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, Reading, boxed
 from tests.contract.samples import FULL
 

@@ -13,11 +13,12 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from sendbox import __version__, cli
-from sendbox.commands import serve as serving
-from sendbox.commands.outcome import CANNOT, NO, OK, USAGE
-from sendbox.commands.serve import Options
-from sendbox.core.assumptions import ASSUMPTIONS
+from sendbox import __version__
+from sendbox.cli import main as cli
+from sendbox.cli import serve as serving
+from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
+from sendbox.cli.serve import Options
+from sendbox.services.assumptions import ASSUMPTIONS
 
 
 @pytest.fixture(autouse=True)
@@ -359,5 +360,5 @@ def test_forward_ends_well_by_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     async def interrupted(*_given: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sendbox.commands.forward.forward", interrupted)
+    monkeypatch.setattr("sendbox.cli.forward.forward", interrupted)
     assert sendbox("forward", "--to", "http://127.0.0.1:1/").exit_code == OK

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sendbox import collector
+from sendbox.runtime import collector
 
 
 @pytest.fixture

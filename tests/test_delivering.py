@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.core.spans import iso
-from sendbox.server import HttpServer
-from sendbox.webhooks.policy import HttpCall, Outcome, sign
+from sendbox.engine.durations import iso
+from sendbox.runtime.policy import HttpCall, Outcome, sign
+from sendbox.server.listener import HttpServer
 from tests.box import KEY, START, WORLD, boxed, turns
 from tests.receivers import Events, answering, receiving
 

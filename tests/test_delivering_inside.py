@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.webhooks.policy import HttpCall, Outcome
+from sendbox.runtime.policy import HttpCall, Outcome
 from tests.box import KEY, START, WORLD, boxed, turns
 
 pytestmark = pytest.mark.asyncio
@@ -146,7 +146,7 @@ async def test_without_the_setting_nothing_is_checked() -> None:
 
 async def test_nothing_is_launched_for_a_world_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch that is cut short by a reset or by a closing begins no further try."""
-    monkeypatch.setattr("sendbox.delivering.LAUNCH", 1)
+    monkeypatch.setattr("sendbox.runtime.dispatcher.LAUNCH", 1)
     for end in ("reset", "close"):
         seen: list[str] = []
 

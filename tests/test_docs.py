@@ -16,14 +16,14 @@ from typing import Any, Final
 import pytest
 from starlette.routing import Route
 
-from sendbox import cli
 from sendbox.app import ROUTES, make_app
+from sendbox.cli import main as cli
 from sendbox.contract.validators import Contract
 from sendbox.control import operations
-from sendbox.core.advice import ADVICE
-from sendbox.core.assumptions import ASSUMPTIONS
-from sendbox.runtime import Runtime
+from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.compile import load
+from sendbox.services.advice import ADVICE
+from sendbox.services.assumptions import ASSUMPTIONS
 from sendbox.settings import Settings
 from tests.boundaries import OWNERS
 from tests.documentation import language

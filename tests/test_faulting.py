@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from sendbox.fixture.transport import LocalTransport
-from sendbox.wires import gone
+from sendbox.server.wire import gone
 from tests.box import at, boxed
 from tests.house import WAYS, House, housed
 

@@ -25,10 +25,10 @@ from schemathesis.specs.openapi.checks import (
 
 from sendbox import __version__
 from sendbox.app import ROUTES
-from sendbox.arriving import BODY_CAP
 from sendbox.contract.openapi import document
-from sendbox.emulated import Emulated
-from sendbox.interfaces.exchange import Exchange, Route
+from sendbox.server.gateway import Emulated
+from sendbox.server.origin import BODY_CAP
+from sendbox.services.http.exchange import Exchange, Route
 from tests.box import CONTRACT, KEY, ORIGIN, Answer, Box, boxed
 
 DOCUMENT: Final = document(ROUTES, CONTRACT, origin=ORIGIN, version=__version__)

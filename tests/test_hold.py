@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from sendbox import collector, wall
-from sendbox.core.model import Recipient, Send, Step, Target
-from sendbox.core.world import World
-from sendbox.loop import new_loop
+from sendbox.engine.delivery.batches import Target
+from sendbox.engine.world import World
+from sendbox.runtime import collector, wall
+from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.scenario.compile import load
-from sendbox.webhooks.policy import HttpCall, Outcome
+from sendbox.server.loop import new_loop
+from sendbox.services.messaging.model import Recipient, Send, Step
 from tests.box import KEY, WORLD, boxed
 from tests.receivers import answering, receiving
 

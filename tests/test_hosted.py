@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from sendbox.core.blueprint import Blueprint
-from sendbox.core.world import World
-from sendbox.hosted import Hosted, Slice
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.world import World
+from sendbox.runtime.slot import Hosted, Slice
 
 pytestmark = pytest.mark.asyncio
 
@@ -47,7 +47,7 @@ async def test_the_path_of_a_world_is_an_address(world_id: str, path: str) -> No
 async def test_a_slice_pauses_only_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before that the loop keeps its turn; afterwards a new slice begins."""
     now = 0
-    monkeypatch.setattr("sendbox.hosted.wall.monotonic_ns", lambda: now)
+    monkeypatch.setattr("sendbox.runtime.slot.wall.monotonic_ns", lambda: now)
     turned = False
 
     def turn() -> None:

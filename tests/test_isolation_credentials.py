@@ -18,8 +18,8 @@ import orjson
 import pytest
 
 from sendbox.app import ROUTES
-from sendbox.interfaces.exchange import Route
-from sendbox.interfaces.sending.errors import DENIED
+from sendbox.services.http.exchange import Route
+from sendbox.services.messaging.http.sending.errors import DENIED
 from tests.box import Answer, Box, boxed
 
 pytestmark = pytest.mark.asyncio

@@ -12,8 +12,8 @@ import pytest
 import time_machine
 from freezegun import freeze_time
 
-from sendbox import wall
-from sendbox.loop import Kind, SteadyLoop, new_loop
+from sendbox.runtime import wall
+from sendbox.server.loop import Kind, SteadyLoop, new_loop
 
 Freezer = Callable[[], AbstractContextManager[object]]
 #: Seconds of a loop's timer; the only waiting these tests do.
@@ -84,7 +84,9 @@ def test_time_is_the_walls(freezer: Freezer) -> None:
         loop.close()
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("auto", "uvloop"), ("uvloop", "uvloop"), ("asyncio", "sendbox.loop")])
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("auto", "uvloop"), ("uvloop", "uvloop"), ("asyncio", "sendbox.server.loop")]
+)
 def test_kind(kind: Kind, expected: str) -> None:
     """`auto` is uvloop where it is installed; either can be had by name."""
     loop = new_loop(kind)

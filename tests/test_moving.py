@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.webhooks.policy import HttpCall, Outcome
+from sendbox.runtime.policy import HttpCall, Outcome
 from tests.box import KEY, START, WORLD, Box, Reading, at, boxed
 from tests.receivers import Events, answering, receiving
 

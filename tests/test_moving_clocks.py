@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.runtime import Conflict
-from sendbox.webhooks.policy import HttpCall, Outcome
+from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.worlds import Conflict
 from tests.box import KEY, START, WORLD, Box, Reading, at, boxed, turns
 from tests.receivers import Events, answering, receiving
 
@@ -118,7 +118,7 @@ async def test_a_receiver_calls_back_while_a_real_clock_is_advanced() -> None:
 
 async def test_a_long_wait_in_real_time_is_caught_up_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """However much fell due, the loop has its turns in between."""
-    monkeypatch.setattr("sendbox.hosted.SLICE_NS", 0)
+    monkeypatch.setattr("sendbox.runtime.slot.SLICE_NS", 0)
     reading = Reading()
     async with boxed(mode="real", reading=reading) as box:
         for number in range(100):

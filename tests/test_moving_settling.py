@@ -139,7 +139,7 @@ async def test_one_step_or_many_give_the_same_digest() -> None:
 
 async def test_a_slice_ends_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """While a world advances the loop has its turns, and those who wait see what has happened so far."""
-    monkeypatch.setattr("sendbox.hosted.SLICE_NS", 0)
+    monkeypatch.setattr("sendbox.runtime.slot.SLICE_NS", 0)
     async with boxed() as box:
         for number in range(80):
             await box.send(f"42077700{number:02}01", "invalid")

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.runtime import Hosted, Slice
-from sendbox.server import HttpServer
+from sendbox.runtime.worlds import Hosted, Slice
+from sendbox.server.listener import HttpServer
 from tests.box import KEY, WORLD, Box, boxed, turns
 from tests.faulty import faulty, results
 from tests.receivers import Events, receiving

@@ -18,12 +18,13 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from sendbox import __version__, cli
-from sendbox.commands.outcome import CANNOT, NO, OK
+from sendbox import __version__
+from sendbox.cli import main as cli
+from sendbox.cli.outcome import CANNOT, NO, OK
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 #: Starts the program as its entry point does.
-PROGRAM: Final = (sys.executable, "-c", "from sendbox.cli import main; main()")
+PROGRAM: Final = (sys.executable, "-c", "from sendbox.cli.main import main; main()")
 
 
 @pytest.fixture(autouse=True)
@@ -156,7 +157,7 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
 def test_help_imports_nothing_that_serves() -> None:
     """`sendbox --help` is quick: it loads neither server nor application, nor what reads scenarios."""
     code = (
-        "import sys\nfrom sendbox.cli import sendbox\n"
+        "import sys\nfrom sendbox.cli.main import sendbox\n"
         "try:\n    sendbox(['--help'])\nexcept SystemExit:\n    pass\n"
         "heavy = {'starlette', 'uvicorn', 'aiohttp', 'httpx', 'jinja2', 'yaml', 'jsonschema_rs', 'orjson', 'asyncio'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from freezegun import freeze_time
 
-from sendbox.core.keys import Key
-from sendbox.runtime import Conflict, Runtime, masked
+from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.worlds import Conflict, Runtime, masked
 from sendbox.scenario.compile import load
+from sendbox.services.account.keys import Key
 from sendbox.settings import Settings
-from sendbox.webhooks.policy import HttpCall, Outcome
 from tests.box import KEY, START, WORLD, boxed, turns
 
 pytestmark = pytest.mark.asyncio
@@ -163,7 +163,7 @@ async def test_an_id_that_is_taken_is_not_drawn(monkeypatch: pytest.MonkeyPatch)
     box = runtime()
     box.close(box.open("test-aa"))
     drawn = iter(["00aa", "00bb"])
-    monkeypatch.setattr("sendbox.runtime.tag_of", lambda text: next(drawn))
+    monkeypatch.setattr("sendbox.runtime.worlds.tag_of", lambda text: next(drawn))
     assert box.open().world.id == "test-bb"
     await box.aclose()
 
@@ -257,7 +257,7 @@ async def test_a_large_world_is_taken_apart_in_slices(monkeypatch: pytest.Monkey
     left = iter([None] * 3)
     box._take_apart(left)
     assert list(left) == []
-    monkeypatch.setattr("sendbox.hosted.SLICE_NS", -1)
+    monkeypatch.setattr("sendbox.runtime.slot.SLICE_NS", -1)
     left = iter([None] * 3)
     box._take_apart(left)
     assert len(list(left)) == 2

@@ -16,9 +16,9 @@ import pytest
 import time_machine
 from freezegun import freeze_time
 
-from sendbox.server import HttpServer, Receive, Scope, Send
-from sendbox.thread import ServerThread
-from sendbox.tls import Tls, self_signed
+from sendbox.server.listener import HttpServer, Receive, Scope, Send
+from sendbox.server.thread import ServerThread
+from sendbox.server.tls import Tls, self_signed
 from tests.serving import GET, LIMIT, asked, connected, hello, served, threaded
 
 

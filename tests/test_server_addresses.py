@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.server import CannotListen, HttpServer, _new_socket
-from sendbox.thread import ServerThread
+from sendbox.server.listener import CannotListen, HttpServer, _new_socket
+from sendbox.server.thread import ServerThread
 from tests.serving import GET, asked, connected, hello, served, threaded
 
 
@@ -75,7 +75,8 @@ def test_port_is_taken_on_the_second_address(thread: ServerThread, monkeypatch: 
     with socket.create_server(("127.0.0.1", 0)) as sock:
         port = sock.getsockname()[1]
         monkeypatch.setattr(
-            "sendbox.server.socket.getaddrinfo", lambda *_, **__: [(*each[:4], (each[4][0], port)) for each in found]
+            "sendbox.server.listener.socket.getaddrinfo",
+            lambda *_, **__: [(*each[:4], (each[4][0], port)) for each in found],
         )
         error = cannot(thread, host="two", port=port)
     assert str(error).endswith(f"two:{port} is taken by another program: give another port, or 0 for any that is free")
@@ -126,14 +127,14 @@ def test_what_else_the_system_refuses(
         def bind(self, address: Any) -> None:
             raise OSError(number, "no more")
 
-    monkeypatch.setattr("sendbox.server._new_socket", lambda family: Refusing(family))
+    monkeypatch.setattr("sendbox.server.listener._new_socket", lambda family: Refusing(family))
     assert cannot(thread, host=host, port=80).strerror == message
 
 
 def test_address_family_that_is_missing_is_left_out(thread: ServerThread, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that also has an address this machine lacks is served on the others."""
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0)) for address in ("192.0.2.1", "127.0.0.1")]
-    monkeypatch.setattr("sendbox.server.socket.getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr("sendbox.server.listener.socket.getaddrinfo", lambda *_, **__: found)
     server = served(thread, host="both")
     monkeypatch.undo()
     with connected(server) as sock:
@@ -144,7 +145,7 @@ def test_address_family_that_is_missing_is_left_out(thread: ServerThread, monkey
 def test_sockets_without_posix(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where SO_REUSEADDR would let two programs share a port (Windows) it is not set."""
     with monkeypatch.context() as windows:
-        windows.setattr("sendbox.server.os.name", "nt")
+        windows.setattr("sendbox.server.listener.os.name", "nt")
         sock = _new_socket(socket.AF_INET)
     with sock:
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR) == 0

@@ -13,8 +13,8 @@ from typing import NoReturn
 import pytest
 from freezegun import freeze_time
 
-from sendbox.loop import Kind
-from sendbox.thread import ServerThread
+from sendbox.server.loop import Kind
+from sendbox.server.thread import ServerThread
 
 
 @pytest.fixture(params=["uvloop", "asyncio"])
@@ -177,7 +177,7 @@ def test_stop_cancels_what_still_runs(thread: ServerThread) -> None:
 
 def test_stop_does_not_wait_for_ever(thread: ServerThread, monkeypatch: pytest.MonkeyPatch) -> None:
     """A task that will not be cancelled does not hold the stop up, and its caller learns of it."""
-    monkeypatch.setattr("sendbox.thread.PARTING", 0.01)
+    monkeypatch.setattr("sendbox.server.thread.PARTING", 0.01)
     release: list[asyncio.Event] = []
     started = threading.Event()
 
@@ -239,7 +239,7 @@ def test_forked_child_does_not_wait_for_its_parents_thread(
     """In a fork there is no such thread: work is refused with advice, and a stop there stops nothing here."""
     with monkeypatch.context() as child:
         mine = os.getpid()
-        child.setattr("sendbox.thread.os.getpid", lambda: -1)
+        child.setattr("sendbox.server.thread.os.getpid", lambda: -1)
         assert not thread.running
         with pytest.raises(RuntimeError, match=rf"^process -1 is a fork of {mine}, where sendbox runs"):
             thread.run(answer(1))

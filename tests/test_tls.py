@@ -16,9 +16,9 @@ import pytest
 import time_machine
 from freezegun import freeze_time
 
-from sendbox.server import HttpServer, Receive, Scope, Send
-from sendbox.thread import ServerThread
-from sendbox.tls import NoTls, Tls, self_signed
+from sendbox.server.listener import HttpServer, Receive, Scope, Send
+from sendbox.server.thread import ServerThread
+from sendbox.server.tls import NoTls, Tls, self_signed
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_validity_does_not_depend_on_a_frozen_clock(freezer: Callable[[], Any]) 
 
 def test_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine's name is in the certificate, in lower case."""
-    monkeypatch.setattr("sendbox.tls.socket.gethostname", lambda: "Build-7.Local")
+    monkeypatch.setattr("sendbox.server.tls.socket.gethostname", lambda: "Build-7.Local")
     with self_signed() as tls:
         assert tls.names == ("localhost", "127.0.0.1", "::1", "build-7.local")
         assert agreed(tls, "build-7.local")
@@ -122,7 +122,7 @@ def test_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["", "under_score", "a" * 64])
 def test_own_name_that_no_certificate_can_hold(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """A machine with an odd name gets its certificate without it."""
-    monkeypatch.setattr("sendbox.tls.socket.gethostname", lambda: name)
+    monkeypatch.setattr("sendbox.server.tls.socket.gethostname", lambda: name)
     with self_signed() as tls:
         assert tls.names == ("localhost", "127.0.0.1", "::1")
 
@@ -161,7 +161,7 @@ def test_files_stay_when_a_fork_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A forked child that ends does not take its parent's files along."""
     tls = self_signed()
     folder = Path(tls.certfile).parent
-    monkeypatch.setattr("sendbox.tls.os.getpid", lambda: -1)
+    monkeypatch.setattr("sendbox.server.tls.os.getpid", lambda: -1)
     tls.close()
     assert folder.exists()
     monkeypatch.undo()

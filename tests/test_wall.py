@@ -10,7 +10,7 @@ import pytest
 import time_machine
 from freezegun import freeze_time
 
-from sendbox import wall
+from sendbox.runtime import wall
 
 AT = "2026-03-01T09:00:00.123Z"
 AT_MS = 1_772_355_600_123

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.core.spans import instant
-from sendbox.webhooks.policy import HttpCall, Outcome, sign
+from sendbox.engine.durations import instant
+from sendbox.runtime.policy import HttpCall, Outcome, sign
 from tests.box import KEY, START, WORLD, Box, boxed
 from tests.faulty import faulty, results
 from tests.receivers import Receiver, answering, receiving

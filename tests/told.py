@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import functools
 
-from sendbox.core.world import World
-from sendbox.loop import new_loop
+from sendbox.engine.world import World
+from sendbox.server.loop import new_loop
 from tests.box import KEY, boxed
 
 

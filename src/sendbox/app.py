@@ -1,7 +1,7 @@
 """The application: the one place where everything meets.
 
-It is a Starlette app. The emulated interfaces are one route of their own (`emulated.py`); everything else is ordinary
-Starlette routing.
+It is a Starlette app. The emulated interfaces are one route of their own (`server/gateway.py`); everything else is
+ordinary Starlette routing.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from starlette.routing import Route as HttpRoute
 from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
-from sendbox.arriving import origin_of
 from sendbox.contract.openapi import document
 from sendbox.contract.validators import Contract
 from sendbox.control.routes import control_routes
-from sendbox.emulated import Emulated
 from sendbox.page.routes import page_routes
-from sendbox.routes import ROUTES as ROUTES
-from sendbox.runtime import Runtime
-from sendbox.uploading import upload_route
+from sendbox.runtime.worlds import Runtime
+from sendbox.server.gateway import Emulated
+from sendbox.server.origin import origin_of
+from sendbox.server.uploads import upload_route
+from sendbox.services.routes import ROUTES as ROUTES
 
 #: Any mix of events in one delivery, and the one that goes by itself (A24).
 BATCH: Final = "webhooks.json#/$defs/Batch"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer
     from sendbox.fixture.coverage import Gathering
     from sendbox.fixture.crashes import Crash
-    from sendbox.webhooks.callbacks import Callbacks
+    from sendbox.runtime.callbacks import Callbacks
 
 #: pytest shows a failure where the test called, not inside of here.
 __tracebackhide__ = True
@@ -130,7 +130,7 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
 
 def _callbacks(given: Any) -> Callbacks:
     """Where webhooks may go, as the ini file or the marker says."""
-    from sendbox.webhooks.callbacks import Callbacks
+    from sendbox.runtime.callbacks import Callbacks
 
     try:
         return Callbacks.parse(given)
@@ -205,7 +205,7 @@ def _expects(marked: dict[str, Any]) -> bool:
 
 def _strictness(config: pytest.Config, marked: dict[str, Any]) -> tuple[frozenset[str], bool]:
     """The codes of advice that fail the test, and whether notes do too: they do where their code was named."""
-    from sendbox.core.advice import ADVICE
+    from sendbox.services.advice import ADVICE
 
     strict, ignored = marked.get("strict"), _words(marked.get("ignore", ()))
     if strict is None:
@@ -226,7 +226,7 @@ def _words(given: Any) -> list[Any]:
 
 
 def _named(given: Any) -> frozenset[str]:
-    from sendbox.core.advice import codes
+    from sendbox.services.advice import codes
 
     return codes(_words(given))
 

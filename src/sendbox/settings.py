@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Final
 
-from sendbox.core.blueprint import Mode
-from sendbox.webhooks.callbacks import Callbacks
+from sendbox.engine.clock import Mode
+from sendbox.runtime.callbacks import Callbacks
 
 PORT: Final = 7357
 

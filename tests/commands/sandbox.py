@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from sendbox.commands.serve import Options, Served, serving
+from sendbox.cli.serve import Options, Served, serving
 from sendbox.settings import Settings
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.commands import address
-from sendbox.commands.outcome import USAGE, Failure
+from sendbox.cli import address
+from sendbox.cli.outcome import USAGE, Failure
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sendbox.cli import sendbox
-from sendbox.commands.outcome import CANNOT, NO, OK, USAGE
+from sendbox.cli.main import sendbox
+from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
 
 
 def run(*arguments: str | Path) -> Result:

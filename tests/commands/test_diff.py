@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sendbox import cli
-from sendbox.commands.diff import Journal, as_text, compare, read
-from sendbox.commands.outcome import CANNOT, NO, OK, USAGE, Failure
-from sendbox.playing import play
-from sendbox.playing.objects import objects
+from sendbox.cli import main as cli
+from sendbox.cli.diff import Journal, as_text, compare, read
+from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure
+from sendbox.cli.playing import play
+from sendbox.cli.playing.objects import objects
 from tests.commands.sandbox import sandbox
 
 

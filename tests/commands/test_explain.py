@@ -11,11 +11,11 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner, Result
 
-from sendbox import cli
-from sendbox.commands import explain as explaining
-from sendbox.commands.outcome import CANNOT, NO, OK, USAGE
-from sendbox.core.explained import dry_run
+from sendbox.cli import explain as explaining
+from sendbox.cli import main as cli
+from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
 from sendbox.scenario.compile import load
+from sendbox.services.messaging.rules.explained import dry_run
 
 _CASE: Final = re.compile(
     r"^### (?P<id>\S+)\n\$ sendbox explain (?P<args>.*?)\n(?P<expected>.*?)(?=\n### |\Z)", re.DOTALL | re.MULTILINE

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sendbox.commands.export import export
-from sendbox.commands.outcome import CANNOT, NO, Failure
+from sendbox.cli.export import export
+from sendbox.cli.outcome import CANNOT, NO, Failure
 from tests.commands.sandbox import sandbox
 
 KEY = "test-export"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sendbox.commands.files import check, report
+from sendbox.cli.files import check, report
 from sendbox.scenario.model import Problem
 
 

@@ -14,10 +14,10 @@ import httpx
 import orjson
 import pytest
 
-from sendbox.commands import forward as module
-from sendbox.commands.forward import forward, target, word
-from sendbox.commands.outcome import CANNOT, NO, USAGE, Failure
-from sendbox.commands.serve import Served
+from sendbox.cli import forward as module
+from sendbox.cli.forward import forward, target, word
+from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure
+from sendbox.cli.serve import Served
 from tests.commands.sandbox import sandbox
 from tests.webhooks.receiver import OK, answering, hanging, header, receiving
 

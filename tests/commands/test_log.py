@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from sendbox.commands.log import Handler, Log
+from sendbox.cli.log import Handler, Log
 
 #: Real seconds: a test that waits so long has failed.
 LONG = 20.0

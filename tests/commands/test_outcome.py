@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.commands.outcome import one_line
+from sendbox.cli.outcome import one_line
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
-from sendbox import cli
-from sendbox.commands import play as playing
-from sendbox.commands.outcome import CANNOT, NO, OK, USAGE
-from sendbox.runtime import Conflict
+from sendbox.cli import main as cli
+from sendbox.cli import play as playing
+from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
+from sendbox.runtime.worlds import Conflict
 
 
 def sendbox(*args: str) -> Result:
@@ -97,7 +97,7 @@ def test_what_cannot_be_played_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def stuck(*_: object, **__: object) -> None:
         raise Conflict("loop", "it goes round")
 
-    monkeypatch.setattr("sendbox.playing.player.play", stuck)
+    monkeypatch.setattr("sendbox.cli.playing.player.play", stuck)
     result = sendbox("default")
     assert (result.exit_code, result.stderr) == (CANNOT, "sendbox: default: it goes round\n")
 

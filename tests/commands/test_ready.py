@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.commands import ready
-from sendbox.commands.outcome import NO, Failure
+from sendbox.cli import ready
+from sendbox.cli.outcome import NO, Failure
 from tests.commands.sandbox import sandbox
 from tests.webhooks.receiver import answering, hanging, receiving
 
@@ -108,7 +108,7 @@ def test_it_is_asked_until_it_is_ready(
     """With a wait the question is asked again until the answer is good or the time is over."""
     ask, timeouts = answers(*given)
     monkeypatch.setattr(ready, "ask", ask)
-    monkeypatch.setattr("sendbox.wall.monotonic_ns", Clock())
+    monkeypatch.setattr("sendbox.runtime.wall.monotonic_ns", Clock())
     monkeypatch.setattr(ready, "PAUSE", 0.0)
     if expected is None:
         with pytest.raises(Failure, match="http://box is not ready: refused"):

@@ -17,12 +17,12 @@ import httpx
 import pytest
 
 from sendbox import __version__
-from sendbox.collector import THRESHOLDS
-from sendbox.commands.log import Log
-from sendbox.commands.outcome import CANNOT, Failure
-from sendbox.commands.serve import Options, bind, callable_host, run, scenario, serve, to_stderr
+from sendbox.cli.log import Log
+from sendbox.cli.outcome import CANNOT, Failure
+from sendbox.cli.serve import Options, bind, callable_host, run, scenario, serve, to_stderr
+from sendbox.runtime.collector import THRESHOLDS
+from sendbox.server.tls import self_signed
 from sendbox.settings import Settings
-from sendbox.tls import self_signed
 from tests.commands.sandbox import options, sandbox
 
 MESSAGE: dict[str, Any] = {"to": [{"phone_number": "420777000101"}], "body": "Hello"}
@@ -102,7 +102,7 @@ async def test_port_of_the_authority(
         async def stop(self) -> None:
             pass
 
-    monkeypatch.setattr("sendbox.server.HttpServer", Server)
+    monkeypatch.setattr("sendbox.server.listener.HttpServer", Server)
     async with sandbox(tls_self=True, port=port, ca_port=ca_port):
         assert asked == [port, expected]
 
@@ -275,7 +275,7 @@ def test_where_a_loop_takes_no_signals_ctrl_c_still_ends_it(monkeypatch: pytest.
         def flush(self) -> None:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("sendbox.loop.new_loop", without_signals)
+    monkeypatch.setattr("sendbox.server.loop.new_loop", without_signals)
     monkeypatch.setattr(sys, "stdout", Out())
     run(options())
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from sendbox.commands.outcome import USAGE, Failure
-from sendbox.commands.serve import Options, scenario, serving
-from sendbox.commands.watch import EVERY, Watcher, differences
-from sendbox.runtime import Runtime
+from sendbox.cli.outcome import USAGE, Failure
+from sendbox.cli.serve import Options, scenario, serving
+from sendbox.cli.watch import EVERY, Watcher, differences
+from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.compile import load
 from sendbox.scenario.read import noting
 from sendbox.settings import Settings
@@ -171,7 +171,7 @@ async def test_a_watcher_that_never_started_can_be_stopped() -> None:
 
 async def test_serve_watches(tmp_path: Path) -> None:
     """A server that is told to watches the file that it was started with, and its banner says so."""
-    from sendbox.commands.serve import banner
+    from sendbox.cli.serve import banner
 
     file = tmp_path / "mine.yaml"
     file.write_text("sendbox: 1\nname: first\n")

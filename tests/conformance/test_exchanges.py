@@ -12,11 +12,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from sendbox.interfaces.exchange import Route
-from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
-from sendbox.interfaces.sending.routes import ROUTES as SENDING
-from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
-from sendbox.interfaces.verify.routes import ROUTES as VERIFY
+from sendbox.services.http.exchange import Route
+from sendbox.services.messaging.http.legacy.routes import ROUTES as LEGACY
+from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
+from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
+from sendbox.services.verify.http.routes import ROUTES as VERIFY
 from tests.box import ORIGIN, Answer, Box, boxed
 from tests.conformance import exchanges
 from tests.conformance.cases import Case as RequestCase

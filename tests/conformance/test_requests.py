@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from sendbox.contract.validators import Contract
-from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
-from sendbox.interfaces.sending.routes import ROUTES as SENDING
-from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
-from sendbox.interfaces.verify.routes import ROUTES as VERIFY
+from sendbox.services.messaging.http.legacy.routes import ROUTES as LEGACY
+from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
+from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
+from sendbox.services.verify.http.routes import ROUTES as VERIFY
 from tests.conformance.cases import SCHEMAS, Case, load
 
 CASES = load()

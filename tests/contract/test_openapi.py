@@ -12,10 +12,10 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from sendbox.contract.openapi import Kind, document, webhook_schema
 from sendbox.contract.validators import Contract
-from sendbox.interfaces.legacy.routes import ROUTES as LEGACY
-from sendbox.interfaces.sending.routes import ROUTES as SENDING
-from sendbox.interfaces.sending.simple import ROUTES as SIMPLE
-from sendbox.interfaces.verify.routes import ROUTES as VERIFY
+from sendbox.services.messaging.http.legacy.routes import ROUTES as LEGACY
+from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
+from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
+from sendbox.services.verify.http.routes import ROUTES as VERIFY
 from tests.contract.samples import incoming, sent_message
 
 CONTRACT = Contract()

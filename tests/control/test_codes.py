@@ -12,7 +12,7 @@ import pytest
 
 from sendbox.app import make_app
 from sendbox.contract.validators import Contract
-from sendbox.runtime import Runtime
+from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.compile import load
 from sendbox.settings import Settings
 

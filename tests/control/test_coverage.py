@@ -10,12 +10,12 @@ from urllib.parse import parse_qsl
 import pytest
 
 from sendbox.control.coverage import catalog
-from sendbox.core.assumptions import ASSUMPTIONS
-from sendbox.core.coverage import Row
-from sendbox.core.covered import DIMENSIONS, Item
-from sendbox.hosted import Slice
-from sendbox.routes import ROUTES
+from sendbox.engine.coverage.catalog import DIMENSIONS, Item
+from sendbox.engine.coverage.tally import Row
+from sendbox.runtime.slot import Slice
 from sendbox.scenario.compile import check
+from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.routes import ROUTES
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, boxed, turns
 
 ITEMS: Final = catalog().items

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.journal import CODE
+from sendbox.engine.journal import CODE
 from tests.box import KEY, WORLD, Box, boxed, turns
 
 pytestmark = pytest.mark.asyncio
@@ -125,7 +125,7 @@ async def test_an_advance_shows_its_entries_before_they_are_forgotten() -> None:
 
 async def test_much_is_forgotten_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A journal that is far over its cap comes down to it in pieces, with the loop's turn between."""
-    monkeypatch.setattr("sendbox.runtime.FORGOTTEN", 5)
+    monkeypatch.setattr("sendbox.runtime.worlds.FORGOTTEN", 5)
     async with boxed(max_journal=10) as box:
         await box.send()
         journal = box.runtime.worlds[KEY].world.journal

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from sendbox.control.export_acts import NoEntry, entry_of
-from sendbox.core.digest import ENGINE
-from sendbox.core.export import Act
-from sendbox.core.journal import CODE, Capped
+from sendbox.control.export.acts import NoEntry, entry_of
+from sendbox.control.export.script import Act
+from sendbox.engine.digest import ENGINE
+from sendbox.engine.journal import CODE, Capped
 from sendbox.scenario import library
 from sendbox.scenario.compile import load
 from tests.box import WORLD, boxed

@@ -217,7 +217,7 @@ async def test_closing_a_world_ends_its_long_polls() -> None:
 
 async def test_nothing_that_happens_during_a_look_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look at a long list pauses; what is added to its beginning meanwhile is seen by a second look."""
-    monkeypatch.setattr("sendbox.hosted.SLICE_NS", -1)
+    monkeypatch.setattr("sendbox.runtime.slot.SLICE_NS", -1)
     async with boxed() as box:
         for number in range(70):
             await box.send(f"42077700{number:02}01")

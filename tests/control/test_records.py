@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assumptions import ASSUMPTIONS
-from sendbox.core.digest import ENGINE
+from sendbox.engine.digest import ENGINE
+from sendbox.services.assumptions import ASSUMPTIONS
 from tests.box import KEY, ORIGIN, WORLD, boxed, turns
 from tests.receivers import answering, receiving
 
@@ -292,7 +292,7 @@ async def test_a_long_digest_is_taken_in_slices(monkeypatch: pytest.MonkeyPatch)
             await box.send(f"42077700{number:02}01")
         await box.advance()
         whole = (await box.get(f"{WORLD}/digest")).json
-        monkeypatch.setattr("sendbox.hosted.SLICE_NS", -1)
+        monkeypatch.setattr("sendbox.runtime.slot.SLICE_NS", -1)
         ticks = 0
 
         async def tick() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from sendbox import __version__
 from sendbox.control.report import Report, Unreadable, minimum
-from sendbox.core.coverage import Catalog, FieldRow, Row
-from sendbox.core.covered import DIMENSIONS
-from sendbox.core.digest import ENGINE
+from sendbox.engine.coverage.catalog import DIMENSIONS
+from sendbox.engine.coverage.tally import Catalog, FieldRow, Row
+from sendbox.engine.digest import ENGINE
 
 #: A service with one operation that has one field.
 SMALL = Catalog(

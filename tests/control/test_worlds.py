@@ -8,9 +8,9 @@ from typing import Any, Final
 import pytest
 
 from sendbox import __version__
-from sendbox.core.digest import ENGINE
-from sendbox.scenario import texts
+from sendbox.engine.digest import ENGINE
 from sendbox.scenario.compile import load
+from sendbox.scenario.keys import texts
 from tests.box import KEY, ORIGIN, START, WORLD, boxed
 
 pytestmark = pytest.mark.asyncio

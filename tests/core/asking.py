@@ -1,12 +1,13 @@
-"""Attempts that ask, and rules to ask: for the tests of `core/rules.py`."""
+"""Attempts that ask, and rules to ask: for the tests of `services/messaging/rules/rules.py`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sendbox.core.identity import seed_bytes
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Ask, Click, Fate, Memory, Path, PathEntry, Reply, Rule, Span, When, decide
+from sendbox.engine.durations import Span
+from sendbox.engine.identity import seed_bytes
+from sendbox.engine.patterns import Pattern
+from sendbox.services.messaging.rules.rules import Ask, Click, Fate, Memory, Path, PathEntry, Reply, Rule, When, decide
 
 SEED = seed_bytes(0)
 ANY = When()

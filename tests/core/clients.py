@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.core.model import TemplateUse
-from sendbox.core.partner_records import BusinessAccount, BusinessNumber, Signup
-from sendbox.core.partner_rules import PartnerSpec
-from sendbox.core.records import Message
-from sendbox.core.world import World
+from sendbox.engine.world import World
+from sendbox.services.messaging.model import TemplateUse
+from sendbox.services.messaging.records import Message
+from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Signup
+from sendbox.services.partner.rules import PartnerSpec
 from tests.core.worlds import HOOK, PHONE, make_world, send_one, step
 
 #: The number that clients bring.

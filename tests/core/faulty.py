@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.core.rules import Span
-from sendbox.core.webhook_faults import WebhookFault, WebhookRule, WebhookWhen, subject_of
-from sendbox.core.world import World
+from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
+from sendbox.engine.durations import Span
+from sendbox.engine.world import World
+from sendbox.services.events import EVENTS
 from tests.core.worlds import (
     HOOK,
     HOUR,
@@ -34,7 +35,9 @@ def met(world: World) -> list[tuple[int, list[Any]]]:
 
 def told(events: list[Any]) -> list[Any]:
     """What events tell, in short."""
-    return [subject_of(event).result or subject_of(event).event for event in events]
+    return [
+        " ".join(case.words("result")) or case.kind for case in (EVENTS[type(event)].case(event) for event in events)
+    ]
 
 
 def sent(world: World) -> list[tuple[int, list[Any]]]:

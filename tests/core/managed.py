@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sendbox.core.bulk import VALID_MS, Bulk, Decoded
-from sendbox.core.catalog import SERVICES
-from sendbox.core.lists import enter
-from sendbox.core.remarks import Finding
-from sendbox.core.world import World
+from sendbox.engine.remarks import Finding
+from sendbox.engine.world import World
+from sendbox.services.account.catalog import SERVICES
+from sendbox.services.account.lists import enter
+from sendbox.services.messaging.bulk import VALID_MS, Bulk, Decoded
 from tests.core.worlds import advance, command
 
 ORIGIN = "http://sandbox.example"

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from sendbox.core.model import Shortening
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Click, Path, PathEntry, Reply, Rule, Span, When
-from sendbox.core.world import World
+from sendbox.engine.durations import Span
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.messaging.model import Shortening
+from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule, When
 from tests.core.worlds import START, advance, send, step
 
 SECOND = 1_000

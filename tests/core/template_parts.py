@@ -1,11 +1,11 @@
-"""Templates and uses of them, for the tests of `core/templates.py` and `core/buttons.py`."""
+"""Templates and uses of them, for the tests of messaging's `content/templates.py` and `content/buttons.py`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sendbox.core.model import TemplateUse
-from sendbox.core.templates import Problem, Template, compile_template
+from sendbox.services.messaging.content.templates import Problem, Template, compile_template
+from sendbox.services.messaging.model import TemplateUse
 
 
 def template(*components: dict[str, Any], status: str = "APPROVED") -> Template:

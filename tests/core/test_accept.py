@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Assume
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.keys import Key
-from sendbox.core.model import Send, Target, TemplateUse
-from sendbox.core.records import Accepted
-from sendbox.core.window import Window
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.delivery.batches import Target
+from sendbox.engine.world import World
+from sendbox.services.account.keys import Key
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.model import Send, TemplateUse
+from sendbox.services.messaging.records import Accepted
+from sendbox.services.messaging.windows import Window
 from tests.core.worlds import (
     HOUR,
     PHONE,

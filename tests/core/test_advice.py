@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from sendbox.core import advice
-from sendbox.core.advice import ADVICE, advise
-from sendbox.core.remarks import Advice
+from sendbox.engine.remarks import Advice
+from sendbox.services import advice
+from sendbox.services.advice import ADVICE, advise
 
 
 def test_codes_are_constants_with_a_row() -> None:

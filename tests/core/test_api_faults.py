@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core import checkpoint
-from sendbox.core.api_faults import PROCESSED, ApiCall, ApiFault, ApiFaults, ApiRule, ApiWhen, Applied
-from sendbox.core.assume import Rate
-from sendbox.core.identity import seed_bytes
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Span
-from sendbox.core.spans import Moment
+from sendbox.engine import checkpoint
+from sendbox.engine.durations import Moment, Rate, Span
+from sendbox.engine.faults.calls import PROCESSED, ApiCall, ApiFault, ApiFaults, ApiRule, ApiWhen, Applied
+from sendbox.engine.identity import seed_bytes
+from sendbox.engine.patterns import Pattern
 from tests.core.worlds import START, make_world
 
 ERROR = ApiFault("status", status=500)

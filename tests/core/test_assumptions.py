@@ -6,8 +6,8 @@ from dataclasses import fields
 
 import pytest
 
-from sendbox.core.assume import Assume
-from sendbox.core.assumptions import ASSUMPTIONS, CONFIDENCE, Assumption, by_id
+from sendbox.services.assume import Assume
+from sendbox.services.assumptions import ASSUMPTIONS, CONFIDENCE, Assumption, by_id
 
 
 def test_every_id_has_a_row() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.core.bounds import DEEPEST, HIGHEST, LOWEST, Outside, deeper, in_json, in_value, looks_whole, whole
+from sendbox.engine.bounds import DEEPEST, HIGHEST, LOWEST, Outside, deeper, in_json, in_value, looks_whole, whole
 
 LEGAL = "is outside the range of integers; legal: -9223372036854775808 to 9223372036854775807 (64 bits)"
 TOO_DEEP = "the value is nested deeper than 200 levels; legal: up to 200 levels"

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from sendbox.core import checkpoint
-from sendbox.core.assume import Assume, BulkLimits, Rate
-from sendbox.core.bulk import LONGEST_LINE, PART, VALID_MS, Bulk, Decoded, Intake, Unfit
-from sendbox.core.remarks import Finding
-from sendbox.core.world import World
+from sendbox.engine import checkpoint
+from sendbox.engine.durations import Rate
+from sendbox.engine.remarks import Finding
+from sendbox.engine.world import World
+from sendbox.services.assume import Assume, BulkLimits
+from sendbox.services.messaging.bulk import LONGEST_LINE, PART, VALID_MS, Bulk, Decoded, Intake, Unfit
 from tests.core.worlds import START, advance, command, journaled, make_world
 
 WHY = Finding("$", "json", "no is not JSON", "§4.2")

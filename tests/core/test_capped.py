@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.blueprint import Blueprint
-from sendbox.core.checkpoint import restore, take
-from sendbox.core.digest import digest
-from sendbox.core.entries import entry_view
-from sendbox.core.expect import lines, verdict
-from sendbox.core.journal import CODE, Capped, Forgotten
-from sendbox.core.world import World
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.checkpoint import restore, take
+from sendbox.engine.digest import digest
+from sendbox.engine.entries import entry_view
+from sendbox.engine.expect.verdict import lines, verdict
+from sendbox.engine.journal import CODE, Capped, Forgotten
+from sendbox.engine.world import World
 from tests.core.worlds import START, advance, send_one
 
 

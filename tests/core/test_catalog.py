@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.catalog import POOL, SERVICES, Price, Service, tree
-from sendbox.core.numbers import normalize
+from sendbox.services.account.catalog import POOL, SERVICES, Price, Service, tree
+from sendbox.services.numbers.normal import normalize
 
 
 def test_s2_5_the_tree_and_the_flat_ids_name_the_same() -> None:

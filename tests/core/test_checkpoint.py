@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core import checkpoint
-from sendbox.core.blueprint import AccountSpec, Blueprint, TimelineEntry
-from sendbox.core.digest import digest
-from sendbox.core.entries import entry_view
-from sendbox.core.events import batch_bytes
-from sendbox.core.model import Shortening
-from sendbox.core.records import Delivery
-from sendbox.core.views import message_view
-from sendbox.core.world import World
+from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import AccountSpec, Blueprint, TimelineEntry
+from sendbox.engine.delivery.batches import Delivery
+from sendbox.engine.delivery.events import body_of
+from sendbox.engine.digest import digest
+from sendbox.engine.entries import entry_view
+from sendbox.engine.world import World
+from sendbox.services.messaging.model import Shortening
+from sendbox.services.messaging.views import message_view
 from tests.core.runs import END, RULES, SENDINGS, Sending, request, to
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, rule, send, send_one
 
@@ -107,7 +107,7 @@ def pending(world: World) -> Delivery:
     send(world, callback=CALLBACK)
     world.run(world.now, 1_000)
     (delivery,) = world.outlets.take()
-    batch_bytes(world, delivery)
+    body_of(world, delivery)
     return delivery
 
 
@@ -123,7 +123,7 @@ def test_what_was_under_way_waits_to_be_tried_again() -> None:
     assert all(entry_view(restored, number) for number in range(len(restored.journal)))
     (again,) = restored.outlets.take()
     assert restored.outlets.id_of(again) == world.outlets.id_of(delivery)
-    assert batch_bytes(restored, again) == batch_bytes(world, delivery)
+    assert body_of(restored, again) == body_of(world, delivery)
     assert (len(again.tries), again.tries[0].error) == (1, None)
     for one, under_way in ((world, delivery), (restored, again)):
         one.outlets.outcome(under_way, 200, None)

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Assume, Rate
-from sendbox.core.blueprint import AccountSpec, PhoneSpec
-from sendbox.core.events import info_of
-from sendbox.core.lifecycle import REJECTED
-from sendbox.core.model import Shortening, Step, TemplateUse
-from sendbox.core.patterns import Pattern
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec, PhoneSpec
+from sendbox.engine.durations import Rate
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.events import info_of
+from sendbox.services.messaging.model import Shortening, Step, TemplateUse
+from sendbox.services.messaging.results import REJECTED
 from tests.core.worlds import HOUR, PHONE, advance, journaled, make_world, results, rule, send_one, step
 
 OTHER = "420777000200"

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.blueprint import Mode
-from sendbox.core.bounds import END, FASTEST
-from sendbox.core.clock import Clock
+from sendbox.engine.bounds import END, FASTEST
+from sendbox.engine.clock import Clock, Mode
 
 SECOND_NS = 1_000_000_000
 MODES: list[Mode] = ["manual", "real", "auto"]

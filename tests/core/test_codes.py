@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from sendbox.core.codes import RANDOM, Draws, VerifyRule, decide, limited
-from sendbox.core.patterns import Pattern
+from sendbox.engine.patterns import Pattern
+from sendbox.services.verify.rules import RANDOM, Draws, VerifyRule, decide, limited
 
 PHONE = "420777000101"
 OTHER = "420777000102"

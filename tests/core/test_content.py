@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.content import prepare, text_of
-from sendbox.core.model import Send, Shortening, TemplateUse
-from sendbox.core.records import Attempt, Message, Submission
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.world import World
+from sendbox.services.messaging.content.text import prepare, text_of
+from sendbox.services.messaging.model import Send, Shortening, TemplateUse
+from sendbox.services.messaging.records import Attempt, Message, Submission
 from tests.core.worlds import PHONE, advance, command, make_world, send, send_one, step
 
 URL = "https://acme.example/a"

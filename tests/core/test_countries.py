@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.countries import country, every, operator
-from sendbox.core.numbering import CODES, PARTS
+from sendbox.services.numbers.countries import country, every, operator
+from sendbox.services.numbers.plan import CODES, PARTS
 
 WHERE = [
     pytest.param("420777000101", "420", "CZ", 230, id="Czechia"),

@@ -11,21 +11,21 @@ import orjson
 import pytest
 
 from sendbox.control.coverage import catalog
-from sendbox.core import checkpoint
-from sendbox.core.assume import Assume, Rate, VerifyLimits
-from sendbox.core.blueprint import AccountSpec, TimelineEntry
-from sendbox.core.codes import VerifyRule
-from sendbox.core.coverage import Sum, Tally, collect, denied, last_restore, merge
-from sendbox.core.journal import CODE
-from sendbox.core.model import Target
-from sendbox.core.outages import Outage
-from sendbox.core.partner_states import TEMPLATE
-from sendbox.core.records import Delivery, RequestRecord
-from sendbox.core.remarks import Finding
-from sendbox.core.rules import Reply, Span
-from sendbox.core.spans import Moment
-from sendbox.core.verify import LimitReached
-from sendbox.core.world import World
+from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import AccountSpec, TimelineEntry
+from sendbox.engine.coverage.tally import Sum, Tally, collect, denied, last_restore, merge
+from sendbox.engine.delivery.batches import Delivery, Target
+from sendbox.engine.durations import Moment, Rate, Span
+from sendbox.engine.journal import CODE
+from sendbox.engine.remarks import Finding
+from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.services.assume import Assume, VerifyLimits
+from sendbox.services.messaging.outages import Outage
+from sendbox.services.messaging.rules.rules import Reply
+from sendbox.services.partner.states import TEMPLATE
+from sendbox.services.verify.rules import VerifyRule
+from sendbox.services.verify.verify import LimitReached
 from tests.core.clients import connect, form, partner_world, sign_up
 from tests.core.faulty import fault, run
 from tests.core.managed import manage
@@ -122,14 +122,14 @@ def test_s7_3_refusals_and_infos() -> None:
 
 
 def _channel(channel: str) -> Any:
-    from sendbox.core.rules import When
+    from sendbox.services.messaging.rules.rules import When
 
     return When(channel=(channel,))
 
 
 def _phone(number: str) -> Any:
-    from sendbox.core.patterns import Pattern
-    from sendbox.core.rules import When
+    from sendbox.engine.patterns import Pattern
+    from sendbox.services.messaging.rules.rules import When
 
     return When(phone=Pattern(number, phone=True))
 
@@ -239,7 +239,7 @@ def test_s6_what_recipients_do() -> None:
 
 def test_s2_1_links() -> None:
     """§2.1, §8: a short link that is followed, and its end after seven days."""
-    from sendbox.core.model import Shortening
+    from sendbox.services.messaging.model import Shortening
 
     world = make_world()
     send_one(world, body="https://acme.example/a", shortening=Shortening())
@@ -405,7 +405,7 @@ def test_s8_findings_that_are_limits() -> None:
 
 def test_faults_count_by_their_word() -> None:
     """A fault is a word, or an object with one key; an object without any has no name."""
-    from sendbox.core.counting import Collector
+    from sendbox.engine.coverage.collector import Collector
 
     collector = Collector(make_world(), catalog())
     collector._counting = True
@@ -506,7 +506,7 @@ def test_s5_keys_that_open_no_world(path: str, key: str | None, expected: str | 
 
 def test_faults_in_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kind of entry that tells of a fault is counted by what the entry shows; what is not counted is passed over."""
-    from sendbox.core import counting
+    from sendbox.engine.coverage import collector as counting
 
     monkeypatch.setitem(counting._FAULTS, "control", "api faults")  # an entry that is shown as it is
     world = make_world()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core import checkpoint
-from sendbox.core.assume import Assume
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.events import batch_bytes
-from sendbox.core.model import Target
+from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.delivery.batches import Target
+from sendbox.engine.delivery.events import body_of
+from sendbox.services.assume import Assume
 from tests.core.worlds import (
     HOOK,
     HOUR,
@@ -180,13 +180,13 @@ def test_a_delivery_held_and_released_while_it_is_under_way() -> None:
 def test_an_ended_delivery_can_be_replayed() -> None:
     """Delivered or failed, it is sent once more with the same id and events; while it lives it is not."""
     world, delivery = one_delivery()
-    name, body = world.outlets.id_of(delivery), batch_bytes(world, delivery)
+    name, body = world.outlets.id_of(delivery), body_of(world, delivery)
     assert not world.outlets.replay(delivery)
     advance(world)
     assert world.outlets.replay(delivery)
     advance(world)
     assert (tried_at(delivery), delivery.state) == ([0, 0], "delivered")
-    assert (world.outlets.id_of(delivery), batch_bytes(world, delivery)) == (name, body)
+    assert (world.outlets.id_of(delivery), body_of(world, delivery)) == (name, body)
 
 
 def test_a_replay_that_fails_is_retried_as_far_as_tries_are_left() -> None:

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sendbox.core import checkpoint
-from sendbox.core.blueprint import TimelineEntry
-from sendbox.core.digest import digest
-from sendbox.core.partner_records import Onboarding
-from sendbox.core.patterns import Pattern
-from sendbox.core.records import Message
-from sendbox.core.rules import When
-from sendbox.core.spans import Moment
-from sendbox.core.world import World
+from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import TimelineEntry
+from sendbox.engine.digest import digest
+from sendbox.engine.durations import Moment
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.rules.rules import When
+from sendbox.services.partner.records import Onboarding
 from tests.core.faulty import SECOND, fault, run, sent, told
 from tests.core.runs import END, RULES, SENDINGS, STOPS, Sending, carry_out, request, to
 from tests.core.worlds import (

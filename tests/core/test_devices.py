@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sendbox.core.devices import register
-from sendbox.core.keys import Key
+from sendbox.services.account.devices import register
+from sendbox.services.account.keys import Key
 from tests.core.worlds import make_world
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.before import After
-from sendbox.core.difference import DIFFERENCES, differences
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import When, holds
+from sendbox.engine.patterns import Pattern
+from sendbox.services.messaging.rules.difference import DIFFERENCES, differences
+from sendbox.services.messaging.rules.history import After
+from sendbox.services.messaging.rules.rules import When, holds
 from tests.core.asking import ask
 from tests.core.worlds import HOUR, advance, make_world, send_one, step
 from tests.core.worlds import rule as made

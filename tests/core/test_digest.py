@@ -12,17 +12,17 @@ from hypothesis import assume as suppose
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.advice import UNKNOWN_FIELD, advise
-from sendbox.core.api_faults import ApiFault, ApiRule, ApiWhen, Applied
-from sendbox.core.assume import Assume
-from sendbox.core.blueprint import AccountSpec, TimelineEntry
-from sendbox.core.digest import canonical_in_slices, digest, digest_in_slices
-from sendbox.core.journal import CODE
-from sendbox.core.lifecycle import FAILED
-from sendbox.core.model import Shortening
-from sendbox.core.records import RequestRecord
-from sendbox.core.rules import When
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec, TimelineEntry
+from sendbox.engine.digest import canonical_in_slices, digest, digest_in_slices
+from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
+from sendbox.engine.journal import CODE
+from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.services.advice import UNKNOWN_FIELD, advise
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.model import Shortening
+from sendbox.services.messaging.results import FAILED
+from sendbox.services.messaging.rules.rules import When
 from tests.core.runs import RULES, SENDINGS, STOPS, Sending, carry_out
 from tests.core.worlds import HOUR, PHONE, START, advance, command, content_of, make_world, rule, send, send_one, step
 

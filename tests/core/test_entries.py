@@ -1,4 +1,4 @@
-"""Entries of the journal, shown: every kind of them (`core/views.py`)."""
+"""Entries of the journal, shown: every kind of them (`services/messaging/views.py`)."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.core.advice import UNKNOWN_FIELD, advise
-from sendbox.core.api_faults import ApiFault, ApiRule, ApiWhen, Applied
-from sendbox.core.assume import Assume, Rate, VerifyLimits
-from sendbox.core.blueprint import AccountSpec, TimelineEntry
-from sendbox.core.entries import entry_view
-from sendbox.core.journal import CODE, KINDS
-from sendbox.core.model import Shortening
-from sendbox.core.outages import Outage
-from sendbox.core.patterns import Pattern
-from sendbox.core.records import RequestRecord
-from sendbox.core.remarks import Finding
-from sendbox.core.rules import Span, When
-from sendbox.core.verify import LimitReached
-from sendbox.core.views import delivery_view
-from sendbox.core.webhook_faults import WebhookFault, WebhookRule, WebhookWhen
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec, TimelineEntry
+from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
+from sendbox.engine.durations import Rate, Span
+from sendbox.engine.entries import entry_view
+from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
+from sendbox.engine.journal import CODE, KINDS
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.remarks import Finding
+from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.services.advice import UNKNOWN_FIELD, advise
+from sendbox.services.assume import Assume, VerifyLimits
+from sendbox.services.messaging.model import Shortening
+from sendbox.services.messaging.outages import Outage
+from sendbox.services.messaging.rules.rules import When
+from sendbox.services.messaging.views import delivery_view
+from sendbox.services.verify.verify import LimitReached
 from tests.core.managed import manage
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, path, rule, send, send_one, step
 

@@ -8,14 +8,15 @@ import orjson
 import pytest
 
 from sendbox.contract.validators import Contract
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.events import DEFAULT_INFO, batch_bytes, info_of, kind_of
-from sendbox.core.keys import Key
-from sendbox.core.lifecycle import CODES, STATES
-from sendbox.core.model import Step, TemplateUse
-from sendbox.core.records import Delivery
-from sendbox.core.rules import Rule
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.delivery.batches import Delivery
+from sendbox.engine.delivery.events import body_of
+from sendbox.engine.world import World
+from sendbox.services.account.keys import Key
+from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
+from sendbox.services.messaging.model import Step, TemplateUse
+from sendbox.services.messaging.results import CODES, STATES
+from sendbox.services.messaging.rules.rules import Rule
 from tests.core.worlds import PHONE, START, advance, hook_events, make_world, path, rule, send, send_one, step
 
 CONTRACT = Contract()
@@ -136,7 +137,7 @@ def test_s2_1_the_payload_is_unchanged_to_the_byte(payload: bytes) -> None:
     world = a_world()
     send(world, payload=payload)
     advance(world)
-    assert b'"payload":' + payload + b',"type"' in batch_bytes(world, world.outlets.hook[0])
+    assert b'"payload":' + payload + b',"type"' in body_of(world, world.outlets.hook[0])
 
 
 # --- result_info
@@ -317,7 +318,7 @@ def test_s6_a_batch_is_always_an_array() -> None:
     world = a_world()
     send(world, PHONE, "420777000101", "nonsense")
     advance(world)
-    ((delivery,), body) = world.outlets.deliveries, orjson.loads(batch_bytes(world, world.outlets.hook[0]))
+    ((delivery,), body) = world.outlets.deliveries, orjson.loads(body_of(world, world.outlets.hook[0]))
     assert len(delivery.events) == 3
     assert [(event["to"]["phone_number"], event["result"]) for event in body] == [
         (PHONE, "sending"),
@@ -334,7 +335,7 @@ def test_a22_a_retry_sends_the_same_bytes() -> None:
     sent: list[bytes] = []
 
     def answer(delivery: Delivery) -> tuple[int | None, str | None]:
-        sent.append(batch_bytes(world, delivery))
+        sent.append(body_of(world, delivery))
         key.default_sender = f"Shop {len(sent)}"
         return (503 if len(sent) == 1 else 200), None
 
@@ -344,5 +345,5 @@ def test_a22_a_retry_sends_the_same_bytes() -> None:
     assert len(retried) == 2
     assert retried[0] == retried[1]
     assert world.outlets.deliveries[0].body is None
-    assert b"Shop 4" in batch_bytes(world, world.outlets.deliveries[0])
+    assert b"Shop 4" in body_of(world, world.outlets.deliveries[0])
     assert world.outlets.deliveries[0].body is None

@@ -9,13 +9,13 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from sendbox.core.api_faults import ApiFault, ApiRule, ApiWhen, Applied
-from sendbox.core.checkpoint import restore, take
-from sendbox.core.expect import lines, verdict, verdict_in_slices
-from sendbox.core.journal import CODE
-from sendbox.core.things import THINGS, things
-from sendbox.core.world import World
-from sendbox.playing import play
+from sendbox.cli.playing import play
+from sendbox.engine.checkpoint import restore, take
+from sendbox.engine.expect.subjects import THINGS, things
+from sendbox.engine.expect.verdict import lines, verdict, verdict_in_slices
+from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
+from sendbox.engine.journal import CODE
+from sendbox.engine.world import World
 from sendbox.scenario.compile import load
 from tests.core.faulty import fault, run
 from tests.core.worlds import PHONE, advance, make_world, send_one

@@ -8,19 +8,28 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Assume, Rate
-from sendbox.core.before import After
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.codes import VerifyRule
-from sendbox.core.explain import CHECKS, checks, codes_tried, explain, explain_session, happened, rules_tried
-from sendbox.core.explained import explained
-from sendbox.core.model import TemplateUse
-from sendbox.core.patterns import Pattern
-from sendbox.core.records import Message
-from sendbox.core.rules import Click, Memory, Path, Reply, Rule, Span, When, decide
-from sendbox.core.things import THINGS, things
-from sendbox.core.why import WHY
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.durations import Rate, Span
+from sendbox.engine.expect.subjects import THINGS, things
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.model import TemplateUse
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.refusals import WHY
+from sendbox.services.messaging.rules.explain import (
+    CHECKS,
+    checks,
+    codes_tried,
+    explain,
+    explain_session,
+    happened,
+    rules_tried,
+)
+from sendbox.services.messaging.rules.explained import explained
+from sendbox.services.messaging.rules.history import After
+from sendbox.services.messaging.rules.rules import Click, Memory, Path, Reply, Rule, When, decide
+from sendbox.services.verify.rules import VerifyRule
 from tests.core.asking import ANY, DELIVERED, FAILED, SEED, ask
 from tests.core.clients import connect, partner_world
 from tests.core.worlds import HOUR, PHONE, advance, handset, make_world, path, rule, send, send_one, step

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import orjson
 
-from sendbox.core.blueprint import Blueprint
-from sendbox.core.export import Act, Call, Move, script, whole
-from sendbox.core.journal import Capped
-from sendbox.core.records import RequestRecord
-from sendbox.core.world import World
+from sendbox.control.export.script import Act, Call, Move, script, whole
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.journal import Capped
+from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
 from tests.core.worlds import START, advance, make_world, rule, send_one
 
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.identity import seed_bytes
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Click, Fate, Memory, Path, PathEntry, Reply, Rule, Span, When, decide
+from sendbox.engine.durations import Span
+from sendbox.engine.identity import seed_bytes
+from sendbox.engine.patterns import Pattern
+from sendbox.services.messaging.rules.rules import Click, Fate, Memory, Path, PathEntry, Reply, Rule, When, decide
 from tests.core.asking import DELIVERED, FAILED, PHONES, RULES, SEED, SPANNED, ask, fate_of, rule
 
 # --- what is drawn

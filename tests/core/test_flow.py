@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Assume
-from sendbox.core.model import Step
-from sendbox.core.records import Message
-from sendbox.core.rules import Path, Rule, When
-from sendbox.core.world import World
+from sendbox.engine.world import World
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.model import Step
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.rules.rules import Path, Rule, When
 from tests.core.worlds import HOUR, PLENTY, START, advance, journaled, make_world, moves, path, rule, send_one, step
 
 MINUTE = 60_000

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.lifecycle import IllegalTransition
-from sendbox.core.model import Shortening, TemplateUse
-from sendbox.core.phones import NoSuchThing
-from sendbox.core.records import Message
-from sendbox.core.rules import Click, Reply, Span, When
-from sendbox.core.simulator import NotHandedOver
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.durations import Span
+from sendbox.engine.world import World
+from sendbox.services.messaging.flow import NotHandedOver
+from sendbox.services.messaging.model import Shortening, TemplateUse
+from sendbox.services.messaging.phones import NoSuchThing
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.results import IllegalTransition
+from sendbox.services.messaging.rules.rules import Click, Reply, When
 from tests.core.worlds import (
     HOUR,
     PHONE,

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.core.blueprint import AccountSpec, SubKeySpec, TimelineEntry
-from sendbox.core.digest import digest
-from sendbox.core.entries import entry_view
-from sendbox.core.happenings import KINDS
-from sendbox.core.model import Shortening, TemplateUse
-from sendbox.core.said import Fake, Gap, Text
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec, SubKeySpec, TimelineEntry
+from sendbox.engine.digest import digest
+from sendbox.engine.entries import entry_view
+from sendbox.engine.interpolation import Fake, Gap, Text
+from sendbox.engine.scripted import KINDS
+from sendbox.engine.world import World
+from sendbox.services.messaging.model import Shortening, TemplateUse
 from tests.core.worlds import (
     HOUR,
     PHONE,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.identity import Draw, derive, seed_bytes, tag_of, uuid_text
+from sendbox.engine.identity import Draw, derive, seed_bytes, tag_of, uuid_text
 
 SEED = seed_bytes(7)
 

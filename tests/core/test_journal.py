@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core import digest, entries
-from sendbox.core.journal import CODE, CONTROL_KINDS, KINDS, Journal
-from sendbox.core.lifecycle import STATES
+from sendbox.engine import digest, entries
+from sendbox.engine.journal import CODE, CONTROL_KINDS, KINDS, Journal
+from sendbox.services.messaging.results import STATES
 
 
 def filled() -> Journal:

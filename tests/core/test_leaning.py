@@ -12,17 +12,19 @@ import pytest
 
 from sendbox import data
 from sendbox.control.coverage import catalog
-from sendbox.core.assume import Assume, Rate
-from sendbox.core.assumptions import ASSUMPTIONS
-from sendbox.core.coverage import collect
-from sendbox.core.journal import CODE
-from sendbox.core.leaning import MOST_ENTRIES, OPERATIONS, REFUSALS, TOLD, UNTOLD, Leaned, note
-from sendbox.core.lists import enter
-from sendbox.core.model import Shortening, Target, TemplateUse
-from sendbox.core.records import RequestRecord
-from sendbox.core.remarks import Advice, Finding
-from sendbox.core.window import Window
-from sendbox.core.world import World
+from sendbox.engine.coverage.assumptions import MOST_ENTRIES, OPERATIONS, REFUSALS, TOLD, UNTOLD, Leaned, note
+from sendbox.engine.coverage.tally import collect
+from sendbox.engine.delivery.batches import Target
+from sendbox.engine.durations import Rate
+from sendbox.engine.journal import CODE
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.services.account.lists import enter
+from sendbox.services.assume import Assume
+from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.messaging.model import Shortening, TemplateUse
+from sendbox.services.messaging.windows import Window
 from tests.core.managed import manage
 from tests.core.worlds import HOOK, HOUR, PHONE, START, advance, make_world, path, rule, send_one, step
 from tests.documentation.markdown import ROOT
@@ -54,8 +56,8 @@ def test_the_tellers_are_there() -> None:
     tellers: dict[str, set[str | None]] = {
         "item": {item.assumed for item in catalog().items},
         "operation": {id_ for ids in OPERATIONS.values() for id_ in ids},
-        "remark": {*_named(r'"(A\d\d)"', src / "interfaces", src / "contract", src / "core", data.folder("schemas"))},
-        "rule": {*_named(r'"(A\d\d)"', src / "core")},
+        "remark": {*_named(r'"(A\d\d)"', src / "services", src / "contract", src / "engine", data.folder("schemas"))},
+        "rule": {*_named(r'"(A\d\d)"', src / "engine", src / "services")},
     }
     for id_, by in TOLD.items():
         for teller in by:
@@ -202,8 +204,8 @@ OWN_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"body": "Hi"}}, {"sms"
 )
 def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
     """What happens rests on the row, and a world in which nothing happens rests on none."""
-    from sendbox.core.blueprint import AccountSpec, PhoneSpec
-    from sendbox.core.patterns import Pattern
+    from sendbox.engine.blueprint import AccountSpec, PhoneSpec
+    from sendbox.engine.patterns import Pattern
 
     fields: dict[str, Any] = {name: settings[name] for name in ("assume", "attempts") if name in settings}
     if settings.get("conversation"):
@@ -245,8 +247,8 @@ def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
 )
 def test_a_row_is_not_told_by_what_rests_on_the_law(id_: str, does: Any) -> None:
     """What the specification settles leans on nothing."""
-    from sendbox.core.blueprint import AccountSpec, PhoneSpec
-    from sendbox.core.patterns import Pattern
+    from sendbox.engine.blueprint import AccountSpec, PhoneSpec
+    from sendbox.engine.patterns import Pattern
 
     phones = (PhoneSpec(Pattern("*", phone=True), conversation=True),)
     world = make_world(account=AccountSpec(templates=(OTP,)), phones=phones)

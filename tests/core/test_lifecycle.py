@@ -6,7 +6,9 @@ from itertools import product
 
 import pytest
 
-from sendbox.core.lifecycle import (
+from sendbox.engine.lifecycle import diagram
+from sendbox.services.messaging.model import CHANNELS
+from sendbox.services.messaging.results import (
     ATTEMPT,
     ATTEMPT_READABLE,
     ATTEMPT_SMS,
@@ -16,11 +18,9 @@ from sendbox.core.lifecycle import (
     REACH,
     STATES,
     IllegalTransition,
-    diagram,
     legal_next,
     move,
 )
-from sendbox.core.model import CHANNELS
 
 #: Every legal pair of the channels that know whether a message was opened; nothing else is legal (A25).
 PAIRS = {

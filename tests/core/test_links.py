@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.links import shorten
+from sendbox.services.messaging.content.links import shorten
 
 
 def shortened(text: str, kind: Literal["full", "all"]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.lists import Listed, ListName, enter
-from sendbox.core.world import World
+from sendbox.engine.world import World
+from sendbox.services.account.lists import Listed, ListName, enter
 from tests.core.worlds import START, advance, journaled, make_world, send_one
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sendbox.core import checkpoint
-from sendbox.core.digest import digest
-from sendbox.core.entries import entry_view
-from sendbox.core.world import World
+from sendbox.engine import checkpoint
+from sendbox.engine.digest import digest
+from sendbox.engine.entries import entry_view
+from sendbox.engine.world import World
 from tests.core.managed import BAD, manage
 from tests.core.worlds import advance, make_world
 
@@ -74,7 +74,7 @@ def test_digests_of_worlds_that_were_managed_alike_are_equal() -> None:
 @pytest.mark.parametrize("path", ["/upload/0011", "/upload/2233"])
 def test_upload_addresses_are_not_in_the_digest(path: str) -> None:
     """The path of an upload is a name, and names are no part of a digest."""
-    from sendbox.core.records import RequestRecord
+    from sendbox.engine.requests import RequestRecord
 
     world, other = make_world(), make_world()
     other.request(RequestRecord("uploadBulk", "PUT", "/upload/ffff", "k", 200, b"", b""))

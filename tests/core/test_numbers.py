@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.numbering import CODES
-from sendbox.core.numbers import doubt, doubtful, normalize
+from sendbox.services.numbers.normal import doubt, doubtful, normalize
+from sendbox.services.numbers.plan import CODES
 
 WRITTEN = [
     pytest.param("420777000101", "420", "420777000101", id="normal already"),

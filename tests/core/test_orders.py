@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.assume import Assume
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.catalog import POOL, SERVICES
-from sendbox.core.orders import ORDER, IllegalMove, NoCredit, NoSender, Order, fee_of
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.world import World
+from sendbox.services.account.catalog import POOL, SERVICES
+from sendbox.services.account.orders import ORDER, IllegalMove, NoCredit, NoSender, Order, fee_of
+from sendbox.services.assume import Assume
 from tests.core.worlds import advance, journaled, make_world, send_one
 
 DAY = 86_400_000

@@ -7,19 +7,19 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.core import checkpoint
-from sendbox.core.blueprint import TimelineEntry
-from sendbox.core.countries import operator
-from sendbox.core.digest import digest
-from sendbox.core.entries import entry_view
-from sendbox.core.explain import explain
-from sendbox.core.explained import explained
-from sendbox.core.model import Step
-from sendbox.core.outages import Outage, named
-from sendbox.core.patterns import Pattern
-from sendbox.core.records import Message
-from sendbox.core.rules import When
-from sendbox.core.world import World
+from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import TimelineEntry
+from sendbox.engine.digest import digest
+from sendbox.engine.entries import entry_view
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.messaging.model import Step
+from sendbox.services.messaging.outages import Outage, named
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.rules.explain import explain
+from sendbox.services.messaging.rules.explained import explained
+from sendbox.services.messaging.rules.rules import When
+from sendbox.services.numbers.countries import operator
 from tests.core.worlds import HOUR, PHONE, START, TEN, advance, journaled, make_world, moves, path, rule, send_one, step
 
 MINUTE: Final = 60_000

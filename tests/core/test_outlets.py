@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Assume
-from sendbox.core.events import batch_bytes
-from sendbox.core.model import Target
-from sendbox.core.records import Delivery
+from sendbox.engine.delivery.batches import Delivery, Target
+from sendbox.engine.delivery.events import body_of
+from sendbox.services.assume import Assume
 from tests.core.worlds import (
     HOOK,
     HOUR,
@@ -184,7 +183,7 @@ def test_a20_a_2xx_is_success_and_anything_else_a_failure(status: int | None, er
     """After a success nothing is kept of the body; after a failure the batch waits for its next try."""
     world, delivery = one_delivery()
     world.outlets.take()
-    batch_bytes(world, delivery)
+    body_of(world, delivery)
     world.outlets.outcome(delivery, status, error)
     assert delivery.state == state
     assert (delivery.body is None) is (state == "delivered")
@@ -227,7 +226,7 @@ def test_a22_a_failed_batch_is_retried_whole_with_the_same_bytes_and_id() -> Non
 
     def receive(each: Delivery) -> tuple[int | None, str | None]:
         if each is delivery:
-            seen.append((batch_bytes(world, each), world.outlets.id_of(each)))
+            seen.append((body_of(world, each), world.outlets.id_of(each)))
             world.keys[world.id].default_sender = f"Sender {len(seen)}"
             return 500, None
         return 200, None

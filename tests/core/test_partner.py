@@ -10,20 +10,22 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.core import checkpoint, views
-from sendbox.core.assume import Assume
-from sendbox.core.blueprint import AccountSpec, TimelineEntry
-from sendbox.core.digest import digest
-from sendbox.core.events import batch_bytes, kind_of
-from sendbox.core.outlets import Outlets
-from sendbox.core.partner import TOKEN_MS
-from sendbox.core.partner_records import Failure, Signup
-from sendbox.core.partner_rules import BusinessSpec, NumberSpec, PartnerSpec, SignupRule
-from sendbox.core.partner_states import IllegalMove
-from sendbox.core.partner_views import business_view, signup_view, template_view
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Span
-from sendbox.core.world import World
+from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import AccountSpec, TimelineEntry
+from sendbox.engine.delivery.events import body_of
+from sendbox.engine.delivery.targets import Outlets
+from sendbox.engine.digest import digest
+from sendbox.engine.durations import Span
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.assume import Assume
+from sendbox.services.messaging import views
+from sendbox.services.messaging.events import kind_of
+from sendbox.services.partner.partner import TOKEN_MS
+from sendbox.services.partner.records import Failure, Signup
+from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, SignupRule
+from sendbox.services.partner.states import IllegalMove
+from sendbox.services.partner.views import business_view, signup_view, template_view
 from tests.core.clients import OWN, connect, form, partner_world, send_template, sign_up
 from tests.core.worlds import HOOK, HOUR, START, advance, hook_events, journaled, make_world, send_one, step
 
@@ -35,7 +37,7 @@ THERE = BusinessSpec(WABA, "Bakery", "bakery", (NumberSpec(OWN, SENDER), NumberS
 
 def told(world: World) -> list[dict[str, Any]]:
     """The notifications made so far."""
-    return [orjson.loads(batch_bytes(world, each)) for each in world.outlets.deliveries]
+    return [orjson.loads(body_of(world, each)) for each in world.outlets.deliveries]
 
 
 def states(signup: Signup, world: World) -> list[str]:
@@ -207,7 +209,7 @@ def test_the_pool_gives_no_number_twice() -> None:
     del world.partner.signups[signup.id]
     key = signup.name
     world.partner.signups["other"] = signup  # promised to somebody else
-    from sendbox.core.partner_pool import pooled
+    from sendbox.services.partner.pool import pooled
 
     assert pooled(world, "420", key) != signup.phone_number
 
@@ -352,7 +354,7 @@ def test_s8_a_signup_expires_after_an_hour() -> None:
     assert (signup.state, done.state) == ("expired", "completed")
     assert signup_view(world, signup)["token_valid"] is False
     last = world.outlets.deliveries[-1]
-    assert (last.made_at - START, orjson.loads(batch_bytes(world, last))["status"]) == (TOKEN_MS, "expired")
+    assert (last.made_at - START, orjson.loads(body_of(world, last))["status"]) == (TOKEN_MS, "expired")
 
 
 def test_expiry_pulls_no_clock_and_waits_for_what_is_under_way() -> None:

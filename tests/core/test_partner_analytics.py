@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from sendbox.core import partner_analytics as analytics
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.partner_rules import BusinessSpec, NumberSpec, PartnerSpec
-from sendbox.core.rules import When
-from sendbox.core.spans import DAY, HOUR, MINUTE, instant, iso
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.durations import DAY, HOUR, MINUTE, instant, iso
+from sendbox.engine.world import World
+from sendbox.services.messaging.rules.rules import When
+from sendbox.services.partner import analytics as analytics
+from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec
 from tests.core.clients import form, send_template
 from tests.core.worlds import START, advance, handset, make_world, rule, send_one, step
 

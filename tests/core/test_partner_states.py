@@ -6,15 +6,7 @@ from itertools import product
 
 import pytest
 
-from sendbox.core.partner_states import (
-    MODES,
-    QUALITIES,
-    SENDING_NUMBERS,
-    TABLES,
-    IllegalMove,
-    after,
-    to,
-)
+from sendbox.services.partner.states import MODES, QUALITIES, SENDING_NUMBERS, TABLES, IllegalMove, after, to
 
 EVERY = [
     (kind, state, event)

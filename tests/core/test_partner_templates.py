@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Assume
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.partner_library import components_of
-from sendbox.core.partner_media import LARGEST, with_handles
-from sendbox.core.partner_records import Failure
-from sendbox.core.partner_rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule
-from sendbox.core.partner_states import IllegalMove
-from sendbox.core.partner_views import template_view
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Span
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.durations import Span
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.assume import Assume
+from sendbox.services.partner.library import components_of
+from sendbox.services.partner.media import LARGEST, with_handles
+from sendbox.services.partner.records import Failure
+from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule
+from sendbox.services.partner.states import IllegalMove
+from sendbox.services.partner.views import template_view
 from tests.core.clients import BODY, connect, form, partner_world, send_template
 from tests.core.worlds import HOUR, advance, journaled, make_world
 

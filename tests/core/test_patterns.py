@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.patterns import Pattern
+from sendbox.engine.patterns import Pattern
 
 CASES = [
     # pattern, phone, value, matches

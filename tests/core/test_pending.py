@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-import sendbox.core
-from sendbox.core import pending
-from sendbox.core.blueprint import TimelineEntry
-from sendbox.core.model import Shortening
-from sendbox.core.outages import Outage
-from sendbox.core.pending import next_steps
-from sendbox.core.rules import Click, Reply, Span
-from sendbox.core.said import Text
-from sendbox.core.world import World
+import sendbox
+from sendbox.engine import upcoming as pending
+from sendbox.engine.blueprint import TimelineEntry
+from sendbox.engine.durations import Span
+from sendbox.engine.interpolation import Text
+from sendbox.engine.upcoming import next_steps
+from sendbox.engine.world import World
+from sendbox.services.messaging.model import Shortening
+from sendbox.services.messaging.outages import Outage
+from sendbox.services.messaging.rules.rules import Click, Reply
 from tests.core.faulty import fault
 from tests.core.worlds import PHONE, advance, make_world, path, rule, send, send_one, step
 
@@ -138,8 +139,9 @@ def test_a_click_and_a_fallback() -> None:
 
 def test_every_step_has_words() -> None:
     """No handler of a step is told by its name: whoever adds one adds what it means."""
-    folder = Path(sendbox.core.__path__[0])
-    trees = [ast.parse(file.read_text("utf-8")) for file in folder.glob("*.py")]
+    folder = Path(sendbox.__path__[0])
+    files = [file for room in ("engine", "services") for file in (folder / room).rglob("*.py")]
+    trees = [ast.parse(file.read_text("utf-8")) for file in files]
     functions = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     assert {name for name in functions if name.endswith("_due") and name != "next_due"} == set(pending._WORDS)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.advice import NO_TARGET
-from sendbox.core.assume import Assume
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.keys import Key
-from sendbox.core.patterns import Pattern
-from sendbox.core.phones import DEFAULT_NUMBER, NoSuchThing
-from sendbox.core.rules import When
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.patterns import Pattern
+from sendbox.services.account.keys import Key
+from sendbox.services.advice import NO_TARGET
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.phones import DEFAULT_NUMBER, NoSuchThing
+from sendbox.services.messaging.rules.rules import When
 from tests.core.worlds import (
     HOUR,
     PHONE,

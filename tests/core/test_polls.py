@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sendbox.core.polls import MANY, REMEMBERED, Polls
+from sendbox.engine.polls import MANY, REMEMBERED, Polls
 
 
 def ask(polls: Polls, times: int, question: bytes = b"q", answer: bytes = b"a", instants: int = 0) -> list[bool]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.assume import Prices
-from sendbox.core.numbering import CODES
-from sendbox.core.prices import PRICES, combined, price
+from sendbox.services.assume import Prices
+from sendbox.services.messaging.prices import PRICES, combined, price
+from sendbox.services.numbers.plan import CODES
 
 COUNTRY = Prices({("sms", "420"): (1, 2)})
 CHANNEL = Prices({("sms", ""): (3, 4)})

@@ -8,8 +8,8 @@ import hmac
 
 import pytest
 
-from sendbox.core.assume import Proof
-from sendbox.core.proof import holds, sign
+from sendbox.services.assume import Proof
+from sendbox.services.verify.proof import holds, sign
 
 VALUES = {"phoneNumber": "420777000101", "token": "ab" * 32, "code": "012345", "timestamp": "2026-03-01T09:00:00.000Z"}
 TEXT = f"420777000101:{'ab' * 32}:012345:2026-03-01T09:00:00.000Z"

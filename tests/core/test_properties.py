@@ -14,17 +14,19 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sendbox.core.assume import Assume, Rate
-from sendbox.core.blueprint import AccountSpec, Blueprint, PhoneSpec
-from sendbox.core.digest import digest
-from sendbox.core.lifecycle import LEGAL, STATES, IllegalTransition
-from sendbox.core.model import Send, Shortening, Step
-from sendbox.core.patterns import Pattern
-from sendbox.core.phones import NoSuchThing
-from sendbox.core.records import Delivery, Message
-from sendbox.core.rules import Click, Path, Reply, Rule, Span, When
-from sendbox.core.window import Window
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec, Blueprint, PhoneSpec
+from sendbox.engine.delivery.batches import Delivery
+from sendbox.engine.digest import digest
+from sendbox.engine.durations import Rate, Span
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.model import Send, Shortening, Step
+from sendbox.services.messaging.phones import NoSuchThing
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.results import LEGAL, STATES, IllegalTransition
+from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule, When
+from sendbox.services.messaging.windows import Window
 from tests.core.worlds import START, advance, command, content_of, path, rule, step
 
 PHONES: Final = tuple(f"42077700010{digit}" for digit in range(10))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.assume import Assume, Rate
-from sendbox.core.records import Message
+from sendbox.engine.durations import Rate
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.records import Message
 from tests.core.worlds import (
     HOUR,
     START,

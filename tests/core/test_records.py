@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.lifecycle import DELIVERED, SEEN, SENDING, SENT, UNDELIVERED
-from sendbox.core.model import Target
-from sendbox.core.phones import Phones
-from sendbox.core.records import Attempt, Delivery, Inbound, Message, Outlet, RequestRecord, Try, pack_transition
-from sendbox.core.remarks import Advice, Finding
+from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.engine.requests import RequestRecord
+from sendbox.services.messaging.phones import Phones
+from sendbox.services.messaging.records import Attempt, Inbound, Message, pack_transition
+from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT, UNDELIVERED
 from tests.core.worlds import PHONE, START, advance, make_world, path, rule, send, send_one, step
 
 SECOND = 1_000

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from sendbox.core import rows
-from sendbox.core.blueprint import AccountSpec, SubKeySpec
-from sendbox.core.model import Shortening
-from sendbox.core.records import Message
-from sendbox.core.rows import PAGE, Filter, Page, cursor, decimal, place_of, row, status
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec, SubKeySpec
+from sendbox.engine.world import World
+from sendbox.services.messaging import rows
+from sendbox.services.messaging.model import Shortening
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.rows import PAGE, Filter, Page, cursor, decimal, place_of, row, status
 from tests.core.worlds import PHONE, START, advance, make_world, path, rule, send, send_one, step
 
 DAY = 86_400_000
@@ -134,7 +134,7 @@ def test_a65_a_row_shows_the_attempt_that_got_further() -> None:
 
 
 def _on(channel: str) -> Any:
-    from sendbox.core.rules import When
+    from sendbox.services.messaging.rules.rules import When
 
     return When(channel=(channel,))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.codes import VerifyRule
-from sendbox.core.rulebook import Rulebook, Turns, in_time
-from sendbox.core.spans import Moment
+from sendbox.engine.durations import Moment
+from sendbox.engine.rules.book import Rulebook, Turns, in_time
+from sendbox.services.verify.rules import VerifyRule
 
 
 class Book(Rulebook[VerifyRule]):

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from sendbox.core.before import After
-from sendbox.core.lifecycle import STATES
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Click, Fate, Memory, Path, PathEntry, Reply, When, decide, holds
+from sendbox.engine.patterns import Pattern
+from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.rules.history import After
+from sendbox.services.messaging.rules.rules import Click, Fate, Memory, Path, PathEntry, Reply, When, decide, holds
 from tests.core.asking import DELIVERED, FAILED, SEED, SPANNED, ask, fate_of, now, rule
 from tests.core.worlds import HOUR, advance, make_world, path, send, send_one, step
 from tests.core.worlds import rule as made

@@ -6,14 +6,23 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Assume, Prices, Timing
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.events import info_of
-from sendbox.core.lifecycle import CODES, DELIVERED, FAILED, REJECTED, STATES, UNDELIVERED, IllegalTransition
-from sendbox.core.model import Recipient
-from sendbox.core.records import Message
-from sendbox.core.rules import Click, Path, Reply, Span, When
-from sendbox.core.simulator import NotHandedOver
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.durations import Span
+from sendbox.services.assume import Assume, Prices, Timing
+from sendbox.services.messaging.events import info_of
+from sendbox.services.messaging.flow import NotHandedOver
+from sendbox.services.messaging.model import Recipient
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.results import (
+    CODES,
+    DELIVERED,
+    FAILED,
+    REJECTED,
+    STATES,
+    UNDELIVERED,
+    IllegalTransition,
+)
+from sendbox.services.messaging.rules.rules import Click, Path, Reply, When
 from tests.core.worlds import (
     HOUR,
     PHONE,

@@ -9,9 +9,7 @@ from freezegun import freeze_time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.assume import Rate
-from sendbox.core.rules import Span
-from sendbox.core.spans import LONGEST, duration, instant, iso, on_calendar, rate, show, shown, span
+from sendbox.engine.durations import LONGEST, Rate, Span, duration, instant, iso, on_calendar, rate, show, shown, span
 
 DURATIONS = [
     pytest.param("500ms", 500, id="milliseconds"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sendbox.core.blueprint import AccountSpec, SubKeySpec
-from sendbox.core.keys import Key
-from sendbox.core.subkeys import MOST
-from sendbox.core.world import World
+from sendbox.engine.blueprint import AccountSpec, SubKeySpec
+from sendbox.engine.world import World
+from sendbox.services.account.keys import Key
+from sendbox.services.account.subkeys import MOST
 from tests.core.worlds import journaled, make_world
 
 

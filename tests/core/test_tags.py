@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.tags import normalize
+from sendbox.services.messaging.content.tags import normalize
 
 TAGS = [
     pytest.param("otp", ("otp",), id="one"),

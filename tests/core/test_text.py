@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.text import Segments, barely_over, lone_culprit, nothing_barely_over, segment, to_gsm
+from sendbox.services.messaging.content.segments import (
+    Segments,
+    barely_over,
+    lone_culprit,
+    nothing_barely_over,
+    segment,
+    to_gsm,
+)
 
 BASIC = (
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"

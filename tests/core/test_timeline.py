@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.core.timeline import LATE, Timeline
+from sendbox.engine.timeline import LATE, Timeline
 
 
 def fire(timeline: Timeline) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.app import ROUTES
-from sendbox.core.traffic import CALLS, field, reference, resolved
+from sendbox.services.traffic import CALLS, field, reference, resolved
 
 #: Calls that no interface has a row for.
 OURS = {"uploadBulk": ("PUT", "{url}"), "openLink": ("GET", "{message_id}")}

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from sendbox.core.validation import VALIDATION, IllegalEvent, Session, follow
+from sendbox.services.verify.session import VALIDATION, IllegalEvent, Session, follow
 from tests.core.worlds import PHONE, START, make_world
 
 #: Every legal event of the open states; the ends have none.

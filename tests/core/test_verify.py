@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sendbox.core import checkpoint
-from sendbox.core.assume import Assume, Prices, Proof, Rate, VerifyLimits
-from sendbox.core.blueprint import AccountSpec
-from sendbox.core.codes import RANDOM, VerifyRule
-from sendbox.core.digest import digest
-from sendbox.core.entries import entry_view
-from sendbox.core.keys import Key
-from sendbox.core.patterns import Pattern
-from sendbox.core.records import RequestRecord
-from sendbox.core.rules import Rule, When
-from sendbox.core.spans import iso
-from sendbox.core.validation import Session
-from sendbox.core.verify import LimitReached
-from sendbox.core.views import code_view, message_view, phone_view
-from sendbox.core.world import World
+from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import AccountSpec
+from sendbox.engine.digest import digest
+from sendbox.engine.durations import Rate, iso
+from sendbox.engine.entries import entry_view
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.services.account.keys import Key
+from sendbox.services.assume import Assume, Prices, Proof, VerifyLimits
+from sendbox.services.messaging.rules.rules import Rule, When
+from sendbox.services.messaging.views import code_view, message_view, phone_view
+from sendbox.services.verify.rules import RANDOM, VerifyRule
+from sendbox.services.verify.session import Session
+from sendbox.services.verify.verify import LimitReached
 from tests.core.worlds import HOUR, PHONE, START, advance, handset, journaled, make_world, path, rule, send, step
 
 OTHER = "420777000102"
@@ -474,7 +474,7 @@ def test_s4_5_a_proof_without_state_is_good_for_a_day(ms: int, expected: str) ->
 
 def test_a_timestamp_that_is_none() -> None:
     """Who has the secret can sign anything; what is no instant is not valid."""
-    from sendbox.core.proof import sign
+    from sendbox.services.verify.proof import sign
 
     world = make_world(account=SECRET)
     values = {"phoneNumber": PHONE, "token": "t", "code": "123456", "timestamp": "yesterday"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core import views
-from sendbox.core.blueprint import AccountSpec, PhoneSpec
-from sendbox.core.model import Shortening, TemplateUse
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import When
-from sendbox.core.views import account_view, link_view, message_view, phone_view
+from sendbox.engine.blueprint import AccountSpec, PhoneSpec
+from sendbox.engine.patterns import Pattern
+from sendbox.services.messaging import views
+from sendbox.services.messaging.model import Shortening, TemplateUse
+from sendbox.services.messaging.rules.rules import When
+from sendbox.services.messaging.views import account_view, link_view, message_view, phone_view
 from tests.core.worlds import HOUR, PHONE, advance, make_world, path, rule, send, send_one, step
 
 CALLBACK = "https://example.com/hook"

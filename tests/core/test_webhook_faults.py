@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Assume
-from sendbox.core.checkpoint import restore, take
-from sendbox.core.digest import digest
-from sendbox.core.entries import entry_view
-from sendbox.core.patterns import Pattern
-from sendbox.core.spans import Moment
-from sendbox.core.webhook_faults import WebhookFault, WebhookRule, WebhookWhen, older_of
-from sendbox.core.why import applied_line
+from sendbox.engine.checkpoint import restore, take
+from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
+from sendbox.engine.digest import digest
+from sendbox.engine.durations import Moment
+from sendbox.engine.entries import entry_view
+from sendbox.engine.patterns import Pattern
+from sendbox.services.assume import Assume
+from sendbox.services.events import EVENTS
+from sendbox.services.messaging.refusals import applied_line
 from tests.core.faulty import SECOND, fault, met, run, sent
 from tests.core.worlds import (
     HOOK,
@@ -263,4 +264,8 @@ def test_a_signup_is_an_event_as_well() -> None:
     advance(world, 8 * 24 * HOUR)
     assert {kind for _, kinds in met(world) for kind in kinds} == {"partnerOnboarding"}
     assert applied_line(journaled(world, "webhook_fault")[0][1]).startswith("a signup: partnerOnboarding: drop")
-    assert all(older_of(event) is None for _, applied in journaled(world, "webhook_fault") for event in applied.events)
+    assert all(
+        EVENTS[type(event)].older(event) is None
+        for _, applied in journaled(world, "webhook_fault")
+        for event in applied.events
+    )

@@ -11,8 +11,8 @@ from freezegun import freeze_time
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sendbox.core.spans import instant, iso
-from sendbox.core.window import DAYS, Window, daily, nearest, parse
+from sendbox.engine.durations import instant, iso
+from sendbox.services.messaging.windows import DAYS, Window, daily, nearest, parse
 
 PRAGUE = "Europe/Prague"
 MON, TUE, WED, THU, FRI, SAT, SUN = range(7)

@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
-from sendbox.core import checkpoint
-from sendbox.core.advice import UNKNOWN_FIELD, advise
-from sendbox.core.blueprint import AccountSpec, Blueprint, PhoneSpec, TimelineEntry
-from sendbox.core.digest import digest
-from sendbox.core.journal import KINDS
-from sendbox.core.model import Shortening
-from sendbox.core.patterns import Pattern
-from sendbox.core.records import Message, RequestRecord
-from sendbox.core.rules import When
-from sendbox.core.window import Window
-from sendbox.core.world import World
+from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import AccountSpec, Blueprint, PhoneSpec, TimelineEntry
+from sendbox.engine.digest import digest
+from sendbox.engine.journal import KINDS
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.services.advice import UNKNOWN_FIELD, advise
+from sendbox.services.messaging.model import Shortening
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.rules.rules import When
+from sendbox.services.messaging.windows import Window
 from tests.core.worlds import (
     HOOK,
     HOUR,

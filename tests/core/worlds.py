@@ -7,16 +7,18 @@ from typing import Any, Final
 
 import orjson
 
-from sendbox.core.blueprint import Blueprint, PhoneSpec
-from sendbox.core.detours import FakedTry
-from sendbox.core.events import batch_bytes, listed
-from sendbox.core.keys import Key
-from sendbox.core.lifecycle import STATES
-from sendbox.core.model import Recipient, Send, Step, Target
-from sendbox.core.patterns import Pattern
-from sendbox.core.records import Delivery, Message
-from sendbox.core.rules import Path, PathEntry, Rule, Span, When
-from sendbox.core.world import World
+from sendbox.engine.blueprint import Blueprint, PhoneSpec
+from sendbox.engine.delivery.batches import Delivery, Target
+from sendbox.engine.delivery.events import body_of, listed
+from sendbox.engine.delivery.faults import FakedTry
+from sendbox.engine.durations import Span
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.account.keys import Key
+from sendbox.services.messaging.model import Recipient, Send, Step
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.rules.rules import Path, PathEntry, Rule, When
 
 #: 2026-03-01T09:00:00Z, a Sunday.
 START: Final = 1_772_355_600_000
@@ -185,5 +187,5 @@ def hook_events(world: World) -> list[dict[str, Any]]:
     """All events that the built-in receiver got, oldest first, as plain objects."""
     events: list[dict[str, Any]] = []
     for delivery in world.outlets.hook:
-        events += listed(orjson.loads(batch_bytes(world, delivery)))
+        events += listed(orjson.loads(body_of(world, delivery)))
     return events

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Final
 
-from sendbox.core import spans
-from sendbox.core.assume import Assume
+from sendbox.engine import durations as spans
 from sendbox.scenario.shape import schema
+from sendbox.services.assume import Assume
 from tests.documentation.markdown import code, table
 
 #: Mappings of one or two keys, or of results: the text around their example says what a table would.

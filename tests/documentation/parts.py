@@ -14,25 +14,26 @@ from typing import Any, Final
 import click
 
 from sendbox.app import ROUTES
-from sendbox.cli import sendbox as command_line
+from sendbox.cli.main import sendbox as command_line
 from sendbox.control import operations
 from sendbox.control.coverage import catalog
 from sendbox.control.operation import Operation
-from sendbox.core.advice import ADVICE
-from sendbox.core.assumptions import ASSUMPTIONS, CONFIDENCE, Assumption
-from sendbox.core.covered import DIMENSIONS
-from sendbox.core.journal import KINDS
-from sendbox.core.lifecycle import ATTEMPT, diagram
-from sendbox.core.orders import ORDER
-from sendbox.core.partner_states import TABLES
-from sendbox.core.said import FAKES, GAPS
-from sendbox.core.things import THINGS
-from sendbox.core.validation import VALIDATION
+from sendbox.engine.coverage.catalog import DIMENSIONS
+from sendbox.engine.expect.subjects import THINGS
+from sendbox.engine.interpolation import FAKES, GAPS
+from sendbox.engine.journal import KINDS
+from sendbox.engine.lifecycle import diagram
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.scenario import library
 from sendbox.scenario.numbers import magic
 from sendbox.scenario.read import read
 from sendbox.scenario.shape import schema
+from sendbox.services.account.orders import ORDER
+from sendbox.services.advice import ADVICE
+from sendbox.services.assumptions import ASSUMPTIONS, CONFIDENCE, Assumption
+from sendbox.services.messaging.results import ATTEMPT
+from sendbox.services.partner.states import TABLES
+from sendbox.services.verify.session import VALIDATION
 from sendbox.settings import Settings
 from tests.documentation import language
 from tests.documentation.markdown import code, table

@@ -35,7 +35,7 @@ class Folder:
         self.path.mkdir()
         self._bin = path / "bin"
         self._bin.mkdir()
-        self._program("sendbox", "-c", "from sendbox.cli import main; main()")
+        self._program("sendbox", "-c", "from sendbox.cli.main import main; main()")
         self._program("pytest", "-m", "pytest", *plugin())
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("SENDBOX_", "PYTEST_"))}
         self.environment = kept | {

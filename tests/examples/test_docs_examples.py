@@ -17,8 +17,8 @@ import httpx
 import pytest
 import yaml
 
-from sendbox import cli
-from sendbox.playing import play
+from sendbox.cli import main as cli
+from sendbox.cli.playing import play
 from sendbox.scenario.compile import check
 from sendbox.settings import PORT
 from tests.documentation import language

@@ -13,7 +13,7 @@ import httpx
 import pytest
 import yaml
 
-from sendbox import cli
+from sendbox.cli import main as cli
 from sendbox.settings import PORT
 from tests.documentation.markdown import ROOT, Block, blocks, prose
 from tests.examples.receiver import receiver
@@ -63,7 +63,7 @@ def test_it_is_installed_and_served_by_these_names(folder: Folder) -> None:
     assert block.text.splitlines() == ["pip install sendbox", "sendbox serve"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["name"] == "sendbox"
-    assert project["scripts"] == {"sendbox": "sendbox.cli:main"}
+    assert project["scripts"] == {"sendbox": "sendbox.cli.main:main"}
     assert project["requires-python"] == ">=3.11"
     assert "Python 3.11 or newer" in prose(README)
     port = next(option for option in cli.sendbox.commands["serve"].params if option.name == "port")

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
-from sendbox.core.assume import Assume
-from sendbox.core.keys import Key
-from sendbox.core.model import Send
-from sendbox.core.remarks import Finding
-from sendbox.interfaces.exchange import Exchange, Route
+from sendbox.engine.remarks import Finding
+from sendbox.services.account.keys import Key
+from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Exchange, Route
+from sendbox.services.messaging.model import Send
 
 
 @dataclass

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.validation import Session
-from sendbox.core.world import World
-from sendbox.interfaces.addressee import addressee
+from sendbox.engine.world import World
+from sendbox.services.http.addressee import addressee
+from sendbox.services.verify.session import Session
 from tests.core.worlds import make_world
 
 CASES: dict[str, tuple[bytes, bytes, str]] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from sendbox.core.polls import MANY
+from sendbox.engine.polls import MANY
 
 if TYPE_CHECKING:
     from sendbox.fixture import Sandbox

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.remarks import Advice, Finding
-from sendbox.interfaces.forms import MOST, Unreadable, media_type, read_form, relocated, unknown_parameters
-from sendbox.interfaces.legacy.routes import ROUTES
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.services.http.forms import MOST, Unreadable, media_type, read_form, relocated, unknown_parameters
+from sendbox.services.messaging.http.legacy.routes import ROUTES
 from tests.interfaces.fakes import exchange
 
 

@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from sendbox.contract.validators import NotLoaded
-from sendbox.core.remarks import Finding
-from sendbox.interfaces.exchange import Answer, Refused
-from sendbox.interfaces.handling import handled
+from sendbox.engine.remarks import Finding
+from sendbox.services.http.exchange import Answer, Refused
+from sendbox.services.http.handling import handled
 
 FOUND = Finding("$", "rule", "wrong", "§4")
 ANSWER = Answer(200, b"{}")

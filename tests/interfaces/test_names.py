@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sendbox.core.remarks import Advice
-from sendbox.interfaces.names import child, nearest, unknown_fields
+from sendbox.engine.remarks import Advice
+from sendbox.services.http.names import child, nearest, unknown_fields
 
 KNOWN = frozenset({"body", "messageTag", "payload"})
 

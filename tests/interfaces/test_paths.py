@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from sendbox.interfaces.paths import Paths
+from sendbox.services.http.paths import Paths
 
 
 def row(method: str, path: str) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.assume import Assume
-from sendbox.core.blueprint import AccountSpec, Blueprint
-from sendbox.core.model import Recipient, Send, Step
-from sendbox.core.world import World
-from sendbox.interfaces.senders import unregistered
+from sendbox.engine.blueprint import AccountSpec, Blueprint
+from sendbox.engine.world import World
+from sendbox.services.assume import Assume
+from sendbox.services.http.senders import unregistered
+from sendbox.services.messaging.model import Recipient, Send, Step
 
 TAKEN = "it is taken all the same"
 REJECTED = "the step will be rejected, and the message with it"

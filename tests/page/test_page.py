@@ -13,11 +13,11 @@ import pytest
 
 from sendbox.app import make_app
 from sendbox.contract.validators import Contract
-from sendbox.core.journal import KINDS
-from sendbox.core.things import EVENTS
+from sendbox.engine.expect.subjects import EVENTS
+from sendbox.engine.journal import KINDS
 from sendbox.fixture.timeline import line_of
 from sendbox.page import view
-from sendbox.runtime import Runtime
+from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.compile import load
 from sendbox.settings import Settings
 from tests.core.test_entries import eventful

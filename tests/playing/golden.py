@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from sendbox.commands.play import shown
-from sendbox.playing import play
+from sendbox.cli.play import shown
+from sendbox.cli.playing import play
 
 FOLDER: Final = Path(__file__).parent / "golden"
 #: (scenario, format) of each file.

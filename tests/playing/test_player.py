@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.blueprint import Blueprint
-from sendbox.core.traffic import Traffic
-from sendbox.playing import Asked, play, player
-from sendbox.playing.player import START, aplay
+from sendbox.cli.playing import Asked, play, player
+from sendbox.cli.playing.player import START, aplay
+from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario.model import ScenarioError
+from sendbox.services.traffic import Traffic
 
 PHONE = "420777000101"
 SEND = {"operation": "sendMessage", "body": {"body": "Hello", "to": [{"phone_number": PHONE}]}}

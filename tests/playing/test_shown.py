@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.expect import Expectation, verdict
-from sendbox.core.journal import KINDS
-from sendbox.core.traffic import Traffic
-from sendbox.playing import Asked, Played, play
-from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
-from sendbox.playing.rows import cut, rows
-from sendbox.playing.text import MESSAGES, text
+from sendbox.cli.playing import Asked, Played, play
+from sendbox.cli.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
+from sendbox.cli.playing.rows import cut, rows
+from sendbox.cli.playing.text import MESSAGES, text
+from sendbox.engine.expect.verdict import Expectation, verdict
+from sendbox.engine.journal import KINDS
+from sendbox.services.traffic import Traffic
 
 AT = "2026-03-02T09:00:00.000Z"
 PHONE = "420777000101"
@@ -152,7 +152,7 @@ def test_every_entry_is_told(played: Played, kind: str, entry: dict[str, Any], e
 
 def test_every_kind_of_the_journal_has_words_of_its_own() -> None:
     """No kind that there is falls back to its raw content."""
-    from sendbox.playing.rows import _SILENT, _TOLD
+    from sendbox.cli.playing.rows import _SILENT, _TOLD
 
     assert set(KINDS[8:]) - _SILENT <= set(_TOLD) | {"try"}
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from sendbox.cli import main
+from sendbox.cli.main import main
 from sendbox.fixture import Sandbox, SandboxServer
 from sendbox.settings import Settings
 

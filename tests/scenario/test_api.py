@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 
 from sendbox.app import ROUTES
-from sendbox.core.api_faults import ApiFault, ApiWhen
-from sendbox.core.assume import Rate
-from sendbox.core.operations import EMULATED
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Span
-from sendbox.core.spans import Moment
+from sendbox.engine.durations import Moment, Rate, Span
+from sendbox.engine.faults.calls import ApiFault, ApiWhen
+from sendbox.engine.patterns import Pattern
 from sendbox.scenario.compile import compile_api_rule, load
 from sendbox.scenario.model import ScenarioError
+from sendbox.services.operations import EMULATED
 
 
 def compiled(**rule: Any) -> Any:

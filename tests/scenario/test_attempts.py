@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Timing
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import GOALS, Click, PathEntry, Reply, Span, When
-from sendbox.core.rules import Path as Way
+from sendbox.engine.durations import Span
+from sendbox.engine.patterns import Pattern
 from sendbox.scenario.compile import check, compile_rule, load
 from sendbox.scenario.model import ScenarioError
+from sendbox.services.assume import Timing
+from sendbox.services.messaging.rules.rules import GOALS, Click, PathEntry, Reply, When
+from sendbox.services.messaging.rules.rules import Path as Way
 
 
 def at(milliseconds: int) -> Span:

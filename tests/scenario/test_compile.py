@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Assume, Prices, Rate, Timing
-from sendbox.core.blueprint import AccountSpec, Blueprint, PhoneSpec, TimelineEntry
-from sendbox.core.patterns import Pattern
+from sendbox.engine.blueprint import AccountSpec, Blueprint, PhoneSpec, TimelineEntry
+from sendbox.engine.durations import Rate
+from sendbox.engine.patterns import Pattern
 from sendbox.scenario.compile import compile_account_patch, load
 from sendbox.scenario.model import Problem, ScenarioError
+from sendbox.services.assume import Assume, Prices, Timing
 
 
 def refused(error: pytest.ExceptionInfo[ScenarioError]) -> list[str]:

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.blueprint import AccountSpec, Blueprint
-from sendbox.core.patterns import Pattern
-from sendbox.scenario import globs, library, reach, shadows
+from sendbox.engine.blueprint import AccountSpec, Blueprint
+from sendbox.engine.patterns import Pattern
+from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
-from sendbox.scenario.doubts import Doubts
+from sendbox.scenario.lint import globs, reach, shadows
+from sendbox.scenario.lint.lint import Doubts
 from sendbox.scenario.model import Node, Source
 from sendbox.scenario.parse import from_object, parse
 from tests.scenario.test_read import write

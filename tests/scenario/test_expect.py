@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.core.expect import Condition, Expectation, Range
-from sendbox.core.patterns import Pattern
-from sendbox.core.spans import Moment
-from sendbox.core.things import THINGS
+from sendbox.engine.durations import Moment
+from sendbox.engine.expect.subjects import THINGS
+from sendbox.engine.expect.verdict import Condition, Expectation, Range
+from sendbox.engine.patterns import Pattern
 from sendbox.scenario.compile import load
 from sendbox.scenario.shape import schema
 

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from sendbox.core.assumptions import ASSUMPTIONS
-from sendbox.core.templates import compile_template
 from sendbox.scenario import library, numbers
 from sendbox.scenario.compile import check, load
+from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.messaging.content.templates import compile_template
 
 
 def test_names() -> None:

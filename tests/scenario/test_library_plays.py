@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.core.blueprint import Blueprint
-from sendbox.core.expect import Expectation, lines, verdict
-from sendbox.core.operations import SENDING
-from sendbox.core.traffic import Traffic
-from sendbox.core.world import World
-from sendbox.playing import Played, play
-from sendbox.playing.player import START
+from sendbox.cli.playing import Played, play
+from sendbox.cli.playing.player import START
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.expect.verdict import Expectation, lines, verdict
+from sendbox.engine.world import World
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
+from sendbox.services.operations import SENDING
+from sendbox.services.traffic import Traffic
 
 #: The default scenario is everybody's: what it expected would be in the verdict of every world that asks for no other.
 STORIES: Final = tuple(name for name in library.names() if name != "default")

@@ -10,9 +10,9 @@ from typing import Any
 
 from sendbox import data
 from sendbox.app import ROUTES
-from sendbox.core.operations import EMULATED, SENDING
-from sendbox.core.traffic import CALLS
-from sendbox.core.verify import OPERATION
+from sendbox.services.operations import EMULATED, SENDING
+from sendbox.services.traffic import CALLS
+from sendbox.services.verify.verify import OPERATION
 
 
 def _called(handler: Callable[..., Any]) -> Iterator[str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.core.partner_rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Span
-from sendbox.core.world import World
+from sendbox.engine.durations import Span
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
 from sendbox.scenario.compile import load
+from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
 from tests.core.clients import connect, form, send_template, sign_up
 from tests.core.worlds import HOUR, PHONE, START, advance, send_one, step
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from sendbox.core.assume import Assume
-from sendbox.core.assumptions import ASSUMPTIONS
-from sendbox.core.lifecycle import STATES
-from sendbox.core.model import CHANNELS
-from sendbox.core.rules import GOALS, When
 from sendbox.scenario import shape
 from sendbox.scenario.compile import load
 from sendbox.scenario.model import Source, plain
 from sendbox.scenario.parse import from_object
+from sendbox.services.assume import Assume
+from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.messaging.model import CHANNELS
+from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.rules.rules import GOALS, When
 
 SCHEMA = shape.schema()
 DEFINITIONS = SCHEMA["$defs"]

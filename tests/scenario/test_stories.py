@@ -6,10 +6,10 @@ from typing import Final
 
 import pytest
 
-from sendbox.core.model import TemplateUse
-from sendbox.core.world import World
+from sendbox.engine.world import World
 from sendbox.scenario import numbers
 from sendbox.scenario.compile import load
+from sendbox.services.messaging.model import TemplateUse
 from tests.core.worlds import HOUR, PHONE, START, advance, results, send, send_one, step
 
 MINUTE: Final = 60_000

@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 from faker import config
 
-from sendbox.core.said import FAKES, POOL, Fake
-from sendbox.scenario import texts
+from sendbox.engine.interpolation import FAKES, POOL, Fake
 from sendbox.scenario.compile import load
+from sendbox.scenario.keys import texts
 from sendbox.scenario.shape import schema
 
 LOCALES: Final[list[str]] = schema()["$defs"]["locale"]["enum"]
@@ -51,7 +51,7 @@ def test_locales_differ() -> None:
 
 def test_pools_are_the_same_in_every_process() -> None:
     """What is invented depends on the version of the library and on nothing of the process."""
-    code = "from sendbox.scenario.texts import _pool; print(_pool('cs_CZ', 'name')[:5])"
+    code = "from sendbox.scenario.keys.texts import _pool; print(_pool('cs_CZ', 'name')[:5])"
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert there.stdout.strip() == str(invented("name")[:5])
 

@@ -6,16 +6,16 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.core.model import Shortening
-from sendbox.core.outages import Outage
-from sendbox.core.phones import ACTS
-from sendbox.core.records import Message
-from sendbox.core.rules import Span
-from sendbox.core.said import GAPS, Fake, Text
-from sendbox.core.world import World
+from sendbox.engine.durations import Span
+from sendbox.engine.interpolation import GAPS, Fake, Text
+from sendbox.engine.world import World
 from sendbox.scenario.compile import check, load
+from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.shape import schema
-from sendbox.scenario.texts import LOCALE
+from sendbox.services.messaging.model import Shortening
+from sendbox.services.messaging.outages import Outage
+from sendbox.services.messaging.phones import ACTS
+from sendbox.services.messaging.records import Message
 from tests.core.worlds import HOUR, PHONE, START, advance, hook_events, journaled, moves, send_one, step
 
 MINUTE: Final = 60_000

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sendbox.core.traffic import Traffic
 from sendbox.scenario import library
 from sendbox.scenario.compile import load
+from sendbox.services.traffic import Traffic
 
 TEXT = """
 sendbox: 1

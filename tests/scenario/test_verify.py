@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Proof, Rate, VerifyLimits
-from sendbox.core.codes import VerifyRule
-from sendbox.core.patterns import Pattern
+from sendbox.engine.durations import Rate
+from sendbox.engine.patterns import Pattern
 from sendbox.scenario.compile import compile_verify_rule, load
 from sendbox.scenario.model import ScenarioError
+from sendbox.services.assume import Proof, VerifyLimits
+from sendbox.services.verify.rules import VerifyRule
 
 MINUTE = 60_000
 DEFAULT = VerifyLimits()

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Span
-from sendbox.core.spans import Moment, instant
-from sendbox.core.webhook_faults import FAULTS, SILENCES, WebhookFault, WebhookRule, WebhookWhen
+from sendbox.engine.delivery.rules import FAULTS, SILENCES, WebhookFault, WebhookRule, WebhookWhen
+from sendbox.engine.durations import Moment, Span, instant
+from sendbox.engine.patterns import Pattern
 from sendbox.scenario.compile import compile_webhook_rule, load
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.shape import schema

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.blueprint import Blueprint
+from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.write import dump

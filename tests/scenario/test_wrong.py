@@ -72,7 +72,8 @@ MAKERS = {"problem": 1, "complain": 1, "warn": 1, "_by": 2, "_at": 3, "_complain
 def rule_words() -> Iterator[tuple[str, str]]:
     """Every rule word in the source, with the place where a problem gets it."""
     folder = Path(sendbox.scenario.__path__[0])
-    for file in sorted(folder.glob("*.py")):
+    brought = folder.parent.glob("services/*/language.py")
+    for file in sorted([*folder.rglob("*.py"), *brought]):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if not isinstance(node, ast.Call):
                 continue

@@ -17,15 +17,18 @@ import pytest
 
 from sendbox import app
 from sendbox.contract.schemas import Node
-from sendbox.core import accept, catalog, content, events, lists, rows, tags, templates
-from sendbox.core.billing import Billing
-from sendbox.core.validation import Session
-from sendbox.interfaces.exchange import Answer, Exchange, Route
-from sendbox.interfaces.legacy import errors as legacy_errors
-from sendbox.interfaces.rest import devices, keys
-from sendbox.interfaces.rest import lists as rest_lists
-from sendbox.interfaces.sending import decode, handlers, steps
-from sendbox.interfaces.verify import encode as verify_encode
+from sendbox.services.account import catalog, lists
+from sendbox.services.account.billing import Billing
+from sendbox.services.account.http import devices, keys
+from sendbox.services.account.http import lists as rest_lists
+from sendbox.services.http.exchange import Answer, Exchange, Route
+from sendbox.services.messaging import accept, events, rows
+from sendbox.services.messaging.content import tags, templates
+from sendbox.services.messaging.content import text as content
+from sendbox.services.messaging.http.legacy import errors as legacy_errors
+from sendbox.services.messaging.http.sending import decode, handlers, steps
+from sendbox.services.verify.http import encode as verify_encode
+from sendbox.services.verify.session import Session
 from tests.box import CONTRACT
 from tests.conformance import exchanges
 

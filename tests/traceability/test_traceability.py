@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from sendbox.core.assumptions import ASSUMPTIONS
+from sendbox.services.assumptions import ASSUMPTIONS
 from tests.box import boxed
 from tests.conformance import exchanges
 from tests.traceability import sentences

@@ -7,10 +7,10 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
-from sendbox.core.model import Target
-from sendbox.loop import Kind, new_loop
-from sendbox.webhooks.callbacks import Callbacks
-from sendbox.webhooks.policy import HttpCall, encode
+from sendbox.engine.delivery.batches import Target
+from sendbox.runtime.callbacks import Callbacks
+from sendbox.runtime.policy import HttpCall, encode
+from sendbox.server.loop import Kind, new_loop
 
 T = TypeVar("T")
 ANYWHERE, LOOPBACK = Callbacks.parse("any"), Callbacks.parse("loopback")

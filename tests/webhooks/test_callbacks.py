@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from sendbox.webhooks.callbacks import Callbacks, NotAllowed, literal, plain
+from sendbox.runtime.callbacks import Callbacks, NotAllowed, literal, plain
 
 LOCAL, PRIVATE, PUBLIC, METADATA = "127.0.0.1", "10.1.2.3", "203.0.113.5", "169.254.169.254"
 

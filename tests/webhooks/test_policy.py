@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from sendbox.core.model import Target
-from sendbox.core.remarks import Advice
-from sendbox.webhooks.policy import FORM, USER_AGENT, Failure, Outcome, encode, sign
+from sendbox.engine.delivery.batches import Target
+from sendbox.engine.remarks import Advice
+from sendbox.runtime.policy import FORM, USER_AGENT, Failure, Outcome, encode, sign
 
 EVENTS = '[{"message_id":"m-0","payload":{"a":"b & c=d+é"}}]'.encode()
 QUOTED = (

@@ -11,10 +11,10 @@ import aiohttp
 import pytest
 from freezegun import freeze_time
 
-from sendbox.core.model import Target
-from sendbox.loop import Kind
-from sendbox.webhooks.policy import FORM, Failure, HttpCall, Outcome, encode, sign
-from sendbox.webhooks.sender import ANSWER_CAP, LARGE, Sender, failure
+from sendbox.engine.delivery.batches import Target
+from sendbox.runtime.policy import FORM, Failure, HttpCall, Outcome, encode, sign
+from sendbox.runtime.sender import ANSWER_CAP, LARGE, Sender, failure
+from sendbox.server.loop import Kind
 from tests.webhooks.receiver import OK, Answer, answering, hanging, header, receiving, resetting, trickling
 from tests.webhooks.sending import EVENTS, LONG, LOOPBACK, SHORT, post, run
 
@@ -288,7 +288,7 @@ def test_close_without_a_call() -> None:
 def test_nothing_is_imported_before_the_first_call() -> None:
     """A process that delivers nothing does not pay for the HTTP client."""
     code = (
-        "import sys; from sendbox.webhooks.sender import Callbacks, Sender; Sender(Callbacks.parse('any')); "
+        "import sys; from sendbox.runtime.sender import Callbacks, Sender; Sender(Callbacks.parse('any')); "
         "sys.exit('aiohttp' in sys.modules or 'yarl' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from sendbox.loop import Kind
-from sendbox.webhooks.callbacks import Callbacks
-from sendbox.webhooks.policy import HttpCall, Outcome
-from sendbox.webhooks.sender import Sender
+from sendbox.runtime.callbacks import Callbacks
+from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.sender import Sender
+from sendbox.server.loop import Kind
 from tests.webhooks.receiver import OK, answering, receiving
 from tests.webhooks.sending import EVENTS, LONG, run
 

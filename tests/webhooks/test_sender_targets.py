@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sendbox.loop import Kind
-from sendbox.tls import Tls, self_signed
-from sendbox.webhooks.policy import HttpCall, Outcome
-from sendbox.webhooks.sender import Sender
+from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.sender import Sender
+from sendbox.server.loop import Kind
+from sendbox.server.tls import Tls, self_signed
 from tests.webhooks.receiver import OK, answering, receiving
 from tests.webhooks.sending import ANYWHERE, EVENTS, LONG, LOOPBACK, post, run
 

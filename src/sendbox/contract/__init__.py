@@ -1,1 +1,1 @@
-"""The contract: schemas, the validators made from them, the findings they lead to, and the OpenAPI document."""
+"""The contract: schemas, what holds requests against them, findings, and the OpenAPI document."""

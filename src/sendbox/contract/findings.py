@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from sendbox.core.remarks import Finding
+from sendbox.engine.remarks import Finding
 
 #: Longest value that a message quotes, in characters.
 QUOTED: Final = 60

@@ -75,7 +75,7 @@ _SCHEMES: Final = {
 
 
 class Row(Protocol):
-    """What the document needs of a route; `sendbox.interfaces.exchange.Route` has it."""
+    """What the document needs of a route; `sendbox.services.http.exchange.Route` has it."""
 
     @property
     def method(self) -> str: ...

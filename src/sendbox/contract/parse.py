@@ -8,8 +8,8 @@ from typing import Final
 import orjson
 
 from sendbox.contract.findings import json_path
-from sendbox.core import bounds
-from sendbox.core.remarks import Finding
+from sendbox.engine import bounds
+from sendbox.engine.remarks import Finding
 
 _BOM: Final = b"\xef\xbb\xbf"
 #: What the parser says of a text that is nested too deep for it: `depth limit exceeded`, `Recursion limit reached`.
@@ -18,7 +18,7 @@ _TOKEN: Final = re.compile(r"\\u[0-9A-Fa-f]{4}|[A-Za-z0-9_.+-]{1,20}|.", re.DOTA
 
 
 class Malformed(ValueError):
-    """The bytes are not JSON, or JSON outside the bounds of `core/bounds.py`; `finding` says which, and where.
+    """The bytes are not JSON, or JSON outside the bounds of `engine/bounds.py`; `finding` says which, and where.
 
     `message` is one line; `line` and `column` count from 1, columns in characters.
     """

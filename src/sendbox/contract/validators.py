@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-    from sendbox.core.remarks import Finding
+    from sendbox.engine.remarks import Finding
 
 #: So many reasons are looked for in one value.
 MOST: Final = 100

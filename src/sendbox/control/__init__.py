@@ -1,1 +1,1 @@
-"""Control: what a tester does to a sandbox. One set of operations, three carriers (in process, HTTP, HTTP client)."""
+"""Control: one table of operations under three carriers: in process, over HTTP, and as a client."""

@@ -17,18 +17,18 @@ from urllib.parse import quote
 from sendbox.control import operations
 from sendbox.control.operation import ControlError, Operation, perform
 from sendbox.control.worlds import unreadable
-from sendbox.core.blueprint import Blueprint
+from sendbox.engine.blueprint import Blueprint
+from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.scenario.compile import load
 from sendbox.scenario.model import ScenarioError
-from sendbox.webhooks.policy import HttpCall, Outcome
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
     import httpx
 
-    from sendbox.runtime import Hosted, Runtime
-    from sendbox.webhooks.callbacks import Callbacks
+    from sendbox.runtime.callbacks import Callbacks
+    from sendbox.runtime.worlds import Hosted, Runtime
 
 T = TypeVar("T")
 #: Takes one delivery over, with the world's instant in virtual milliseconds; called on the sandbox's loop.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sendbox.control.operation import Call, each, newest, operation, wait_for
-from sendbox.core.numbers import normalize
-from sendbox.core.validation import Session
-from sendbox.core.views import code_view
-from sendbox.core.world import World
+from sendbox.engine.world import World
+from sendbox.services.messaging.views import code_view
+from sendbox.services.numbers.normal import normalize
+from sendbox.services.verify.session import Session
 
 
 @operation("GET", "/worlds/{id}/codes")

@@ -12,12 +12,12 @@ from sendbox.contract import schemas
 from sendbox.contract.fields import Field, fields_of, smallest
 from sendbox.control.operation import Call, ControlError, Text, operation
 from sendbox.control.report import FORMATS, Report
-from sendbox.core.assumptions import ASSUMPTIONS
-from sendbox.core.coverage import Catalog, FieldRow, Row
-from sendbox.core.leaning import UNTOLD
 from sendbox.data import folder
-from sendbox.interfaces.exchange import Route
-from sendbox.routes import ROUTES
+from sendbox.engine.coverage.assumptions import UNTOLD
+from sendbox.engine.coverage.tally import Catalog, FieldRow, Row
+from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.http.exchange import Route
+from sendbox.services.routes import ROUTES
 
 _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
 #: The one call that comes by a route of its own.

@@ -17,10 +17,10 @@ from types import NoneType
 from typing import Any, Final, TypeVar
 
 from sendbox.contract.findings import json_path
-from sendbox.core import bounds
-from sendbox.core.spans import duration
-from sendbox.runtime import Conflict, Hosted, Slice
-from sendbox.runtime import Runtime as Runtime  # the page takes it from here, and knows nothing behind control
+from sendbox.engine import bounds
+from sendbox.engine.durations import duration
+from sendbox.runtime.worlds import Conflict, Hosted, Slice
+from sendbox.runtime.worlds import Runtime as Runtime  # the page takes it from here, and knows nothing behind control
 
 T = TypeVar("T")
 V = TypeVar("V")

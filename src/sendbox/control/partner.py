@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sendbox.control.operation import Call, ControlError, each, operation
-from sendbox.core.partner_records import Failure, Signup
-from sendbox.core.partner_states import QUALITIES, IllegalMove
-from sendbox.core.partner_views import business_view, number_view, signup_view, template_view
-from sendbox.interfaces.partner import tokens
+from sendbox.services.partner.http import tokens
+from sendbox.services.partner.records import Failure, Signup
+from sendbox.services.partner.states import QUALITIES, IllegalMove
+from sendbox.services.partner.views import business_view, number_view, signup_view, template_view
 
 T = TypeVar("T")
 

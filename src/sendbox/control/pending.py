@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sendbox.control.operation import Call, ControlError, chosen, each, operation, whole
-from sendbox.core.pending import next_steps
-from sendbox.core.spans import iso
-from sendbox.core.validation import CODE_SENT, PENDING
-from sendbox.core.views import code_view, delivery_view
+from sendbox.engine.durations import iso
+from sendbox.engine.upcoming import next_steps
+from sendbox.services.messaging.views import code_view, delivery_view
+from sendbox.services.verify.session import CODE_SENT, PENDING
 
 #: So many of each are shown unless asked for fewer or more.
 SHOWN = 20

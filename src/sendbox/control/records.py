@@ -18,19 +18,20 @@ from sendbox.control.operation import (
     wait_for,
     whole,
 )
-from sendbox.core.bounds import in_value
-from sendbox.core.bulk import Line
-from sendbox.core.digest import ENGINE, canonical_in_slices, digest_in_slices
-from sendbox.core.entries import entry_view
-from sendbox.core.events import batch_bytes, listed
-from sendbox.core.expect import verdict_in_slices
-from sendbox.core.journal import CODE, KINDS, Forgotten
-from sendbox.core.records import Delivery, RequestRecord
-from sendbox.core.spans import iso
-from sendbox.core.views import delivery_view
-from sendbox.core.world import World
-from sendbox.runtime import Slice
-from sendbox.webhooks.policy import Failure, Outcome
+from sendbox.engine.bounds import in_value
+from sendbox.engine.delivery.batches import Delivery
+from sendbox.engine.delivery.events import body_of, listed
+from sendbox.engine.digest import ENGINE, canonical_in_slices, digest_in_slices
+from sendbox.engine.durations import iso
+from sendbox.engine.entries import entry_view
+from sendbox.engine.expect.verdict import verdict_in_slices
+from sendbox.engine.journal import CODE, KINDS, Forgotten
+from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.runtime.policy import Failure, Outcome
+from sendbox.runtime.worlds import Slice
+from sendbox.services.messaging.bulk import Line
+from sendbox.services.messaging.views import delivery_view
 
 #: So many entries at once unless asked for fewer or more.
 LIMIT = 1000
@@ -182,7 +183,7 @@ async def hook(call: Call, wait: Any = None) -> Any:
     events: list[Any] = []
     work = Slice()
     for delivery in received:
-        events += listed(orjson.loads(batch_bytes(world, delivery)))
+        events += listed(orjson.loads(body_of(world, delivery)))
         await work.pause()
     return {
         "events": events,

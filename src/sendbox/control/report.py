@@ -7,10 +7,10 @@ from html import escape
 from typing import Any, Final
 
 from sendbox import __version__
-from sendbox.core.assumptions import ASSUMPTIONS
-from sendbox.core.coverage import Catalog, Collected, Tally, merge
-from sendbox.core.covered import DIMENSIONS, Item
-from sendbox.core.digest import ENGINE
+from sendbox.engine.coverage.catalog import DIMENSIONS, Item
+from sendbox.engine.coverage.tally import Catalog, Collected, Tally, merge
+from sendbox.engine.digest import ENGINE
+from sendbox.services.assumptions import ASSUMPTIONS
 
 #: Formats by the suffix of a file.
 SUFFIXES: Final = {".json": "json", ".html": "html", ".htm": "html", ".txt": "text"}

@@ -14,14 +14,14 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
-from sendbox.arriving import origin_of as origin_of  # the page takes it from here, and knows nothing behind control
 from sendbox.control import operations
 from sendbox.control.openapi import document
-from sendbox.control.operation import OPERATIONS, ControlError, Operation, Text, out_of_bounds, perform
+from sendbox.control.operation import ControlError, Operation, Text, out_of_bounds, perform
 from sendbox.control.worlds import clock_view
-from sendbox.core import bounds
-from sendbox.core.entries import entry_view
-from sendbox.runtime import Hosted, Runtime, Slice
+from sendbox.engine import bounds
+from sendbox.engine.entries import entry_view
+from sendbox.runtime.worlds import Hosted, Runtime, Slice
+from sendbox.server.origin import origin_of as origin_of
 
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
@@ -33,10 +33,9 @@ PIECE = 50
 
 def control_routes(runtime: Runtime) -> list[Route]:
     """All operations as routes."""
-    operations.load()
+    rows = operations.load()
     routes = [
-        Route(PREFIX + row.path, _endpoint(runtime, row), methods=[row.method], name=row.name)
-        for row in OPERATIONS.values()
+        Route(PREFIX + row.path, _endpoint(runtime, row), methods=[row.method], name=row.name) for row in rows.values()
     ]
     routes.append(Route(PREFIX + "/worlds/{id}/stream", _stream(runtime), methods=["GET"], name="stream"))
     routes.append(Route(PREFIX + "/openapi.json", _openapi(runtime), methods=["GET"], name="control_openapi"))
@@ -47,7 +46,7 @@ def _openapi(runtime: Runtime) -> Any:
     async def show(request: Request) -> Response:
         """The contract of control."""
         origin = origin_of(runtime, request.scope)
-        return json_answer(document(OPERATIONS, prefix=PREFIX, origin=origin, version=__version__))
+        return json_answer(document(operations.load(), prefix=PREFIX, origin=origin, version=__version__))
 
     return show
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from sendbox.control.operation import Call, ControlError, each, milliseconds, operation
 from sendbox.control.worlds import clock_settings, clock_view, to_instant
-from sendbox.core.entries import entry_view
-from sendbox.core.spans import iso
+from sendbox.engine.durations import iso
+from sendbox.engine.entries import entry_view
 
 #: So many entries of the journal an advance shows.
 SHOWN = 200

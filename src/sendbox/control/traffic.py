@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for
-from sendbox.core.explain import explain as explain_message
-from sendbox.core.lifecycle import STATES, IllegalTransition
-from sendbox.core.model import CHANNELS
-from sendbox.core.numbers import normalize
-from sendbox.core.phones import NoSuchThing
-from sendbox.core.records import Message
-from sendbox.core.views import inbound_view, link_view, message_view, phone_view
-from sendbox.core.world import World
+from sendbox.engine.world import World
+from sendbox.services.messaging.model import CHANNELS
+from sendbox.services.messaging.phones import NoSuchThing
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.results import STATES, IllegalTransition
+from sendbox.services.messaging.rules.explain import explain as explain_message
+from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_view
+from sendbox.services.numbers.normal import normalize
 
 FAMILIES = ("sms", "richmsg", "chatapp")
 

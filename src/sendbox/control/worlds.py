@@ -8,14 +8,13 @@ from typing import Any, Final, TypeVar
 
 from sendbox import __version__
 from sendbox.control.operation import Call, ControlError, each, newest, operation
-from sendbox.core.blueprint import Blueprint
-from sendbox.core.bounds import FASTEST, SLOWEST
-from sendbox.core.digest import ENGINE
-from sendbox.core.rulebook import Rulebook
-from sendbox.core.spans import instant, iso, on_calendar, shown
-from sendbox.core.views import account_view
-from sendbox.core.world import World
-from sendbox.runtime import Hosted
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.bounds import FASTEST, SLOWEST
+from sendbox.engine.digest import ENGINE
+from sendbox.engine.durations import instant, iso, on_calendar, shown
+from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.world import World
+from sendbox.runtime.worlds import Hosted
 from sendbox.scenario.compile import (
     compile_account_patch,
     compile_api_rule,
@@ -24,8 +23,9 @@ from sendbox.scenario.compile import (
     compile_webhook_rule,
     load,
 )
+from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
-from sendbox.scenario.texts import invents
+from sendbox.services.messaging.views import account_view
 
 T = TypeVar("T")
 

@@ -1,1 +1,1 @@
-"""The web page: a plain, read-only look at worlds, rendered on the server. It reads through control only."""
+"""The page at /_sandbox/: it reads and acts through control only."""

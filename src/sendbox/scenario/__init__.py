@@ -1,1 +1,1 @@
-"""Scenarios: YAML files (or objects) that say how a world behaves, compiled into a blueprint for the core."""
+"""Scenarios: from YAML with its places to a blueprint; every problem with file, line and column."""

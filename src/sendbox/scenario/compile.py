@@ -8,33 +8,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sendbox.core.api_faults import ApiRule
-from sendbox.core.assume import Timing
-from sendbox.core.blueprint import Blueprint, PhoneSpec
-from sendbox.core.codes import VerifyRule
-from sendbox.core.rulebook import R
-from sendbox.core.rules import Rule
-from sendbox.core.webhook_faults import WebhookRule
-from sendbox.scenario import library, lint, shape
-from sendbox.scenario.account import changes, compile_account
-from sendbox.scenario.api import compile_api_rule as _api_rule
-from sendbox.scenario.api import compile_api_rules
-from sendbox.scenario.assume import compile_assume
-from sendbox.scenario.attempts import compile_rule as _rule
-from sendbox.scenario.attempts import compile_rules
-from sendbox.scenario.expect import compile_expectations
+from sendbox.engine.blueprint import Blueprint, PhoneSpec
+from sendbox.engine.delivery.rules import WebhookRule
+from sendbox.engine.faults.calls import ApiRule
+from sendbox.engine.rules.book import R
+from sendbox.scenario import library, shape
+from sendbox.scenario import validate as lint
+from sendbox.scenario.keys.api import compile_api_rule as _api_rule
+from sendbox.scenario.keys.api import compile_api_rules
+from sendbox.scenario.keys.assume import compile_assume
+from sendbox.scenario.keys.expect import compile_expectations
+from sendbox.scenario.keys.texts import LOCALE
+from sendbox.scenario.keys.timeline import compile_timeline
+from sendbox.scenario.keys.traffic import compile_traffic
+from sendbox.scenario.keys.webhooks import compile_webhook_rule as _webhook_rule
+from sendbox.scenario.keys.webhooks import compile_webhooks
 from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order
-from sendbox.scenario.partner import compile_partner
 from sendbox.scenario.read import Given, read
-from sendbox.scenario.texts import LOCALE
-from sendbox.scenario.timeline import compile_timeline
-from sendbox.scenario.traffic import compile_traffic
 from sendbox.scenario.values import Reader, items
-from sendbox.scenario.verify import compile_limits, compile_verify_rules
-from sendbox.scenario.verify import compile_verify_rule as _verify_rule
-from sendbox.scenario.webhook_rules import compile_webhook_rule as _webhook_rule
-from sendbox.scenario.webhook_rules import compile_webhooks
 from sendbox.scenario.write import standalone
+from sendbox.services.account.language import changes, compile_account
+from sendbox.services.assume import Timing
+from sendbox.services.messaging.language import compile_rule as _rule
+from sendbox.services.messaging.language import compile_rules
+from sendbox.services.messaging.rules.rules import Rule
+from sendbox.services.partner.language import compile_partner
+from sendbox.services.verify.language import compile_limits, compile_verify_rules
+from sendbox.services.verify.language import compile_verify_rule as _verify_rule
+from sendbox.services.verify.rules import VerifyRule
 
 
 def load(
@@ -138,7 +139,7 @@ def _compile(
     reader = Reader("420" if country is None else str(country.value), LOCALE if locale is None else str(locale.value))
     blueprint = _blueprint(node, reader, name, origin)
     if doubts:
-        from sendbox.scenario.doubts import doubts_of
+        from sendbox.scenario.lint.lint import doubts_of
 
         problems += doubts_of(node, blueprint, [*problems, *reader.problems])
     return blueprint, in_order([*problems, *reader.problems], origin.file)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import yaml
 
-from sendbox.core import bounds
+from sendbox.engine import bounds
 from sendbox.scenario.model import Node, Problem, Scalar, Source, child, problem, show
 
 #: How often aliases may be used, and how many values a text with aliases may stand for.

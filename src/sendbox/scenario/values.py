@@ -12,13 +12,11 @@ from typing import Any, Final, TypeVar
 
 import orjson
 
-from sendbox.core import spans
-from sendbox.core.assume import Rate
-from sendbox.core.numbers import normalize
-from sendbox.core.patterns import Pattern
-from sendbox.core.rules import Span
-from sendbox.core.spans import Moment
+from sendbox.engine import durations as spans
+from sendbox.engine.durations import Moment, Rate, Span
+from sendbox.engine.patterns import Pattern
 from sendbox.scenario.model import Node, Problem, listed, nearest, plain, problem, show
+from sendbox.services.numbers.normal import normalize
 
 T = TypeVar("T")
 
@@ -174,7 +172,7 @@ class Reader:
 
     def country_code(self, node: Node) -> str:
         """A calling code that is assigned."""
-        from sendbox.core.numbering import CODES
+        from sendbox.services.numbers.plan import CODES
 
         code = str(node.value)
         if all(code != assigned for assigned, *_ in CODES):

@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 import pytest
 
 from sendbox.contract.validators import Contract
-from sendbox.core.assume import Assume
-from sendbox.core.model import Recipient, Step
-from sendbox.core.remarks import Finding
-from sendbox.interfaces.exchange import Answer, Exchange, Refused, Route
-from sendbox.interfaces.legacy.errors import error
-from sendbox.interfaces.legacy.routes import ROUTES
+from sendbox.engine.remarks import Finding
+from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
+from sendbox.services.messaging.http.legacy.errors import error
+from sendbox.services.messaging.http.legacy.routes import ROUTES
+from sendbox.services.messaging.model import Recipient, Step
 from tests.interfaces.fakes import FakeContract, FakeWorld, exchange, world_of
 
 SEND, SEND_GET, API_SEND, API_SEND_GET = ROUTES

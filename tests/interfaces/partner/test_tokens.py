@@ -9,9 +9,9 @@ import jwt
 import pytest
 
 from sendbox.contract.validators import NotLoaded
-from sendbox.core.partner_records import Signup
-from sendbox.core.world import World
-from sendbox.interfaces.partner import tokens
+from sendbox.engine.world import World
+from sendbox.services.partner.http import tokens
+from sendbox.services.partner.records import Signup
 from tests.core.worlds import HOOK, START, advance, make_world
 
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.interfaces.exchange import Route
-from sendbox.interfaces.rest.routes import ROUTES
+from sendbox.services.account.http.routes import ROUTES
+from sendbox.services.http.exchange import Route
 from tests.box import KEY, ORIGIN, boxed
 from tests.interfaces.rest.calls import get, journal, post, subkey
 

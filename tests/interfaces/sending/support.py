@@ -7,15 +7,15 @@ from typing import Any, cast
 
 import orjson
 
-from sendbox.core.advice import ADVICE
-from sendbox.core.assume import Assume
-from sendbox.core.keys import Key
-from sendbox.core.model import Send, Step
-from sendbox.core.records import Accepted
-from sendbox.core.remarks import Advice, Finding
-from sendbox.interfaces.exchange import Exchange, Refused, Route
-from sendbox.interfaces.sending.decode import decode_message
-from sendbox.interfaces.sending.routes import ROUTES
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.services.account.keys import Key
+from sendbox.services.advice import ADVICE
+from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Exchange, Refused, Route
+from sendbox.services.messaging.http.sending.decode import decode_message
+from sendbox.services.messaging.http.sending.routes import ROUTES
+from sendbox.services.messaging.model import Send, Step
+from sendbox.services.messaging.records import Accepted
 
 ORIGIN = "http://sandbox.example"
 REQUEST_ID = "11111111-1111-4111-8111-111111111111"

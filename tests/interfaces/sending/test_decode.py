@@ -7,12 +7,13 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.core.assume import Assume
-from sendbox.core.keys import Key
-from sendbox.core.model import Recipient, Shortening, Step, Target
-from sendbox.interfaces.exchange import Refused
-from sendbox.interfaces.requests import without_nulls
-from sendbox.interfaces.sending.decode import decode_message
+from sendbox.engine.delivery.batches import Target
+from sendbox.services.account.keys import Key
+from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Refused
+from sendbox.services.http.requests import without_nulls
+from sendbox.services.messaging.http.sending.decode import decode_message
+from sendbox.services.messaging.model import Recipient, Shortening, Step
 from tests.interfaces.sending.support import decode, exchange, findings, message, places, said
 
 # -- body

@@ -5,8 +5,8 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from sendbox.core.remarks import Finding
-from sendbox.interfaces.sending.errors import DENIED, error, line, refusal, show
+from sendbox.engine.remarks import Finding
+from sendbox.services.messaging.http.sending.errors import DENIED, error, line, refusal, show
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 500])

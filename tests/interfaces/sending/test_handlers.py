@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from sendbox.contract.validators import Contract
-from sendbox.core.assume import Assume
-from sendbox.core.keys import Key
-from sendbox.core.remarks import Advice, Finding
-from sendbox.interfaces.exchange import Exchange, Refused
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.services.account.keys import Key
+from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Exchange, Refused
 from tests.interfaces.sending.support import ORIGIN, REQUEST_ID, FakeWorld, exchange, findings, message, places, said
 
 CONTRACT = Contract()

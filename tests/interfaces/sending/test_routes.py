@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sendbox.interfaces.sending.routes import ROUTES
+from sendbox.services.messaging.http.sending.routes import ROUTES
 
 
 def test_s4_1_endpoints() -> None:

@@ -10,11 +10,11 @@ import orjson
 import pytest
 
 from sendbox.contract.validators import Contract
-from sendbox.core.assume import Assume
-from sendbox.core.model import Recipient, Step
-from sendbox.core.remarks import Finding
-from sendbox.interfaces.exchange import Answer, Exchange, Refused, Route
-from sendbox.interfaces.sending.simple import ROUTES, simple_error
+from sendbox.engine.remarks import Finding
+from sendbox.services.assume import Assume
+from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
+from sendbox.services.messaging.http.sending.simple import ROUTES, simple_error
+from sendbox.services.messaging.model import Recipient, Step
 from tests.interfaces.fakes import FakeContract, FakeWorld, exchange, world_of
 
 GET, POST = ROUTES

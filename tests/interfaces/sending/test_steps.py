@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sendbox.core.assume import Assume
-from sendbox.core.model import Step, TemplateUse
-from sendbox.interfaces.sending.errors import show
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.http.sending.errors import show
+from sendbox.services.messaging.model import Step, TemplateUse
 from tests.interfaces.sending.support import decode, findings, message, places, said, step
 
 PHONE_NUMBER_ID = "109876543210987"

@@ -6,10 +6,10 @@ import orjson
 import pytest
 
 from sendbox.contract.validators import Contract
-from sendbox.core.remarks import Finding
-from sendbox.interfaces.exchange import Answer
-from sendbox.interfaces.verify import errors
-from sendbox.interfaces.verify.routes import ROUTES
+from sendbox.engine.remarks import Finding
+from sendbox.services.http.exchange import Answer
+from sendbox.services.verify.http import errors
+from sendbox.services.verify.http.routes import ROUTES
 
 FOUND = [Finding("$", "rule", "wrong", "§4")]
 

@@ -10,12 +10,12 @@ import orjson
 import pytest
 
 from sendbox.app import make_app
-from sendbox.arriving import BODY_CAP
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
-from sendbox.core.verify import Verify
-from sendbox.runtime import Runtime
+from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.compile import load
+from sendbox.server.origin import BODY_CAP
+from sendbox.services.verify.verify import Verify
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:

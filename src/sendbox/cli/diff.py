@@ -1,0 +1,294 @@
+"""`sendbox diff`: two journals, and the first entry in which they differ.
+
+They are compared as the digest reads them: what happened at one instant is compared as a whole, whatever its order,
+with names as what they were derived from. A journal that was saved as it is shown to people is brought near to that
+form: its names are numbered in the order in which they are met.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+import orjson
+
+from sendbox.cli.outcome import CANNOT, USAGE, Failure
+from sendbox.engine.durations import instant, show
+
+#: So many entries are shown before the first difference, and characters of a value.
+CONTEXT: Final = 3
+SHOWN: Final = 70
+#: As many entries as a journal can have.
+_ALL: Final = 100_000_000
+_WORLD: Final = re.compile(r"(.*)/_sandbox/worlds/([^/]+)(?:/journal)?/?")
+#: Entries that the digest passes over.
+_CONTROL: Final = frozenset({"opened", "reset", "restored", "control", "timeline"})
+#: Names that a world gives out: UUIDs (and -index), tokens and codes with its tag, ids of digits, signed tokens.
+_NAME: Final = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|eyJ[\w-]*\.[\w-]*\.[\w-]*|\b[0-9a-f]{16}[\w-]{4,}|\b[0-9]{15,16}\b"
+)
+_ORIGIN: Final = re.compile(r"https?://[^/\s\"]+(?=/(?:s|upload|signup|_sandbox)/)")
+
+Entry = dict[str, Any]
+MISSING: Final = "(nothing)"
+
+
+@dataclass(slots=True)
+class Difference:
+    """Where two journals part. `a` and `b` are the first entries that differ, None where one has nothing like it.
+
+    `fields` are (path, value in a, value in b); `context` what both have before; counts are of all that differs.
+    """
+
+    a: Entry | None
+    b: Entry | None
+    fields: list[tuple[str, Any, Any]]
+    context: list[Entry]
+    only_a: int = 0
+    only_b: int = 0
+
+    @property
+    def at(self) -> int:
+        """Milliseconds from the start."""
+        return int((self.a or self.b or {"at": 0})["at"])
+
+
+@dataclass(slots=True)
+class Journal:
+    """The entries of a journal in canonical form, and what it was read from."""
+
+    name: str
+    entries: list[Entry] = field(default_factory=list)
+    canonical: bool = True
+
+
+def diff(left: str, right: str) -> tuple[Journal, Journal, Difference | None]:
+    """The journals, and their first difference. Raises `Failure` where one cannot be read."""
+    a, b = read(left), read(right)
+    if a.canonical != b.canonical:
+        shown, other = (b, a) if a.canonical else (a, b)
+        raise Failure(
+            USAGE, f"{shown.name} was saved without form=canonical, {other.name} with it; save both in the same form"
+        )
+    return a, b, compare(a.entries, b.entries)
+
+
+# --- reading
+
+
+def read(source: str) -> Journal:
+    """The journal of a world at an address, or of a file. Raises `Failure`."""
+    if source.startswith(("http://", "https://")):
+        return _fetched(source)
+    try:
+        value = orjson.loads(Path(source).read_bytes())
+    except OSError as error:
+        raise Failure(CANNOT, f"{source} cannot be read: {error.strerror or error}") from None
+    except orjson.JSONDecodeError as error:
+        raise Failure(CANNOT, f"{source} is no JSON: {error}") from None
+    entries = value.get("canonical", value.get("entries")) if isinstance(value, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(each, dict) and "at" in each for each in entries):
+        message = f"{source} holds no journal; legal: what /worlds/ID/journal answers, or sendbox play --format json"
+        raise Failure(CANNOT, message)
+    if "canonical" in value or value.get("form") == "canonical":
+        return Journal(source, entries)
+    return Journal(source, _normal(entries), canonical=False)
+
+
+def _fetched(address: str) -> Journal:
+    from sendbox.control.carriers import Client
+    from sendbox.control.operation import ControlError
+
+    found = _WORLD.fullmatch(address.partition("?")[0])
+    if found is None:
+        raise Failure(USAGE, f"{address} is no world; legal: http://HOST:PORT/_sandbox/worlds/ID")
+    client = Client(found[1])
+    try:
+        answer = client.call("journal", unquote(found[2]), {"form": "canonical", "limit": _ALL})
+    except ControlError as error:
+        raise Failure(CANNOT, error.message) from None
+    finally:
+        client.close()
+    return Journal(address, answer["entries"])
+
+
+def _normal(entries: list[Entry]) -> list[Entry]:
+    """Entries as people see them, with instants from the start and names by number."""
+    start = instant(entries[0]["at"]) if entries else 0
+    keys = {each["key"].partition("~")[0] for each in entries if isinstance(each.get("key"), str)}
+    worlds = re.compile("|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True)) or r"(?!)")
+    numbers: dict[str, str] = {}
+
+    def named(text: str) -> str:
+        text = worlds.sub("WORLD", _ORIGIN.sub("ORIGIN", text))
+        return _NAME.sub(lambda match: numbers.setdefault(match[0], f"NAME{len(numbers) + 1}"), text)
+
+    return [
+        {**_with(_decoded(entry), named), "at": instant(entry["at"]) - start}
+        for entry in entries
+        if entry.get("kind") not in _CONTROL
+    ]
+
+
+def _decoded(entry: Entry) -> Entry:
+    """A request with body and answer as values, where they are JSON."""
+    found = dict(entry)
+    for name in ("body", "answer"):
+        if entry.get("kind") == "request" and isinstance(entry.get(name), str):
+            with contextlib.suppress(orjson.JSONDecodeError):
+                found[name] = orjson.loads(entry[name])
+    return found
+
+
+def _with(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _with(item, change) for key, item in value.items()}
+    return [_with(item, change) for item in value] if isinstance(value, list) else value
+
+
+# --- comparing
+
+
+def compare(a: list[Entry], b: list[Entry]) -> Difference | None:
+    """The first difference, None when there is none."""
+    texts_a, texts_b = [_text(each) for each in a], [_text(each) for each in b]
+    surplus_a, surplus_b = Counter(texts_a), Counter(texts_b)
+    surplus_a, surplus_b = surplus_a - surplus_b, surplus_b - surplus_a
+    only_a, only_b = _only(a, texts_a, Counter(surplus_a)), _only(b, texts_b, Counter(surplus_b))
+    if not only_a and not only_b:
+        return None
+    at = min(each["at"] for each in (*only_a, *only_b))
+    now_a, now_b = ([each for each in only if each["at"] == at] for only in (only_a, only_b))
+    left, right = _pair(now_a, now_b)
+    fields = list(_fields(left, right)) if left is not None and right is not None else []
+    side, stop = (a, left) if left is not None else (b, right)
+    before = []
+    for each in side:
+        if each is stop:
+            break
+        if each["at"] <= at and not any(each is other for other in (*now_a, *now_b)):
+            before.append(each)
+    return Difference(left, right, fields, before[-CONTEXT:], len(only_a), len(only_b))
+
+
+def _text(entry: Entry) -> bytes:
+    return orjson.dumps({key: value for key, value in entry.items() if key != "n"}, option=orjson.OPT_SORT_KEYS)
+
+
+def _only(entries: list[Entry], texts: list[bytes], surplus: Counter[bytes]) -> list[Entry]:
+    """The entries that the other side does not have; of equal ones the last."""
+    found = []
+    for entry, text in zip(reversed(entries), reversed(texts), strict=True):
+        if surplus[text] > 0:
+            surplus[text] -= 1
+            found.append(entry)
+    return found[::-1]
+
+
+def _pair(a: list[Entry], b: list[Entry]) -> tuple[Entry | None, Entry | None]:
+    """The entry to show first, and what is most like it on the other side: a request is the cause of the others."""
+
+    def rank(entry: Entry) -> bool:
+        return entry.get("kind") != "request"
+
+    a, b = sorted(a, key=rank), sorted(b, key=rank)
+    if not a:
+        return None, b[0]
+    first = a[0]
+    if b and rank(b[0]) < rank(first):
+        return _most_like(b[0], a), b[0]
+    return first, _most_like(first, b)
+
+
+def _most_like(entry: Entry, others: list[Entry]) -> Entry | None:
+    alike = [each for each in others if each.get("kind") == entry.get("kind")]
+    return max(alike, key=lambda each: _likeness(entry, each), default=None)
+
+
+def _likeness(a: Entry, b: Entry) -> int:
+    same = sum(a[key] == b[key] for key in a.keys() & b.keys())
+    return int(same + 4 * (a.get("phone") == b.get("phone")))
+
+
+def _fields(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Every value that differs, by its path."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in dict.fromkeys((*a, *b)):
+            if path or key != "n":
+                yield from _fields(a.get(key, MISSING), b.get(key, MISSING), f"{path}.{key}" if path else key)
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for index, (left, right) in enumerate(zip(a, b, strict=True)):
+            yield from _fields(left, right, f"{path}[{index}]")
+    elif a != b:
+        yield path, a, b
+
+
+# --- showing
+
+
+def as_text(a: Journal, b: Journal, found: Difference | None) -> Iterator[str]:
+    """The lines."""
+    if found is None:
+        yield f"equal: {len(a.entries)} entries"
+        return
+    kind = (found.a or found.b or {})["kind"]
+    if found.a is None or found.b is None:
+        there, missing = (b.name, a.name) if found.a is None else (a.name, b.name)
+        yield f"first difference at +{show(found.at)}: {there} has a {kind} that {missing} has not"
+    else:
+        yield f"first difference at +{show(found.at)}: a {kind} ({a.name}:{found.a['n']}, {b.name}:{found.b['n']})"
+    if found.context:
+        yield "before it:"
+        yield from (f"    +{show(each['at'])} {_line(each)}" for each in found.context)
+    if found.fields:
+        yield f"--- {a.name}"
+        yield f"+++ {b.name}"
+        for path, left, right in found.fields:
+            yield f"  {path}"
+            yield f"    - {_value(left)}"
+            yield f"    + {_value(right)}"
+    else:
+        sign, entry = ("-", found.a) if found.a is not None else ("+", found.b)
+        yield f"{sign} {_line(entry or {})}"
+    only_a = f"{found.only_a} of {len(a.entries)} entries are only in {a.name}"
+    yield f"in all {only_a}, {found.only_b} of {len(b.entries)} only in {b.name}"
+
+
+def as_object(a: Journal, b: Journal, found: Difference | None) -> dict[str, Any]:
+    """The same as a plain object."""
+    first = None
+    if found is not None:
+        first = {
+            "at": found.at,
+            "a": found.a,
+            "b": found.b,
+            "fields": [{"path": path, "a": left, "b": right} for path, left, right in found.fields],
+            "before": found.context,
+        }
+    return {
+        "equal": found is None,
+        "a": {"name": a.name, "entries": len(a.entries), "only": 0 if found is None else found.only_a},
+        "b": {"name": b.name, "entries": len(b.entries), "only": 0 if found is None else found.only_b},
+        "first": first,
+    }
+
+
+def _line(entry: Entry) -> str:
+    """An entry on one line."""
+    hidden = ("n", "at", "kind", "message")
+    told = [f"{key} {_value(value)}" for key, value in entry.items() if key not in hidden and value not in (None, "")]
+    line = f"{entry.get('kind')}: {', '.join(told)}"
+    return line if len(line) <= 2 * SHOWN else f"{line[: 2 * SHOWN - 1]}…"
+
+
+def _value(value: Any) -> str:
+    text = value if value == MISSING else orjson.dumps(value).decode()
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

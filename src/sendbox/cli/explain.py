@@ -1,0 +1,224 @@
+"""`sendbox explain`: one message, or one validation, in a world of its own that is opened with a scenario and run dry.
+
+It is a real world: what happens in it is what would happen in a server, rule for rule and draw for draw. Only the
+webhooks stay inside, and are answered with 200.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
+from sendbox.engine.durations import iso
+from sendbox.services.messaging.model import FAMILY
+from sendbox.services.messaging.rules.explain import checks, explain, explain_session, happened
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.runtime.slot import Hosted
+
+#: The operations that a message may be sent by.
+PATHS: Final = {
+    "sendMessage": "/v2/message",
+    "sendPriorityMessage": "/v2/message/priority",
+    "sendMessages": "/v2/messages",
+}
+#: The channels of a step made of flags.
+CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
+#: A number that nobody asked for: the recipient of a message made of flags that name none.
+NOBODY: Final = "420777000100"
+WORLD: Final = "test-explain"
+#: Senders for steps that need one, where the account has registered none of their kind.
+SENDERS: Final = {"richmsg": "Acme", "chatapp": "109876543210987"}
+
+
+def load(given: str) -> Blueprint:
+    """The scenario: a name of the library, or a file. Raises `Failure` with every problem."""
+    from sendbox.scenario.compile import load as compiled
+    from sendbox.scenario.model import ScenarioError
+
+    try:
+        return compiled(Path(given) if Path(given).is_file() else given)
+    except ScenarioError as error:
+        found = [one_line(str(problem)) for problem in error.problems]
+        if len(found) == 1:
+            raise Failure(CANNOT, found[0]) from None
+        raise Failure(CANNOT, f"{given} has {len(found)} problems, all above", tuple(found)) from None
+
+
+def body_of(
+    file: Path | None,
+    *,
+    to: str | None = None,
+    body: str | None = None,
+    channel: str | None = None,
+    sender: str | None = None,
+    tag: str | None = None,
+    template: str | None = None,
+    senders: Mapping[str, Collection[str]] | str = "any",
+) -> Any:
+    """The request: what a file holds, or a message made of flags. Raises `Failure`.
+
+    `senders` are those of the account: a step that needs one (§2.2) and is given none has the first of them.
+    """
+    flags = (to, body, channel, sender, tag, template)
+    if file is not None:
+        if any(flag is not None for flag in flags):
+            raise Failure(USAGE, f"{file} is the whole message: give it, or flags")
+        try:
+            return orjson.loads(file.read_bytes())
+        except OSError as error:
+            raise Failure(CANNOT, f"{file} cannot be read: {error.strerror}") from None
+        except orjson.JSONDecodeError as error:
+            raise Failure(CANNOT, f"{file} is no message in JSON: {error}") from None
+    message: dict[str, Any] = {"to": [{"phone_number": to or NOBODY}]}
+    if tag is not None:
+        message["tag"] = tag
+    if channel is None and template is None:
+        message["body"] = body or "Hello"
+        return message if sender is None else {**message, "sender": sender}
+    step: dict[str, Any] = {}
+    if template is not None:
+        name, _, language = template.partition(":")
+        channel = channel or "chatapp_template"
+        step |= {"template_name": name, "language": language or "en"}
+    else:
+        step["body"] = body or "Hello"
+    family = FAMILY[str(channel)]
+    if sender is None and family in SENDERS:
+        known = {} if isinstance(senders, str) else senders
+        sender = min(known.get(family, ()), default=SENDERS[family])
+    if sender is not None:
+        step["sender"] = sender
+    return {**message, "flow": [{str(channel): step}]}
+
+
+def run(blueprint: Blueprint, request: Any, operation: str | None = None, verify: str | None = None) -> dict[str, Any]:
+    """What becomes of a request, or of a validation of the number `verify`.
+
+    `{scenario, start, request, sessions, messages, stopped}`; `faults` of the request are lines; a message is as
+    `services/messaging/rules/explain.explain` has it, with `checks` of each step as they stood before, and `happens`.
+    """
+    from sendbox.server.loop import new_loop
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_run(blueprint, request, operation, verify))
+
+
+async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify: str | None) -> dict[str, Any]:
+    from sendbox.app import make_app
+    from sendbox.contract.validators import Contract
+    from sendbox.runtime.policy import Outcome
+    from sendbox.runtime.slot import Conflict
+    from sendbox.runtime.worlds import Runtime
+    from sendbox.settings import Settings
+
+    async def content(_call: Any) -> Outcome:
+        return Outcome(200, None)
+
+    runtime = Runtime(Settings(public_url="http://sandbox"), blueprint)
+    try:
+        hosted = runtime.open(WORLD, mode="manual")
+        runtime.deliver_to(hosted, content)
+        if verify is not None:
+            record = None
+            _validate(hosted, verify)
+        else:
+            named = operation or ("sendMessages" if isinstance(request, list) else "sendMessage")
+            await _post(make_app(runtime, Contract()), PATHS[named], orjson.dumps(request))
+            record = _record(hosted)
+        world = hosted.world
+        before = [
+            [
+                {"step": number + 1, "channel": step.channel, "checks": checks(world, message, number)}
+                for number, step in enumerate(message.submission.send.steps)
+            ]
+            for message in world.messages
+        ]
+        asked = world.messages[:]
+        stopped = None
+        try:
+            await runtime.advance(hosted, until_idle=True)
+        except Conflict as conflict:
+            stopped = conflict.message
+        return {
+            "scenario": blueprint.name,
+            "start": iso(world.start),
+            "request": record,
+            "sessions": [explain_session(world, session) for session in world.verify.sessions.values()],
+            "messages": [
+                {**explain(world, message), "checks": checked, "happens": happened(world, message)}
+                for message, checked in zip(asked, before, strict=True)
+            ],
+            "stopped": stopped,
+        }
+    finally:
+        await runtime.aclose()
+
+
+def _validate(hosted: Hosted, given: str) -> None:
+    from sendbox.services.numbers.normal import normalize
+
+    world = hosted.world
+    phone = normalize(given, world.account.country)
+    if phone is None:
+        raise Failure(USAGE, f"{given} is no phone number; legal: 8 to 15 digits with an assigned calling code")
+    world.verify.create(phone, {}, world.keys[world.id], orjson.dumps({"phoneNumber": phone}), "http://sandbox")
+
+
+def _record(hosted: Hosted) -> dict[str, Any]:
+    from sendbox.engine.journal import CODE
+    from sendbox.services.messaging.views import request_view
+
+    journal = hosted.world.journal
+    view = request_view(journal.entry(next(journal.find(CODE["request"], 0)))[2])
+    faults = [journal.entry(number)[2].line for number in journal.find(CODE["fault"], 0)]
+    return {**{name: view[name] for name in ("operation", "status", "findings", "advice", "answer")}, "faults": faults}
+
+
+async def _post(app: Any, path: str, body: bytes) -> None:
+    """One request of the client, without a socket."""
+    import httpx
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "headers": [
+            (b"host", b"sandbox"),
+            (b"x-api-key", WORLD.encode()),
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+        ],
+        "client": ("127.0.0.1", 0),
+        "server": ("sandbox", 80),
+        "state": {},
+    }
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(_message: Any) -> None:
+        """The answer is read from the journal."""
+
+    # a fault of the scenario raises what a client without a socket would see; the journal says what it was
+    with contextlib.suppress(httpx.TransportError):
+        await app(scope, receive, send)
+
+
+def refused(view: dict[str, Any]) -> int:
+    """The exit code: 1 where the request was refused, or got no answer."""
+    request = view["request"]
+    return NO if request is not None and (request["status"] >= 400 or not request["status"]) else 0

@@ -1,0 +1,7 @@
+"""`sendbox play`: the traffic of a scenario in a world of this process; what happened as text, JSON or a diagram."""
+
+from __future__ import annotations
+
+from sendbox.cli.playing.player import Asked, Played, play
+
+__all__ = ["Asked", "Played", "play"]

@@ -1,0 +1,59 @@
+"""What was played as plain objects, for `--format json`, and for `sendbox diff`, which reads them again."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from sendbox.cli.playing.player import Asked, Played
+from sendbox.engine.digest import ENGINE
+from sendbox.engine.durations import iso
+from sendbox.scenario.library import folder
+from sendbox.services.messaging.views import message_view
+
+
+def objects(played: Played) -> dict[str, Any]:
+    """Everything; `canonical` are the entries as the digest reads them, `entries` the same for people."""
+    world = played.world
+    return {
+        "scenario": played.blueprint.name,
+        "traffic": "sample" if played.sampled else "scenario",
+        "world": world.id,
+        "seed": world.seed_given,
+        "from": iso(world.start),
+        "to": iso(world.now),
+        "stopped": played.stopped,
+        "passed": played.passed,
+        "verdict": None if played.verdict is None else _anywhere(played.verdict),
+        "digest": played.digest,
+        "engine": ENGINE,
+        "order_sensitive": played.order_sensitive,
+        "requests": [_asked(each) for each in played.asked],
+        "messages": [message_view(world, message) for message in world.messages],
+        "entries": played.entries,
+        "canonical": played.canonical,
+    }
+
+
+def _anywhere(verdict: dict[str, Any]) -> dict[str, Any]:
+    """The verdict with the places of library scenarios as they are on every machine: the name of the file."""
+    library = f"{folder()}{os.sep}"
+    expectations = [
+        {**each, "place": each["place"] and each["place"].removeprefix(library)} for each in verdict["expectations"]
+    ]
+    return {**verdict, "expectations": expectations}
+
+
+def _asked(asked: Asked) -> dict[str, Any]:
+    traffic = asked.traffic
+    return {
+        "at": iso(asked.at),
+        "name": traffic.name,
+        "operation": traffic.operation,
+        "status": asked.status,
+        "expected": traffic.status,
+        "ok": asked.ok,
+        "error": asked.error,
+        "answer": asked.answer,
+        "entry": asked.number,
+    }

@@ -1,0 +1,213 @@
+"""Plays a scenario: opens a world in this process, sends the traffic, lets time pass, and keeps all that happened.
+
+Nothing leaves the process: deliveries with a target of their own are answered here as the built-in receiver answers.
+World, keys and start are fixed, so that the same scenario gives the same names, entries and digest, on any machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.durations import DAY, instant
+from sendbox.engine.entries import entry_view
+from sendbox.services.traffic import WORLD, Traffic
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.world import World
+    from sendbox.runtime.policy import HttpCall, Outcome
+    from sendbox.runtime.worlds import Hosted, Runtime
+
+#: Where the world says it is; nothing listens there.
+ORIGIN: Final = "http://127.0.0.1:7357"
+#: When a world begins whose scenario does not say it: a Monday morning.
+START: Final = instant("2026-03-02T09:00:00Z")
+#: What the names of the world are salted with.
+SALT: Final = "play"
+#: Virtual milliseconds from the start after which nothing is waited for any more, unless told otherwise.
+LONGEST: Final = 30 * DAY
+#: Real seconds that an answer may take while the world stands still; what takes longer waits for its time to pass.
+PATIENCE: Final = 1.0
+
+
+@dataclass(slots=True)
+class Asked:
+    """One request of the traffic, and what came of it.
+
+    `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None where it
+    has none. `at` is the instant at which it was sent. `garbled` = the answer says that it is JSON, and is none.
+    """
+
+    traffic: Traffic
+    at: int
+    status: int | None = None
+    answer: Any = None
+    error: str | None = None
+    number: int | None = None
+    #: False where a reference led nowhere
+    sent: bool = True
+    garbled: bool = False
+    #: how many entries the journal had before; those up to `number` are of what the request did
+    before: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether its own expectation holds, if it has one, and whether it could be sent at all."""
+        wanted = self.traffic.status
+        if not self.sent or (self.error is not None and self.status is None and wanted is None):
+            return False
+        return wanted is None or wanted == (self.status or 0)
+
+
+@dataclass(slots=True)
+class Played:
+    """What became of a scenario. `entries` are the journal's, rendered; `verdict` None = the scenario expects nothing.
+
+    `sampled` says that the traffic is the built-in one; `stopped` that time was up before the world was idle.
+    """
+
+    blueprint: Blueprint
+    world: World
+    sampled: bool
+    asked: list[Asked] = field(default_factory=list)
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    canonical: list[dict[str, Any]] = field(default_factory=list)
+    verdict: dict[str, Any] | None = None
+    digest: str = ""
+    order_sensitive: bool = False
+    stopped: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether every request went as its entry expects, and the scenario's own expectations were met."""
+        return all(each.ok for each in self.asked) and (self.verdict is None or bool(self.verdict["passed"]))
+
+
+def play(
+    scenario: str | Path | Mapping[str, Any] | Blueprint, *, seed: int | str | None = None, until: int | None = None
+) -> Played:
+    """Plays a scenario: a name of the library, a path, text, an object, or a blueprint.
+
+    `until` in milliseconds from the start (30 days unless given). Raises `ScenarioError`. Not from a running loop.
+    """
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.scenario.compile import load
+    from sendbox.server.loop import new_loop
+
+    blueprint = scenario if isinstance(scenario, Blueprint) else load(scenario)
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(aplay(blueprint, seed=seed, until=until))
+
+
+async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: int | None = None) -> Played:
+    """The same on a loop that runs."""
+    from sendbox.app import make_app
+    from sendbox.cli.playing.sample import sample
+    from sendbox.contract.validators import Contract
+    from sendbox.runtime.worlds import Runtime
+    from sendbox.settings import Settings
+
+    runtime = Runtime(Settings(mode="manual", public_url=ORIGIN), blueprint)
+    try:
+        app = make_app(runtime, Contract())
+        start = START if blueprint.start is None else blueprint.start
+        # only what a world begins with is pinned here: a later reset would go by the blueprint again
+        pinned = replace(blueprint, start=start, mode="manual")
+        hosted = runtime.open(WORLD, blueprint=pinned, seed=seed, salt=SALT)
+        # the built-in receiver stays what it is; what goes elsewhere ends here
+        hosted.deliverer = _received
+        played = Played(blueprint, hosted.world, not blueprint.traffic)
+        traffic = blueprint.traffic or sample(blueprint)
+        player = _Player(runtime, hosted, app, played, start + (LONGEST if until is None else until))
+        player.waits = until is not None
+        await player.play(traffic)
+        return played
+    finally:
+        await runtime.aclose()
+
+
+def _due(world: World) -> bool:
+    due = world.timeline.next_due()
+    return due is not None and due <= world.now
+
+
+async def _received(_call: HttpCall) -> Outcome:
+    from sendbox.runtime.policy import Outcome
+
+    return Outcome(200)
+
+
+class _Player:
+    """Sends the traffic of one world, and moves it."""
+
+    def __init__(self, runtime: Runtime, hosted: Hosted, app: Any, played: Played, end: int) -> None:
+        from sendbox.cli.playing.calls import Caller
+
+        self._runtime = runtime
+        self._hosted = hosted
+        self._played = played
+        self._end = end
+        self._caller = Caller(app, hosted.world, ORIGIN)
+        #: whether time goes on to the end, past the last thing that is due
+        self.waits = False
+        self._open: list[asyncio.Task[None]] = []
+
+    async def play(self, traffic: tuple[Traffic, ...]) -> None:
+        """All of it, until nothing is due any more or time is up."""
+        world, played = self._hosted.world, self._played
+        for entry in traffic:
+            at = entry.at + world.start if entry.relative else entry.at
+            if at > self._end:
+                played.stopped = True
+                break
+            # what the scenario does at an instant comes before what is sent at it, at the start too
+            if at > world.now or (not played.asked and _due(world)):
+                await self._move(to=at)
+            await self._send(entry)
+        await self._move(to=world.now)  # what the last request made is sent at its instant
+        while (due := world.timeline.next_due()) is not None and due <= self._end:
+            await self._move(next_instants=1)
+        played.stopped = played.stopped or due is not None
+        while self.waits and world.now < self._end:
+            await self._move(to=min(self._end, world.now + LONGEST))
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+        await self._look()
+
+    async def _move(self, *, to: int | None = None, next_instants: int | None = None) -> None:
+        """Moves the world. It stands still afterwards, whatever the scenario's timeline makes of its clock."""
+        await self._runtime.advance(self._hosted, to=to, next_instants=next_instants)
+        if self._hosted.world.clock.mode != "manual":
+            self._hosted.world.clock.switch("manual")
+            self._runtime.kick(self._hosted)
+
+    async def _send(self, entry: Traffic) -> None:
+        asked = Asked(entry, self._hosted.world.now)
+        self._played.asked.append(asked)
+        task = asyncio.ensure_future(self._caller.send(asked))
+        # a fault may hold an answer back until time passes, or for good: then the world goes on
+        done, _ = await asyncio.wait({task}, timeout=PATIENCE)
+        if not done:
+            asked.error = "no answer"
+            self._open.append(task)
+
+    async def _look(self) -> None:
+        """Everything that is kept, rendered while the world is open."""
+        from sendbox.control import operations
+        from sendbox.control.operation import perform
+
+        world, played, rows = self._hosted.world, self._played, operations.load()
+        played.entries = [entry_view(world, number) for number in range(len(world.journal))]
+        journal = await perform(
+            self._runtime, ORIGIN, rows["journal"], world.id, {"form": "canonical", "limit": len(world.journal)}
+        )
+        played.canonical = journal["entries"]
+        found = await perform(self._runtime, ORIGIN, rows["digest"], world.id, {})
+        played.digest, played.order_sensitive = found["digest"], found["order_sensitive"]
+        if "verdict" in rows and getattr(self._played.blueprint, "expect", False):
+            played.verdict = await perform(self._runtime, ORIGIN, rows["verdict"], world.id, {})

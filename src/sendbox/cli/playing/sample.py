@@ -1,0 +1,200 @@
+"""Traffic for scenarios that have none: a message for each rule, so made that the rule is asked and decides.
+
+What a rule asks for is turned into something that fits it: a pattern into a text, a phone pattern into a number. The
+rules of the default scenario are met only where a scenario has none of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from sendbox import data
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.patterns import Pattern
+from sendbox.services.messaging.rules.rules import Rule
+from sendbox.services.traffic import CALLS, WORLD, Traffic
+from sendbox.services.verify.rules import RANDOM, VerifyRule
+
+#: Milliseconds between two samples.
+GAP: Final = 10_000
+#: So many samples at most, and so many for one rule that counts messages.
+MOST: Final = 40
+REPEATED: Final = 5
+#: Digits of a phone number.
+DIGITS: Final = 12
+_CHATAPP_SENDER: Final = "109876543210987"
+_VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
+#: A text with a link to be opened.
+_LINKED: Final = "Sample https://acme.example/offer"
+#: Operations that a sample can call by themselves: the others need something that was made before.
+_JSON: Final = ("sendMessage", "sendPriorityMessage")
+
+
+def sample(blueprint: Blueprint) -> tuple[Traffic, ...]:
+    """Requests that show a scenario off."""
+    samples = _Samples(blueprint)
+    for rule in _own(blueprint.attempts):
+        samples.rule(rule)
+    for verify in _own(blueprint.verify, or_all=False):
+        samples.verify(verify)
+    for subkey in blueprint.account.subkeys:
+        samples.message(f"key {subkey.name}", "Sent with a sub-key", key=subkey.name)
+    if not samples.made:
+        samples.message(None, "Hello")
+    return tuple(samples.made[:MOST])
+
+
+def _own(rules: tuple[Any, ...], *, or_all: bool = True) -> list[Any]:
+    """The rules that are not the default scenario's; those, where there are no others."""
+    default = data.folder("scenarios") / "default.yaml"
+    own = [rule for rule in rules if not _stands_in(rule.place, default)]
+    return own or (list(rules) if or_all else [])
+
+
+def _stands_in(place: str | None, file: Path) -> bool:
+    return place is not None and Path(place.rpartition(":")[0]).resolve() == file.resolve()
+
+
+class _Samples:
+    """Samples in the making; each has a phone of its own, where its rule leaves it free."""
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self.made: list[Traffic] = []
+        self._account = blueprint.account
+        self._free = 0
+
+    def rule(self, rule: Rule) -> None:
+        """A message, or as many as the rule counts to, that the rule decides about."""
+        when = rule.when
+        key = None if when.key is None else self._key(when.key)
+        if when.key is not None and key is None and not when.key.matches(WORLD):
+            return
+        operation = "sendMessage" if when.operation is None else when.operation[0]
+        if operation == "testTemplate":  # there is no business account whose template it could test
+            return
+        send = self._send(rule)
+        times = when.nth or (REPEATED if rule.mix is not None else 1)
+        for _ in range(min(times, REPEATED)):
+            phone = self._phone(when.phone)
+            self._add(rule.name, operation, _carried(operation, {**send, "to": [{"phone_number": phone}]}, phone), key)
+
+    def _send(self, rule: Rule) -> dict[str, Any]:
+        """A message that fits a rule, without its recipient."""
+        when = rule.when
+        body = "Sample" if when.body is None else filled(when.body, "Sample")
+        send: dict[str, Any] = {"body": body}
+        if rule.click is not None:
+            send["body"] = body = body.replace("Sample", _LINKED) if when.body else _LINKED
+            send["params"] = {"_url": {"type": "full"}}
+        if when.sender is not None:
+            send["sender"] = filled(when.sender, "Acme")
+        if when.tag is not None:
+            send["tag"] = filled(when.tag, "x")
+        if when.payload is not None:
+            send["payload"] = _payload(when.payload)
+        channel = "sms" if when.channel is None else when.channel[0]
+        before = when.attempt - 1 if when.attempt is not None else 0
+        if channel != "sms" or before:
+            last = [self._step("sms", body)] if channel != "sms" else []
+            send["flow"] = [*[_given_up(body)] * before, self._step(channel, body), *last]
+        return send
+
+    def message(self, title: str | None, body: str, key: str | None = None) -> None:
+        """A message to a phone that nothing is said about."""
+        self._add(title, "sendMessage", {"body": body, "to": [{"phone_number": self._phone(None)}]}, key)
+
+    def verify(self, rule: VerifyRule) -> None:
+        """A session, and where the rule settles the code, its right answer."""
+        phone = self._phone(rule.phone)
+        name = f"session{len(self.made)}"
+        self._add(name, "createValidation", {"phoneNumber": phone}, None)
+        if rule.code is not None and rule.code != RANDOM:
+            self._add(None, "verifyCode", {"code": rule.code}, None, (("token", f"${name}.token"),))
+
+    def _add(
+        self, name: str | None, operation: str, value: Any, key: str | None, params: tuple[tuple[str, Any], ...] = ()
+    ) -> None:
+        at = len(self.made) * GAP
+        self.made.append(Traffic(at, True, operation, value, params, key, name))
+
+    def _phone(self, pattern: Pattern | None) -> str:
+        """A number that fits a pattern; one that no magic is about, where none is asked for."""
+        self._free += 1
+        if pattern is None:
+            return f"420601{self._free:06}"
+        if pattern.literal:
+            return pattern.text
+        text = pattern.text
+        if "*" in text:  # the first takes what is missing to a whole number
+            rest = len(text) - text.count("*")
+            text = text.replace("*", "?" * max(DIGITS - rest, 0), 1).replace("*", "")
+        digits = f"{self._free:0{max(text.count('?'), 1)}}"[-max(text.count("?"), 1) :]
+        free = iter(digits)
+        return "".join(next(free) if char == "?" else char for char in text)
+
+    def _key(self, pattern: Pattern) -> str | None:
+        """The first sub-key that fits."""
+        for subkey in self._account.subkeys:
+            if pattern.matches(f"{WORLD}~{subkey.name}"):
+                return subkey.name
+        return None
+
+    def _step(self, channel: str, body: str) -> dict[str, Any]:
+        """A step of a flow that is fit to be sent."""
+        if channel == "sms":
+            return {"sms": {"body": body}}
+        if channel == "richmsg":
+            return {"richmsg": {"body": body, "sender": self._sender("richmsg", "Acme"), "ttl": 5}}
+        sender = self._sender("chatapp", _CHATAPP_SENDER)
+        if channel == "chatapp_text":
+            return {"chatapp_text": {"body": body, "sender": sender, "ttl": 5}}
+        for template in self._account.templates:
+            parts = {part["type"]: part for part in template["components"]}
+            names = list(dict.fromkeys(_VARIABLE.findall(parts.get("BODY", {}).get("text", ""))))
+            if "HEADER" not in parts and all(name.isdecimal() for name in names):
+                use: dict[str, Any] = {"template_name": template["name"], "language": template["language"]}
+                if names:
+                    use["params"] = ["1234"] * len(names)
+                return {"chatapp_template": {**use, "sender": sender, "ttl": 5}}
+        return {"chatapp_template": {"template_name": "otp", "language": "en", "sender": sender, "ttl": 5}}
+
+    def _sender(self, family: str, otherwise: str) -> str:
+        """A sender of the account."""
+        senders = self._account.senders
+        known = sorted(senders.get(family, ())) if isinstance(senders, dict) else []
+        return known[0] if known else otherwise
+
+
+def _given_up(body: str) -> dict[str, Any]:
+    """A step that goes on to the next one wherever it is not delivered."""
+    return {"sms": {"body": body, "ttl": 5, "ttl_condition": "delivered"}}
+
+
+def filled(pattern: Pattern, word: str) -> str:
+    """A text that fits a pattern: its first wildcard stands for `word`, the others for nothing."""
+    return pattern.text.replace("*", word, 1).replace("*", "")
+
+
+def _payload(wanted: tuple[tuple[tuple[str, ...], object], ...]) -> dict[str, Any]:
+    payload: dict[str, Any] = {}
+    for path, expected in wanted:
+        inner = payload
+        for name in path[:-1]:
+            inner = inner.setdefault(name, {})
+        inner[path[-1]] = filled(expected, "x") if isinstance(expected, Pattern) else expected
+    return payload
+
+
+def _carried(operation: str, send: dict[str, Any], phone: str) -> Any:
+    """A message in the form that an operation takes."""
+    if operation in _JSON:
+        return send
+    if operation == "sendMessages":
+        return [send]
+    if operation == "createValidation":
+        return {"phoneNumber": phone}
+    assert CALLS[operation].part in ("form", "query")
+    fields = {"to" if "Api" in operation else "number": phone, "message": send["body"]}
+    return {**fields, "sender": send["sender"]} if "sender" in send else fields

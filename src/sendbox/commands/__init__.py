@@ -1,1 +1,0 @@
-"""What the commands do. Each is plain functions without click: `cli` reads arguments, prints errors, and exits."""

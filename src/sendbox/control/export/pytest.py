@@ -1,0 +1,237 @@
+"""A world's script as a pytest file that does it all again and ends in the same digest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.control.export.literals import Literals, broken
+from sendbox.control.export.script import Act, Call, Script, whole
+from sendbox.engine.bounds import deeper
+from sendbox.engine.durations import iso, show
+from sendbox.engine.requests import JSON_TYPE
+from sendbox.scenario.environment import escaped
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+
+#: Acts that a phone of the fixture has, with the arguments that it takes by position.
+_PHONE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "phone_reply": ("reply", ("body",)),
+    "phone_write": ("write", ("body",)),
+    "phone_click": ("click", ()),
+    "phone_press": ("press", ("button",)),
+    "phone_seen": ("seen", ()),
+    "phone_opt_out": ("opt_out", ()),
+    "phone_offline": ("offline", ()),
+    "phone_online": ("online", ()),
+}
+#: Methods that httpx has a function for, with a body and without.
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH")
+#: Faults that make a client wait for its answer.
+_SLOW: Final = ("delay", "trickle")
+#: A body that is nested deeper is written as its text: Python reads no more than 200 brackets inside each other.
+_NESTED: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a file says of the world it was made of. `scenario` is a name of the library, or the YAML text."""
+
+    scenario: str
+    digest: str
+    engine: int
+    version: str
+
+
+def pytest_file(world: World, script: Script, about: About) -> str:
+    """The file's text."""
+    return _File(world, script, about).text()
+
+
+class _File:
+    def __init__(self, world: World, script: Script, about: About) -> None:
+        self._world = world
+        self._script = script
+        self._about = about
+        self._names: dict[str, str] = {world.id: "sendbox.api_key"}
+        self._literals = Literals(self._names)
+        self._tagged = False
+        self._now = world.start
+        self._lines: list[str] = []
+
+    def text(self) -> str:
+        """Header, settings, the test."""
+        self._names[self._world.tag] = "tag"
+        for step in self._script.steps:
+            if isinstance(step, Call):
+                self._call(step)
+            elif isinstance(step, Act):
+                self._act(step)
+            else:
+                self._move(step.at)
+        body = "\n".join(f"    {line}" for line in self._lines)
+        return "\n".join([*self._head(body), *self._test(body)]) + "\n"
+
+    # -- around it
+
+    def _head(self, body: str) -> list[str]:
+        world, about = self._world, self._about
+        lines = [
+            f'"""{world.id} once more, as it stood at {iso(world.now)}.',
+            "",
+            f"Exported by Sendbox {about.version}, engine {about.engine}: another engine may have another digest.",
+        ]
+        if self._script.delivers:
+            lines.append("Webhooks go nowhere: each try ends as it did then (OUTCOMES).")
+        if self._script.left_out:
+            lines += ["", "What is not as it was:", *(f"- {line}" for line in self._script.left_out)]
+        lines += ['"""', "", "import httpx", "import pytest", ""]
+        if self._script.delivers:
+            lines += ["from sendbox.fixture import Recorded", ""]
+        if "\n" in about.scenario:
+            text = about.scenario.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+            lines += [f'SCENARIO = """\\\n{text}"""']
+        else:
+            lines += [f"SCENARIO = {json.dumps(about.scenario)}"]
+        if self._script.delivers:
+            lines += ["#: How the tries of a webhook ended, by its X-Request-Id: a status, or why there was none."]
+            lines += [f"OUTCOMES = {self._literals.value(self._script.outcomes)}"]
+        return [*lines, "", ""]
+
+    def _test(self, body: str) -> list[str]:
+        world, about = self._world, self._about
+        name = re.sub(r"[^0-9A-Za-z]+", "_", world.id).strip("_").lower() or "world"
+        lines = []
+        if not whole(self._script):
+            lines.append('@pytest.mark.xfail(reason="not all of it can be done again", strict=False)')
+        clock = {"mode": "manual", "start": iso(world.start_given)}
+        plain = Literals({})
+        given = {"seed": repr(world.seed_given), "clock": plain.value(clock), "salt": plain.text(world.salt)}
+        arguments = ["scenario=SCENARIO", *(f"{key}={value}" for key, value in given.items())]
+        lines += [
+            broken("@pytest.mark.sendbox", arguments, 0),
+            f"def test_{name}(sendbox):",
+        ]
+        if re.search(r"\btag\b", body):
+            lines.append(
+                '    tag = sendbox.perform("world")["tag"]  # names that are found without a key begin with it'
+            )
+        if self._script.delivers:
+            lines.append("    sendbox.deliver_to(Recorded(OUTCOMES))")
+        late = any(isinstance(step, Call) and step.record.fault is not None for step in self._script.steps)
+        patient = ", timeout=None" if late else ""  # only what never comes is a timeout then
+        lines.append(f"    client = httpx.Client(transport=sendbox.transport, base_url=sendbox.origin{patient})")
+        if "headers=key" in body:
+            lines.append('    key = {"x-api-key": sendbox.api_key}')
+        return [*lines, body, f'    assert sendbox.digest == "{about.digest}"']
+
+    # -- one method a kind of step
+
+    def _move(self, at: int) -> None:
+        if at > self._now:
+            self._lines.append(f'sendbox.advance("{show(at - self._now)}")  # {iso(at)}')
+            self._now = at
+        else:
+            self._lines.append("sendbox.settle()")
+
+    def _call(self, step: Call) -> None:
+        record = step.record
+        query = f"?{record.query.decode('latin-1')}" if record.query else ""
+        given = {**self._headers(step), **self._body(step)}
+        shown = [self._literals.text(record.path + query), *(f"{name}={text}" for name, text in given.items())]
+        function = f"client.{record.method.lower()}"
+        if record.method not in _METHODS:
+            function, shown = "client.request", [json.dumps(record.method), *shown]
+        if step.broken:
+            self._lines.append("with pytest.raises(httpx.TransportError):")
+            self._lines.append("    " + broken(function, shown).replace("\n", "\n    "))
+            return
+        if record.fault is not None and record.fault.rule.fault.kind in _SLOW:  # whoever asked may have given up
+            shown.append("timeout=None")
+        name = f"answer_{step.number}"
+        self._lines.append(broken(f"{name} = {function}", shown))
+        self._lines.append(f"assert {name}.status_code == {record.status}")
+        for text, path in step.names:
+            if text not in self._names:
+                word = re.sub(r"\W", "_", next(key for key in reversed(path) if key[0] != "#"))
+                variable = f"{word}_{step.number}"
+                taken = sum(other.startswith(variable) for other in self._names.values())
+                variable = f"{variable}_{taken}" if taken else variable
+                keys = "".join(f"[{key[1:]}]" if key[0] == "#" else f"[{json.dumps(key)}]" for key in path)
+                self._lines.append(f"{variable} = {name}.json(){keys}")
+                self._names[text] = variable
+
+    def _headers(self, step: Call) -> Mapping[str, str]:
+        """The key, and a content type that httpx would not send by itself."""
+        record = step.record
+        plain = record.bare is False and record.key == self._world.id
+        kind = record.content_type
+        if kind is None or self._as_json(step) is not None:
+            if plain:
+                return {"headers": "key"}
+            if record.bare:
+                return {}
+            return {"headers": self._literals.value({"x-api-key": record.key})}
+        headers = {} if record.bare else {"x-api-key": record.key}
+        return {"headers": self._literals.value({**headers, "content-type": kind.decode("latin-1")})}
+
+    def _body(self, step: Call) -> Mapping[str, str]:
+        record = step.record
+        value = self._as_json(step)
+        if value is not None:
+            return {"json": self._literals.value(value[0], 4, 50)}
+        if not record.body:
+            return {}
+        try:
+            return {"content": self._literals.text(record.body.decode())}
+        except UnicodeDecodeError:
+            return {"content": repr(record.body)}
+
+    def _as_json(self, step: Call) -> tuple[Any] | None:
+        """The body as `json=` would send it, None where it would be another one."""
+        record = step.record
+        if record.content_type != JSON_TYPE or not record.body or deeper(record.body, _NESTED):
+            return None
+        try:
+            value = json.loads(record.body, object_pairs_hook=_unique)
+            json.dumps(value, allow_nan=False).encode()
+        except (ValueError, RecursionError):
+            return None
+        return (value,)
+
+    def _act(self, step: Act) -> None:
+        detail = dict(step.detail)
+        literals = self._literals
+        if step.what in _PHONE:
+            method, positional = _PHONE[step.what]
+            phone = f"sendbox.phone({literals.text(str(detail.pop('number')))})"
+            first = [detail.pop(name) for name in positional if name in detail]
+            self._lines.append(literals.call(f"{phone}.{method}", first, detail))
+        elif step.what == "event":
+            first = [detail.pop("message_id"), detail.pop("result")]
+            self._lines.append(literals.call("sendbox.move", first, detail))
+        elif step.what == "rule":
+            raw = {**detail["rule"], **({} if detail["in"] == "attempts" else {"in": detail["in"]})}
+            self._lines.append(literals.call("sendbox.perform", ["put_rule"], {"raw": raw}))
+        elif step.what == "drop_rule":
+            self._lines.append(literals.call("sendbox.drop_rule", [detail["rule"]], {}))
+        elif step.what == "account":
+            self._lines.append(literals.call("sendbox.set_account", [], detail["changes"]))
+        elif step.what == "scenario":
+            self._lines.append(literals.call("sendbox.perform", ["load_scenario"], {"raw": escaped(detail["source"])}))
+        elif step.what == "link":
+            self._lines.append(literals.call("client.get", [f"/s/{detail['code']}"], {}))
+        else:
+            self._lines.append(literals.call("sendbox.perform", [step.what], detail))
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different. Raises ValueError for one whose are not."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name is given twice")
+    return found

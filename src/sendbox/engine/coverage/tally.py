@@ -1,0 +1,198 @@
+"""Coverage: what a client's tests tried of the service, counted from the journal when somebody asks.
+
+Nothing is collected while a world works. A `Catalog` is all that can be tried: the facts of
+`engine/coverage/catalog.py`, and each operation with the fields of its requests, which the core is told because it
+knows no schemas. A tally counts what was tried: dimension, name, how often. Tallies of several worlds, workers or runs
+are added up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sendbox.engine.coverage.assumptions import Leaned
+from sendbox.engine.coverage.catalog import DIMENSIONS, FACTS, Form, Item
+from sendbox.engine.coverage.collector import Collector
+from sendbox.engine.journal import CODE
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+
+#: Dimension to name to how often it was tried.
+Tally = dict[str, dict[str, int]]
+_SLICE: Final = 100
+#: The part of a path that stands for the items of an array.
+_ITEM: Final = "[]"
+
+
+class FieldRow(NamedTuple):
+    """A field of a request: its path, the assumption it rests on, and a request that has it."""
+
+    path: str
+    assumed: str | None
+    snippet: str
+
+
+class Row(NamedTuple):
+    """An operation: whose interface, where it is written, how its request comes, and what may become of it.
+
+    `takes` is `json`, `form`, `query`, or empty where nothing is asked; `refused` the snippet of a call that is
+    refused, None where none is.
+    """
+
+    operation: str
+    interface: str
+    section: str
+    takes: str
+    fields: tuple[FieldRow, ...]
+    accepted: str
+    refused: tuple[Form, str] | None
+
+
+class Collected(NamedTuple):
+    """What was tried, and the assumptions that it rests on, by id."""
+
+    tally: Tally
+    leaned: dict[str, Leaned]
+
+
+class Catalog:
+    """All that can be tried. `assumed` are the assumptions that items rest on, by dimension and name."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows: Mapping[str, Row] = {row.operation: row for row in rows}
+        self.items: tuple[Item, ...] = (*_of_operations(rows), *FACTS, *_of_fields(rows))
+        self.dimensions: dict[str, list[Item]] = {name: [] for name in DIMENSIONS}
+        for item in self.items:
+            self.dimensions[item.dimension].append(item)
+        self.assumed = {(item.dimension, item.name): item.assumed for item in self.items if item.assumed is not None}
+        self._paths = {row.operation: _tree(row) for row in rows}
+
+    def fields(self, operation: str, request: Any) -> set[str]:
+        """The names of the fields that a parsed request of an operation has."""
+        found: set[str] = set()
+        _find(self._paths[operation], request, found)
+        return found - {""}
+
+    def named(self, tally: Tally) -> Tally:
+        """A tally of everything that can be tried, with 0 where it was not; what is not in the catalog is left out."""
+        none: dict[str, int] = {}
+        return {
+            name: {item.name: tally.get(name, none).get(item.name, 0) for item in items}
+            for name, items in self.dimensions.items()
+        }
+
+
+def _of_operations(rows: Sequence[Row]) -> list[Item]:
+    found = []
+    for row in rows:
+        found.append(Item("operations", f"{row.operation} accepted", row.section, "request", row.accepted))
+        if row.refused is not None:
+            found.append(Item("operations", f"{row.operation} refused", row.section, *row.refused))
+    return found
+
+
+def _of_fields(rows: Sequence[Row]) -> list[Item]:
+    return [
+        Item("fields", f"{row.operation} {field.path}", row.section, "request", field.snippet, field.assumed)
+        for row in rows
+        for field in row.fields
+    ]
+
+
+class _Tree:
+    """The fields of an operation by the parts of their paths: the item of this one, and what is below it."""
+
+    __slots__ = ("below", "item")
+
+    def __init__(self) -> None:
+        self.item = ""
+        self.below: dict[str, _Tree] = {}
+
+
+def _tree(row: Row) -> _Tree:
+    root = _Tree()
+    for field in row.fields:
+        node = root
+        for part in field.path.replace("[]", ".[]").split(".")[1:]:
+            node = node.below.setdefault(part, _Tree())
+        node.item = f"{row.operation} {field.path}"
+    return root
+
+
+def _find(tree: _Tree, value: Any, found: set[str]) -> None:
+    found.add(tree.item)
+    if isinstance(value, list):
+        if _ITEM in tree.below:
+            for item in value:
+                _find(tree.below[_ITEM], item, found)
+    elif isinstance(value, dict):
+        for name, below in tree.below.items():
+            if name in value and name != _ITEM:
+                _find(below, value[name], found)
+
+
+def merge(into: Tally, other: Mapping[str, Mapping[str, int]]) -> Tally:
+    """Adds a tally to another, and returns that."""
+    for dimension, counts in other.items():
+        mine = into.setdefault(dimension, {})
+        for name, count in counts.items():
+            mine[name] = mine.get(name, 0) + count
+    return into
+
+
+def collect(world: World, catalog: Catalog, first: int = 0) -> Collected:
+    """What was tried in a world, from entry `first` of its journal on."""
+    steps = collect_in_slices(world, catalog, first)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            collected: Collected = done.value
+            return collected
+
+
+def collect_in_slices(world: World, catalog: Catalog, first: int = 0) -> Generator[None, None, Collected]:
+    """The same, pausing every few entries so that a loop can breathe; the generator returns what was collected."""
+    collector = Collector(world, catalog)
+    for number in range(world.journal.first, len(world.journal)):
+        collector.look(number, counting=number >= first)
+        if collector.work >= _SLICE:  # a batch of events is many entries' work
+            collector.work = 0
+            yield
+    return Collected(collector.tally, collector.leaned)
+
+
+def last_restore(world: World) -> int:
+    """The number of the first entry since the world was restored from a checkpoint, 0 where it never was."""
+    journal = world.journal
+    place = journal.kind.rfind(CODE["restored"])
+    return 0 if place < 0 else place + journal.first + 1
+
+
+class Sum:
+    """Counts of several worlds: items tried, and assumptions leaned on by id."""
+
+    __slots__ = ("leaned", "tally")
+
+    def __init__(self) -> None:
+        self.tally: Tally = {}
+        self.leaned: Counter[str] = Counter()
+
+    def add(self, collected: Collected) -> None:
+        """One more world."""
+        merge(self.tally, collected.tally)
+        self.leaned.update({id_: mine.count for id_, mine in collected.leaned.items()})
+
+
+def denied(path: str, key: str | None) -> str | None:
+    """The item of a call whose key opened no world, which no journal tells of (§5, §7)."""
+    if path.startswith("/v2/"):
+        return "sending denied key"
+    if path.startswith("/v1/validations"):
+        return "verify MISSING_API_KEY" if key is None else "verify INVALID_API_KEY"
+    if path.startswith("/v1/"):
+        return "rest denied key"
+    return "legacy denied key" if path in ("/Send", "/api-send.php") else None

@@ -1,0 +1,312 @@
+"""Outlets: events on their way out, batched by target, tried, retried (§6, A20, A22).
+
+Events of one instant for one target travel together. A target's batches go one after another, targets side by side; a
+failed batch is retried whole with the same bytes, and later batches do not wait for it. The built-in receiver answers
+at once, without anybody outside. Everything else waits here until it is taken, and its outcome is handed in.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try
+from sendbox.engine.delivery.faults import Detours, FakedTry, FaultyDelivery
+from sendbox.engine.delivery.rules import WebhookFaults
+from sendbox.engine.journal import CODE
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+
+#: The error of a try that a restore cut off, until it is made again.
+DROPPED: Final = "dropped"
+#: The error of a try that the setting `callbacks` does not allow: the next try would not be allowed either.
+NOT_ALLOWED: Final = "not_allowed"
+#: So many times the work of another is an event that rules are asked about.
+_FAULTY: Final = 8
+
+
+class Outlets:
+    """All lines of one world to its targets."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._lines: dict[Target, Outlet] = {}
+        self.deliveries: list[Delivery] = []
+        #: what the built-in receiver got, oldest first
+        self.hook: list[Delivery] = []
+        #: lines with events of this instant
+        self.dirty: list[Outlet] = []
+        #: lines with a batch that may be tried now, in order; the values say nothing
+        self.waiting: dict[Outlet, None] = {}
+        self.in_flight = 0
+        #: how many deliveries have failed for good
+        self.failed = 0
+        self.faults = WebhookFaults(world, world.blueprint.webhooks)
+        self.detours = Detours(world)
+        #: True while somebody outside takes the built-in receiver's deliveries too (an app in process, an outbox)
+        self.captured = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether something is to be delivered at this instant."""
+        return bool(self.waiting or self.dirty)
+
+    def line(self, target: Target) -> Outlet:
+        """The line to a target; equal targets share one."""
+        outlet = self._lines.get(target)
+        if outlet is None:
+            builtin = target.url == "" or target.url.endswith(f"/_sandbox/worlds/{self._world.id}/hook")
+            outlet = self._lines[target] = Outlet(target, builtin)
+        return outlet
+
+    def post(self, outlet: Outlet, event: Any) -> None:
+        """An event for a target."""
+        if not outlet.pending:
+            self.dirty.append(outlet)
+        outlet.pending.append(event)
+
+    def no_target(self, event: Any) -> None:
+        """Nobody asked for this event (A68)."""
+        self._world.journal.add(self._world.clock.now, CODE["no_target"], event)
+
+    def flush(self, most: int = 1 << 60) -> bool:
+        """Makes deliveries of the events of this instant, of about `most` at a time; False while there are more."""
+        done = 0
+        faulty = bool(self.faults.rules)
+        if faulty:  # each of them is asked about, and may travel alone
+            most = max(1, most // _FAULTY)
+        for outlet in self.dirty:
+            size = outlet.target.batch_size if self._world.assume.bundle else 1
+            first = 0
+            while first < len(outlet.pending) and most > 0:
+                step = max(size, most // size * size) if faulty else size
+                events = tuple(outlet.pending[first : first + step])
+                first += step
+                most -= len(events)
+                if faulty:
+                    self.detours.sort(outlet, events, size)
+                else:
+                    self._make(outlet, events)
+            outlet.pending = outlet.pending[first:]
+            if outlet.pending:
+                break
+            done += 1
+        del self.dirty[:done]
+        return not self.dirty
+
+    def _make(self, outlet: Outlet, events: tuple[Any, ...]) -> None:
+        world = self._world
+        now = world.clock.now
+        number = len(self.deliveries)
+        delivery = Delivery(number, "", outlet, events, now)
+        self.deliveries.append(delivery)
+        world.journal.add(now, CODE["delivery"], delivery)
+        self.queue(delivery)
+
+    def made(self, delivery: Delivery) -> tuple[Delivery, int]:
+        """Adds a batch that a detour made; answers it with its entry's number."""
+        self.deliveries.append(delivery)
+        return delivery, self._world.journal.add(delivery.made_at, CODE["delivery"], delivery)
+
+    def queue(self, delivery: Delivery) -> None:
+        """Puts a batch at the end of its line; the built-in receiver, left to itself, answers at once."""
+        outlet = delivery.outlet
+        delivery.state = "waiting"  # no longer held
+        if outlet.builtin and not self.captured:
+            begun = self._begin_try(delivery)
+            if isinstance(begun, FakedTry):
+                begun.status, begun.error = begun.given
+                self._ended(delivery, self._world.clock.now)
+                return
+            begun.status = 200
+            delivery.state = "delivered"
+            return
+        delivery.queued = True
+        outlet.queue.append(delivery)
+        if not outlet.busy:
+            self.waiting[outlet] = None
+
+    def _begin_try(self, delivery: Delivery) -> Try:
+        if delivery.tries and delivery.tries[-1].error == DROPPED:  # the same try again, so that the future is the same
+            again = delivery.tries[-1]
+            again.error = None
+            return again
+        now = self._world.clock.now
+        faked: FakedTry | None = None
+        order_sensitive = False
+        if self.faults.answers:
+            faked, order_sensitive = self.detours.faked(delivery)
+        begun = faked or Try(now)
+        # what was faked did not reach the receiver; of a real try the first is what it got
+        if faked is None and delivery.outlet.builtin and all(isinstance(each, FakedTry) for each in delivery.tries):
+            self.hook.append(delivery)
+        delivery.tries.append(begun)
+        entry = self._world.journal.add(now, CODE["try"], (delivery, len(delivery.tries) - 1))
+        if faked is not None:
+            self.detours.answered(delivery, faked, order_sensitive=order_sensitive)
+        elif order_sensitive:
+            self._world.journal.mark(entry)
+        return begun
+
+    def begin(self, delivery: Delivery) -> None:
+        """A batch is under way from now on, and must come back through `outcome`."""
+        delivery.state = "sending"
+        self.in_flight += 1
+        self._begin_try(delivery)
+
+    def take(self, most: int | None = None) -> list[Delivery]:
+        """The batches to be tried now, at most one a target and `most` targets at a time.
+
+        Each must come back through `outcome`. Empty while events of this instant are still being bundled.
+        """
+        taken: list[Delivery] = []
+        if self.dirty:
+            return taken
+        for outlet in list(islice(self.waiting, most)):
+            del self.waiting[outlet]
+            if outlet.builtin and not self.captured:  # whoever took these has gone
+                left, outlet.queue = outlet.queue, deque()
+                for delivery in left:
+                    delivery.queued = False
+                    self.queue(delivery)
+                continue
+            delivery = outlet.queue.popleft()
+            delivery.queued = False
+            outlet.busy = True
+            self.begin(delivery)
+            taken.append(delivery)
+        return taken
+
+    def outcome(self, delivery: Delivery, status: int | None, error: str | None) -> None:
+        """How the last try of a batch went: an HTTP status, or a word for why there was none."""
+        world = self._world
+        now = world.clock.now
+        self.in_flight -= 1
+        last = delivery.tries[-1]
+        last.status = status
+        last.error = error
+        outlet = delivery.outlet
+        free_at = now
+        if error == "timeout" and not isinstance(last, FakedTry):  # whose turn is next must not go by what was faked
+            free_at = max(now, last.at + (outlet.target.timeout_ms or world.assume.webhook_timeout))
+        if isinstance(delivery, FaultyDelivery) and delivery.ahead:  # it was never in the line; its retries are
+            delivery.ahead = False
+        elif free_at > now:
+            world.timeline.at(free_at, -1, self.free_due, outlet)
+        else:
+            self.free_due(outlet)
+        self._ended(delivery, free_at)
+
+    def _ended(self, delivery: Delivery, free_at: int) -> None:
+        """What becomes of a batch whose last try has ended: delivered, failed, or tried again (A20)."""
+        world = self._world
+        last = delivery.tries[-1]
+        status = last.status
+        if status is not None and last.error is None and 200 <= status < 300:
+            delivery.state = "delivered"
+            delivery.body = None
+            return
+        if delivery.state == "held":
+            return
+        retries = world.assume.webhook_retry
+        if len(delivery.tries) > len(retries) or last.error == NOT_ALLOWED:
+            delivery.state = "failed"
+            delivery.body = None
+            self.failed += 1
+            return
+        delivery.state = "waiting"
+        again = max(world.clock.now, free_at, last.at + retries[len(delivery.tries) - 1])
+        world.timeline.at(again, -1, self.retry_due, (delivery, len(delivery.tries)))
+
+    def free_due(self, outlet: Outlet) -> None:
+        """The target can take its next batch."""
+        outlet.busy = False
+        if outlet.queue:
+            self.waiting[outlet] = None
+
+    def retry_due(self, what: tuple[Delivery, int]) -> None:
+        """A failed batch is due again, unless it was held, or released and tried, meanwhile."""
+        delivery, tries = what
+        if delivery.state == "waiting" and not delivery.queued and len(delivery.tries) == tries:
+            self.queue(delivery)
+
+    # -- by hand
+
+    def id_of(self, delivery: Delivery) -> str:
+        """The id of a delivery: its `X-Request-Id`, the same on every try (A21). Made when first asked."""
+        if not delivery.id:
+            key = self.key_of(delivery.events[0], delivery.made_at)
+            if isinstance(delivery, FaultyDelivery):
+                if delivery.of is not None:
+                    return self.id_of(delivery.of)
+                if delivery.mark:
+                    key = f"{key} {delivery.mark}"
+            delivery.id = self._world.delivery_name(key.encode())
+        return delivery.id
+
+    def key_of(self, event: Any, at: int) -> str:
+        """What names an event that leaves at an instant."""
+        return self._world.events[type(event)].key(self._world, event, at)
+
+    def find(self, delivery_id: str) -> Delivery | None:
+        """A delivery by its id."""
+        return next((d for d in self.deliveries if self.id_of(d) == delivery_id), None)
+
+    def hold(self, delivery: Delivery) -> bool:
+        """Stops further tries until released; False when it has ended."""
+        if delivery.state not in ("waiting", "sending"):
+            return False
+        if delivery.queued:
+            delivery.queued = False
+            delivery.outlet.queue.remove(delivery)
+            if not delivery.outlet.queue:
+                self.waiting.pop(delivery.outlet, None)
+        delivery.state = "held"
+        return True
+
+    def release(self, delivery: Delivery) -> bool:
+        """Tries a held batch again, at this instant; False when it is not held."""
+        if delivery.state != "held":
+            return False
+        if delivery.under_way:
+            delivery.state = "sending"
+        else:
+            self.queue(delivery)
+        return True
+
+    def replay(self, delivery: Delivery) -> bool:
+        """Sends an ended batch once more, with the same events and id; False while it has not ended.
+
+        Should it fail, it is retried as often as the schedule has tries left.
+        """
+        if delivery.state not in ("delivered", "failed", "dropped"):
+            return False
+        self.queue(delivery)
+        return True
+
+    def clear(self) -> None:
+        """Forgets what is on its way, when the world ends."""
+        for outlet in self._lines.values():
+            outlet.queue.clear()
+            outlet.pending.clear()
+        self.detours.clear()
+
+    def land(self) -> None:
+        """After a restore: whatever was under way is not any more, and is first to be tried at this instant."""
+        self.in_flight = 0
+        self.detours.land()
+        for delivery in self.deliveries:
+            if delivery.under_way:
+                if isinstance(delivery, FaultyDelivery):
+                    delivery.ahead = False
+                delivery.tries[-1].error = DROPPED
+                outlet = delivery.outlet
+                outlet.busy = False
+                if delivery.state == "sending":
+                    delivery.state = "waiting"
+                    delivery.queued = True
+                    outlet.queue.appendleft(delivery)
+                if outlet.queue:
+                    self.waiting[outlet] = None

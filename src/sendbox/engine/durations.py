@@ -1,0 +1,213 @@
+"""Times as people write them, to integer milliseconds and back: durations, spans, instants, rates.
+
+The calendar is reckoned with integers, because a tester's freezer may have replaced `datetime` in every module.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from sendbox.engine.bounds import BEGINNING, END, YEARS
+
+SECOND: Final = 1_000
+MINUTE: Final = 60_000
+HOUR: Final = 3_600_000
+DAY: Final = 86_400_000
+WEEK: Final = 7 * DAY
+#: A hundred years: whatever is longer is a slip of the pen, and would leave the calendar.
+LONGEST: Final = 36_500 * DAY
+
+_UNITS: Final = (("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND), ("ms", 1))
+_SHORT: Final = re.compile(
+    r"(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m(?!s))?(?:([0-9]+(?:\.[0-9]{1,3})?)s)?(?:([0-9]+)ms)?"
+)
+_ISO: Final = re.compile(
+    r"P(?:([0-9]+)W)?(?:([0-9]+)D)?(?:T(?=[0-9])(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:[.,][0-9]{1,3})?)S)?)?"
+)
+_INSTANT: Final = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
+    r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
+)
+_DURATIONS: Final = "500ms, 2s, 1m30s, 1h, 2d, PT1M30S or whole milliseconds are legal"
+_SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A time in milliseconds, or a span from which one is drawn (`1s..5s`, both ends included)."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many in so much time: `10/s`, `{max: 5, within: 1h}`."""
+
+    count: int
+    within: int
+
+
+class Moment(NamedTuple):
+    """An instant of a world: `at` in milliseconds, from the start of its epoch when `relative`."""
+
+    at: int
+    relative: bool
+
+    def instant(self, start: int) -> int:
+        """Virtual milliseconds."""
+        return start + self.at if self.relative else self.at
+
+
+def shown(value: object) -> str:
+    """The value as an error message quotes it: one line, of bounded length."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def duration(value: object) -> int:
+    """Milliseconds of `500ms`, `2s`, `1m30s`, `1h`, `2d`, ISO 8601 `PT1M30S` or an integer; else ValueError."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        found = value
+    elif isinstance(value, str):
+        found = _read(value)
+    else:
+        found = -1
+    if found < 0:
+        raise ValueError(f"{shown(value)} is not a duration: {_DURATIONS}")
+    if found > LONGEST:
+        raise ValueError(f"{shown(value)} is longer than a duration may be: up to {show(LONGEST)} is legal")
+    return found
+
+
+def _read(text: str) -> int:
+    """Milliseconds of a duration in words, -1 if it is none. No number here is longer than the longest duration's."""
+    if len(text) > 40 or not text:
+        return -1
+    match = _SHORT.fullmatch(text)
+    if match:
+        days, hours, minutes, seconds, rest = match.groups("0")
+        return int(days) * DAY + int(hours) * HOUR + int(minutes) * MINUTE + _seconds(seconds) + int(rest)
+    match = _ISO.fullmatch(text)
+    if match and len(text) > 1:
+        weeks, days, hours, minutes, seconds = match.groups("0")
+        return int(weeks) * WEEK + int(days) * DAY + int(hours) * HOUR + int(minutes) * MINUTE + _seconds(seconds)
+    return -1
+
+
+def _seconds(text: str) -> int:
+    whole, _, fraction = text.replace(",", ".").partition(".")
+    return int(whole) * SECOND + int(fraction.ljust(3, "0"))
+
+
+def span(value: object) -> Span:
+    """A span `1s..5s`, or a duration as a span of no width; else ValueError."""
+    if not (isinstance(value, str) and ".." in value):
+        low = duration(value)
+        return Span(low, low)
+    first, _, last = value.partition("..")
+    low, high = duration(first.strip()), duration(last.strip())
+    if low > high:
+        raise ValueError(f"{shown(value)} ends before it begins: {show(high)}..{show(low)} is legal")
+    return Span(low, high)
+
+
+def instant(value: str) -> int:
+    """Virtual milliseconds of an RFC 3339 instant with `Z` or an offset; else ValueError. Finer parts are cut off."""
+    match = _INSTANT.fullmatch(value)
+    if not match:
+        raise ValueError(f"{shown(value)} is not an RFC 3339 instant: 2026-03-01T09:00:00Z or +01:00 for Z are legal")
+    year, month, day, hour, minute, second = map(int, match.group(1, 2, 3, 4, 5, 6))
+    fraction, sign, hours, minutes = match.group(7, 8, 9, 10)
+    if not (1 <= month <= 12 and 1 <= day <= _days_of(year, month)):
+        raise ValueError(
+            f"{shown(value)} names a day that no calendar has: {value[:7]} does not hold day {value[8:10]}"
+        )
+    # A leap second (:60) is the first of the next minute, as on clocks that do not know it.
+    if hour > 23 or minute > 59 or second > 60 or (sign and (int(hours) > 23 or int(minutes) > 59)):
+        raise ValueError(f"{shown(value)} names a time that no clock shows: 00:00:00 to 23:59:59 are legal")
+    found = _days(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second * SECOND
+    if fraction:
+        found += int(fraction[:3].ljust(3, "0"))
+    if sign:
+        offset = int(hours) * HOUR + int(minutes) * MINUTE
+        found += offset if sign == "-" else -offset
+    return on_calendar(found, value)
+
+
+def on_calendar(ms: int, value: object = None) -> int:
+    """The instant, if it can be written; else ValueError. `value` is how it was given, where not in milliseconds."""
+    if not BEGINNING <= ms <= END:
+        raise ValueError(f"{shown(ms if value is None else value)} lies outside the calendar: {YEARS} are legal")
+    return ms
+
+
+def iso(ms: int) -> str:
+    """The instant in RFC 3339 with milliseconds: `2026-03-01T09:00:00.000Z`.
+
+    What lies outside the calendar is shown as its first or last instant, so that `instant` reads all that is shown.
+    """
+    ms = max(BEGINNING, min(ms, END))
+    day, rest = divmod(ms, DAY)
+    hour, rest = divmod(rest, HOUR)
+    minute, rest = divmod(rest, MINUTE)
+    second, rest = divmod(rest, SECOND)
+    return f"{_date(day)}T{hour:02}:{minute:02}:{second:02}.{rest:03}Z"
+
+
+def rate(value: object) -> Rate:
+    """A rate `10/s`, `5/10m` or `{max: 5, within: 1h}`; else ValueError."""
+    most: object = None
+    within: object = None
+    if isinstance(value, dict) and value.keys() == {"max", "within"}:
+        most, within = value["max"], value["within"]
+    elif isinstance(value, str):
+        number, slash, time = value.partition("/")
+        most = int(number) if slash and len(number) < 10 and number.isascii() and number.isdigit() else None
+        within = f"1{time}" if time in dict(_UNITS) else time
+    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+        raise ValueError(f"{shown(value)} is not a rate: 10/s, 5/10m or {{max: 5, within: 1h}} are legal")
+    length = duration(within)
+    if not length:
+        raise ValueError(f"{shown(value)} is a rate within no time: 1ms and longer are legal")
+    return Rate(most, length)
+
+
+def show(ms: int) -> str:
+    """The duration as `duration` reads it, in its largest units: `1m30s`."""
+    if ms < 0:
+        return f"-{show(-ms)}"
+    parts = []
+    for unit, size in _UNITS:
+        number, ms = divmod(ms, size)
+        if number:
+            parts.append(f"{number}{unit}")
+    return "".join(parts) or "0s"
+
+
+def _leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def _days_of(year: int, month: int) -> int:
+    return 29 if month == 2 and _leap(year) else 30 + (month + month // 8) % 2 - 2 * (month == 2)
+
+
+def _days(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01. The year is reckoned from March, so that the leap day is its last."""
+    year -= month < 3
+    return year * 365 + year // 4 - year // 100 + year // 400 + (153 * ((month + 9) % 12) + 2) // 5 + day - 719_469
+
+
+@lru_cache(maxsize=1024)
+def _date(day: int) -> str:
+    """The date of a day since 1970-01-01, by way of cycles of 400 years (146,097 days) that begin in March."""
+    cycle, rest = divmod(day + 719_468, 146_097)
+    year = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
+    rest -= year * 365 + year // 4 - year // 100
+    month = (5 * rest + 2) // 153
+    first = (153 * month + 2) // 5
+    return f"{cycle * 400 + year + (month > 9):04}-{(month + 2) % 12 + 1:02}-{rest - first + 1:02}"

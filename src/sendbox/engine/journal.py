@@ -1,0 +1,149 @@
+"""The journal: the append-only record of all that happened in a world.
+
+An entry is (instant, kind, subject). Entries are kept in three columns, and what they show is rendered from the subject
+when somebody asks: a transition costs 17 bytes, not a dictionary. A kind's renderer is registered in
+`services/messaging/views.py`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import Any, Final
+
+#: Every kind of entry, in the order of their codes. Transitions have one kind a result (codes 0 to 7 are the states).
+KINDS: Final = (
+    "accepted", "sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed",
+    "request", "refusal", "fallback", "postponed", "illegal",
+    "delivery", "try", "no_target", "inbound", "click", "phone", "opt_out", "timeline", "lapse",
+    "advice", "opened", "reset", "restored", "control",
+    "validation", "limited",
+    "signup", "template", "number", "notice",
+    "key", "listed", "order", "bulk", "bulk_line",
+    "outage",
+    "fault",
+    "webhook_fault",
+)  # fmt: skip
+CODE: Final = {kind: code for code, kind in enumerate(KINDS)}
+#: Entries that tell what a tester did, not what the world did: left out of the digest.
+CONTROL_KINDS: Final = frozenset({"opened", "reset", "restored", "control"})
+
+
+class Journal:
+    """Three columns: instants, kinds, subjects. The number of an entry is its position among all that were made."""
+
+    __slots__ = ("at", "kind", "order_sensitive", "what")
+
+    def __init__(self) -> None:
+        self.at = array("q")
+        self.kind = bytearray()
+        self.what: list[Any] = []
+        #: numbers of entries whose decision depended on the order of arrival
+        self.order_sensitive: set[int] = set()
+
+    def add(self, at: int, kind: int, what: Any) -> int:
+        """Appends an entry and returns its number."""
+        self.at.append(at)
+        self.kind.append(kind)
+        self.what.append(what)
+        return len(self.kind) - 1
+
+    @property
+    def first(self) -> int:
+        """The number of the first entry that is still there: so many were forgotten."""
+        return 0
+
+    @property
+    def ordered(self) -> bool:
+        """Whether any decision so far depended on the order of arrival."""
+        return bool(self.order_sensitive)
+
+    def entry(self, number: int) -> tuple[int, int, Any]:
+        """(instant, kind's code, subject) of an entry. Raises `Forgotten`, and IndexError for one that never was."""
+        return self.at[number], self.kind[number], self.what[number]
+
+    def find(self, code: int, after: int) -> Iterator[int]:
+        """The numbers of entries of one kind from number `after` on."""
+        first = self.first
+        place = self.kind.find(code, max(after - first, 0))
+        while place >= 0:
+            yield place + first
+            place = self.kind.find(code, place + 1)
+
+    def mark(self, number: int) -> None:
+        """Marks an entry as order-sensitive."""
+        self.order_sensitive.add(number)
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def numbers(self, kinds: frozenset[str] | None = None, after: int = -1) -> Iterator[int]:
+        """The numbers of the entries of `kinds` (None = all) that come after number `after`."""
+        first = self.first
+        numbers = range(max(after + 1, first), len(self))
+        if kinds is None:
+            yield from numbers
+            return
+        codes = frozenset(CODE[kind] for kind in kinds)
+        yield from (number for number in numbers if self.kind[number - first] in codes)
+
+
+class Forgotten(LookupError):
+    """An entry that a journal with a cap has forgotten."""
+
+    def __init__(self, number: int, first: int) -> None:
+        super().__init__(f"entry {number} is forgotten; the journal begins with entry {first} (--max-journal)")
+
+
+class Capped(Journal):
+    """A journal that keeps about `cap` entries: whoever owns the world calls `forget` now and then.
+
+    Numbers stay what they were, and `len` counts what was forgotten too.
+    """
+
+    __slots__ = ("_first", "_ordered", "cap")
+
+    def __init__(self, cap: int) -> None:
+        super().__init__()
+        self.cap = cap
+        self._first = 0
+        self._ordered = False
+
+    @property
+    def first(self) -> int:
+        """The number of the first entry that is still there: so many were forgotten."""
+        return self._first
+
+    @property
+    def ordered(self) -> bool:
+        """Whether any decision so far depended on the order of arrival, forgotten ones included."""
+        return self._ordered or bool(self.order_sensitive)
+
+    def add(self, at: int, kind: int, what: Any) -> int:
+        """Appends an entry and returns its number."""
+        return super().add(at, kind, what) + self._first
+
+    def entry(self, number: int) -> tuple[int, int, Any]:
+        """(instant, kind's code, subject) of an entry. Raises `Forgotten`, and IndexError for one that never was."""
+        if number < self._first:
+            raise Forgotten(number, self._first)
+        return super().entry(number - self._first)
+
+    def __len__(self) -> int:
+        return len(self.kind) + self._first
+
+    def forget(self, most: int) -> bool:
+        """Forgets the oldest, at most so many, once there are more than the cap; False when there is nothing to forget.
+
+        A tenth of the cap goes at once, so that the columns are not moved for every entry.
+        """
+        count = len(self.kind)
+        if count <= self.cap:
+            return False
+        gone = min(most, count - self.cap + self.cap // 10)
+        del self.at[:gone], self.kind[:gone], self.what[:gone]
+        self._first += gone
+        if self.order_sensitive:
+            self._ordered = True
+            self.order_sensitive = {number for number in self.order_sensitive if number >= self._first}
+        return True

@@ -1,1 +1,0 @@
-"""The partner management interface (§4.3): signups, accounts, numbers, templates, statistics."""

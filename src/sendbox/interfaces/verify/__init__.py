@@ -1,1 +1,0 @@
-"""The Verify interface (§4.5): sessions, codes and proofs; see `routes.py`."""

@@ -1,0 +1,110 @@
+"""What was tried in the worlds of a process, kept over their resets and closings.
+
+Nothing is collected while a world works. Where the settings ask for it (`coverage`), a world that is reset, restored or
+closed is read once more before it is taken apart, in slices and after the call was answered; else only what the
+journals of open worlds hold is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from sendbox.engine.coverage.tally import Catalog, Collected, Sum, collect_in_slices, denied, last_restore
+from sendbox.runtime.slot import Hosted, Slice
+
+if TYPE_CHECKING:
+    from sendbox.control.report import Report
+    from sendbox.engine.world import World
+
+
+class Tried:
+    """The sum over worlds that are gone. `keeping` says whether those are read at all."""
+
+    def __init__(self, *, keeping: bool) -> None:
+        self.keeping = keeping
+        #: calls whose key opened no world, by the item they count for
+        self.denied: Counter[str] = Counter()
+        self._all = Sum()
+        self._catalog: Catalog | None = None
+        self._loading: asyncio.Future[Catalog] | None = None
+        #: worlds that ended and were not read yet, and those that are being read
+        self._waiting: dict[World, Hosted] = {}
+        self._reading: set[World] = set()
+
+    def refused(self, path: str, key: str | None) -> None:
+        """A call that opened no world."""
+        item = denied(path, key)
+        if item is not None:
+            self.denied[item] += 1
+
+    def ended(self, hosted: Hosted, world: World) -> None:
+        """A world was reset or closed; it will be read before it is taken apart."""
+        if self.keeping:
+            if self._catalog is None and self._loading is None:
+                self._loading = asyncio.get_running_loop().run_in_executor(None, _catalog)  # there when it is needed
+            self._waiting[world] = hosted
+
+    def reads(self, world: World) -> bool:
+        """Whether a world is being read just now, so that it must not be taken apart."""
+        return world in self._reading
+
+    def fold(self, world: World) -> Generator[None, None, None]:
+        """Reads a world that ended, if nobody did; pauses now and then."""
+        hosted = self._waiting.pop(world, None)
+        if hosted is None:
+            return
+        if self._catalog is None:
+            self._catalog = _catalog()
+        self._reading.add(world)
+        collected = yield from collect_in_slices(world, self._catalog, last_restore(world))
+        self._reading.discard(world)
+        self._all.add(collected)
+        if hosted.tried is None:
+            hosted.tried = Sum()
+        hosted.tried.add(collected)
+
+    async def _settle(self) -> None:
+        """Reads what ended; whoever takes worlds apart may be reading one as well."""
+        work = Slice()
+        for world in list(self._waiting):
+            await work.through(self.fold(world))
+        while self._reading:
+            await asyncio.sleep(0)
+
+    async def present(self, hosted: Hosted, catalog: Catalog) -> Collected:
+        """What was tried in the present epoch of a world."""
+        self._catalog = catalog
+        first = last_restore(hosted.world) if self.keeping else 0
+        return await Slice().through(collect_in_slices(hosted.world, catalog, first))
+
+    async def of_world(self, hosted: Hosted, report: Report) -> None:
+        """Adds to a report what was tried in a world, its earlier epochs included where they were read."""
+        present = await self.present(hosted, report.catalog)
+        await self._settle()
+        report.add(present)
+        if hosted.tried is not None:
+            report.add_counts(hosted.tried.tally, hosted.tried.leaned)
+
+    async def of_all(self, worlds: list[Hosted], report: Report) -> None:
+        """Adds to a report what was tried in all worlds, and which keys were denied."""
+        for hosted in worlds:
+            hosted.readers += 1
+            world = hosted.world
+            try:
+                present = await self.present(hosted, report.catalog)
+            finally:
+                hosted.readers -= 1
+            if world not in self._waiting and world not in self._reading:  # else it ended meanwhile, and comes below
+                report.add(present)
+        await self._settle()
+        report.add_counts(self._all.tally, self._all.leaned)
+        report.add_counts({"errors": self.denied}, {})
+
+
+def _catalog() -> Catalog:
+    from sendbox.control.coverage import catalog  # control imports the runtime, which this is a part of
+
+    return catalog()

@@ -1,0 +1,166 @@
+"""Carrying deliveries out: one try at a time, to whoever takes them, and their outcome back into the world."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Final, cast
+
+import orjson
+
+from sendbox.engine.delivery.batches import Delivery
+from sendbox.engine.delivery.events import body_of
+from sendbox.engine.delivery.faults import FakedTry, FaultyDelivery
+from sendbox.engine.world import World
+from sendbox.runtime import policy
+from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.slot import Hosted, Slice
+
+if TYPE_CHECKING:
+    from sendbox.runtime.worlds import Runtime
+
+#: So many tries are begun before the loop gets its turn.
+LAUNCH: Final = 16
+#: So many steps are fired at once before a request is answered whose events overtake the answer.
+BUDGET: Final = 32
+
+
+class Carrier:
+    """Carries out what the worlds of one runtime have to deliver."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def launch(self, hosted: Hosted, taken: list[Delivery]) -> None:
+        """Begins a try of each of these batches, side by side; does not wait for their outcome."""
+        world = hosted.world
+        work = Slice()
+        for number, delivery in enumerate(taken, 1):
+            call = _encoded(world, delivery)
+            self._runtime.keep(hosted, asyncio.create_task(self._deliver(hosted, world, delivery, call)))
+            if number % LAUNCH == 0 or work.over:
+                await asyncio.sleep(0)
+                work.begin()
+                if hosted.gone or hosted.world is not world:
+                    return
+
+    async def overtake(self, hosted: Hosted, requests: list[str]) -> None:
+        """What of these requests is to be told before their answers is told now, and answered (a fault, `overtake`).
+
+        Whatever is due at this instant happens first. Waits for the receiver no longer than the patience.
+        """
+        world, runtime = hosted.world, self._runtime
+        detours, timeline = world.outlets.detours, world.timeline
+        first = len(world.outlets.deliveries)
+        detours.racing.update(requests)
+        work = Slice()
+        try:
+            for _ in range(runtime.settings.max_rounds):
+                due = timeline.next_due()
+                if not world.outlets.dirty and (due is None or due > world.now):
+                    break
+                world.run(world.now, BUDGET)
+                await work.pause()
+        finally:
+            detours.racing.difference_update(requests)
+        if hosted.gone or hosted.world is not world:
+            return
+        # those of another request that is answered just now may share a batch with these
+        mine = [each for each in world.outlets.deliveries[first:] if detours.concerns(each, requests)]
+        await self.launch(hosted, list(detours.taken()))
+
+        def landed() -> bool:
+            return hosted.gone or hosted.world is not world or not any(each.under_way for each in mine)
+
+        # tries end by themselves, but for those of an app of the test that nobody serves just now
+        most = None if hosted.deliverer is None else runtime.settings.patience
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(most):
+                while not landed():
+                    await hosted.change()
+
+    async def _deliver(self, hosted: Hosted, world: World, delivery: Delivery, call: HttpCall) -> None:
+        """One try of one delivery; its outcome is fed back unless the world began a new epoch meanwhile."""
+        try:
+            outcome = await self._carry(hosted, delivery, call)
+        except Exception as error:  # a receiver in this process that broke: to the world it is one that hung up
+            outcome = Outcome(None, "closed", repr(error))
+        if hosted.world is world and not hosted.gone:
+            self._landed(hosted, delivery, call, outcome)
+
+    def _landed(self, hosted: Hosted, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
+        world, log = hosted.world, self._runtime.log
+        world.outlets.outcome(delivery, outcome.status, outcome.error)
+        advice = outcome.advice()
+        if advice is not None:
+            world.advise(advice, world.outlets.id_of(delivery))
+        if outcome.error == "not_allowed":
+            if call.url not in hosted.not_allowed:
+                hosted.not_allowed.add(call.url)
+                log(world.id, f"webhooks to {call.url} are not sent: {outcome.detail}")
+        elif not outcome.ok:
+            why = outcome.error or outcome.status
+            detail = f" ({outcome.detail})" if outcome.detail else ""
+            log(world.id, f"webhook to {call.url or 'the hook'} {why}{detail}, try {len(delivery.tries)}")
+        hosted.stir()
+        self._runtime.changed(hosted)
+
+    async def _carry(self, hosted: Hosted, delivery: Delivery, call: HttpCall) -> Outcome:
+        last = delivery.tries[-1]
+        if isinstance(last, FakedTry):
+            status, error = last.given
+            return Outcome(status, cast("policy.Failure | None", error), f'by the rule "{last.rule.label}"')
+        patience = self._runtime.settings.patience
+        timeout_ms = delivery.outlet.target.timeout_ms
+        if timeout_ms is not None:
+            patience = min(patience, timeout_ms / 1000)
+        if hosted.pulling:
+            return await self._pulled(hosted, delivery, call, patience)
+        if hosted.deliverer is not None:  # the test's own code: it takes the time it takes, at a breakpoint too
+            return await hosted.deliverer(call)
+        return await self._runtime.senders.of(hosted.callbacks).send(call, patience)
+
+    async def _pulled(self, hosted: Hosted, delivery: Delivery, call: HttpCall, patience: float) -> Outcome:
+        """Puts a call into the outbox and waits for somebody who carries it out."""
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        delivery_id = hosted.world.outlets.id_of(delivery)
+        hosted.outbox[delivery_id] = (call, delivery, future)
+        hosted.touch()
+        try:
+            async with asyncio.timeout(patience):
+                return await future
+        except TimeoutError:
+            return Outcome(None, "timeout")
+        finally:
+            if hosted.outbox.get(delivery_id, (None, None, None))[2] is future:
+                del hosted.outbox[delivery_id]
+
+    def check(self, hosted: Hosted) -> None:
+        """In tests: what is about to go out keeps to the contract, also what the built-in receiver gets."""
+        check = self._runtime.check_batch
+        if check is None:
+            return
+        world = hosted.world
+        made = world.outlets.deliveries
+        while hosted.checked < len(made):
+            delivery = made[hosted.checked]
+            hosted.checked += 1
+            batch = body_of(world, delivery)
+            for message in check(orjson.loads(batch)):
+                self._runtime.violations.append(f"webhook {batch!r}: {message}")
+
+
+def _encoded(world: World, delivery: Delivery) -> HttpCall:
+    """A delivery as a request, with what a rule of `webhooks:` makes of it."""
+    target, batch, name = delivery.outlet.target, body_of(world, delivery), world.outlets.id_of(delivery)
+    if not isinstance(delivery, FaultyDelivery):
+        return policy.encode(target, batch, name)
+    fault = delivery.rule.fault
+    return policy.encode(
+        target,
+        batch,
+        name,
+        content_type=str(fault.value) if fault.kind == "content_type" else None,
+        bad_signature=fault.kind == "bad_signature",
+        urgent=delivery.ahead,
+    )

@@ -1,0 +1,147 @@
+"""How a batch of events becomes an HTTP request, and what its answer means. Pure: the sender carries it out.
+
+What a batch looks like depends on its target alone (§6, A01, A21, A69), so that every try of it has the same bytes:
+
+| method           | content type | body               | signed               |
+|------------------|--------------|--------------------|----------------------|
+| POST, PUT, PATCH | JSON         | the array          | where a secret is set |
+| POST, PUT, PATCH | form         | `events=<array>`   | where a secret is set |
+| GET              | -            | none, in the query | never: nothing to sign |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import quote, urlsplit
+
+from sendbox import __version__
+from sendbox.services.advice import ANSWER_NOT_200, advise
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Target
+    from sendbox.engine.remarks import Advice
+
+FORM: Final = "application/x-www-form-urlencoded"
+USER_AGENT: Final = f"Sendbox/{__version__}"
+#: Headers of a callback object that are left out: what frames the message, what only the service may say (A01, A21).
+RESERVED: Final = frozenset(
+    {
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "x-request-id",
+        "x-request-signature",
+    }
+)
+
+#: Why a try failed without a usable answer. `unreachable` is also the word for an address no request can be made of;
+#: `not_allowed` says that nothing was sent, because of the setting `callbacks`.
+Failure = Literal["timeout", "refused", "unreachable", "redirect", "tls", "invalid-answer", "closed", "not_allowed"]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """One HTTP request, complete but for what the connection adds (`Host`, `Accept`, `Content-Length`)."""
+
+    method: str
+    url: str
+    headers: list[tuple[str, str]]
+    body: bytes = b""
+    #: the answer to a request waits for it (a fault, `overtake`)
+    urgent: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a try ended: the status of a complete answer, or the failure; a redirect has both.
+
+    An answer that breaks off has no status, whichever part of it arrived: that is a matter of packets. `detail` is for
+    people and differs between machines, so that it is not compared and has no place in a digest.
+    """
+
+    status: int | None
+    error: Failure | None = None
+    detail: str | None = field(default=None, compare=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the batch counts as delivered: a complete answer with any 2xx (A20)."""
+        return self.error is None and self.status is not None and 200 <= self.status < 300
+
+    def advice(self, path: str = "$.callback") -> Advice | None:
+        """The remark on an answer that is taken though it should have been 200; `path` names the target."""
+        if not self.ok or self.status == 200:
+            return None
+        message = f"{self.status} counts as delivered, but a receiver must answer 200"
+        return advise(ANSWER_NOT_200, message, path)
+
+
+def encode(
+    target: Target,
+    events: bytes,
+    request_id: str,
+    *,
+    content_type: str | None = None,
+    bad_signature: bool = False,
+    urgent: bool = False,
+) -> HttpCall:
+    """The request that delivers `events`, an encoded JSON array, to `target` (§6, A01, A21, A69).
+
+    `request_id` is that of the delivery, the same on every try. Faults of a scenario: `content_type` is what the
+    request says its body is, which stays as it is; with `bad_signature` its signature is one of another secret.
+    """
+    own = [("User-Agent", USER_AGENT), ("X-Request-Id", request_id)]
+    wrong: list[tuple[str, str]] = []
+    url, body = target.url, b""
+    if target.method == "GET":
+        url = _with_query(url, _field(events))
+    else:
+        body = _field(events).encode() if target.content_type == FORM else events
+        own.append(("Content-Type", target.content_type))
+        if target.secret:
+            own.append(("X-Request-Signature", sign(f"not {target.secret}" if bad_signature else target.secret, body)))
+        if content_type is not None:
+            wrong.append(("Content-Type", content_type))
+    left_out = {*RESERVED, *(name.lower() for name, _ in wrong)}
+    given = [*((name, value) for name, value in target.headers if name.lower() not in left_out), *wrong]
+    names = {name.lower() for name, _ in given}
+    if "authorization" in names:
+        url = _without_credentials(url)
+    return HttpCall(
+        target.method, url, [(name, value) for name, value in own if name.lower() not in names] + given, body, urgent
+    )
+
+
+def sign(secret: str, body: bytes) -> str:
+    """The signature of a raw body: HMAC-SHA256 in lower-case hexadecimal (A21)."""
+    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def _field(events: bytes) -> str:
+    # %20 and not +, which some readers of queries take for a plus sign.
+    return "events=" + quote(events, safe="")
+
+
+def _with_query(url: str, query: str) -> str:
+    """`url` with one more field; what follows a `#` is never sent."""
+    url = url.partition("#")[0]
+    if "?" not in url:
+        return f"{url}?{query}"
+    return f"{url}{query}" if url.endswith(("?", "&")) else f"{url}&{query}"
+
+
+def _without_credentials(url: str) -> str:
+    """`url` without `user:password@`: an `Authorization` header beside it says the same, and says it last."""
+    if "@" not in url:
+        return url
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -1,0 +1,300 @@
+"""Moving worlds through time.
+
+Settling. While a world advances, its steps are fired in order, and each instant is settled before the next: every
+delivery made at it has its answer or has failed, every request that arrived meanwhile has been answered, and nothing is
+due at this instant any more. A world in `real` mode is not settled but pumped: time passes there while a receiver
+thinks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.bounds import END
+from sendbox.engine.durations import iso, show
+from sendbox.runtime.slot import Conflict, Hosted, Slice
+
+if TYPE_CHECKING:
+    from sendbox.runtime.worlds import Runtime
+
+#: Steps fired between two looks at the machine's clock.
+CHUNK: Final = 32
+#: So many targets are taken at once.
+AT_ONCE: Final = 256
+#: The longest real seconds a timer is wound for; then it is wound again.
+LONGEST_TIMER: Final = 86_400.0
+
+
+class Mover:
+    """Moves the worlds of one runtime, each by its own clock."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._loop = asyncio.get_running_loop()
+
+    # -- clocks that run by themselves
+
+    def present(self, hosted: Hosted) -> None:
+        """Brings a world in `real` mode to the present before something is done in it."""
+        if hosted.world.clock.mode == "real":
+            self._pump(hosted)
+
+    def kick(self, hosted: Hosted) -> None:
+        """Winds the timer of a world whose time passes by itself."""
+        world = hosted.world
+        if hosted.advancing or hosted.busy or hosted.gone:
+            return
+        if hosted.timer is not None:
+            hosted.timer.cancel()
+            hosted.timer = None
+        if world.clock.mode == "auto":
+            if not world.idle:
+                hosted.timer = self._loop.call_later(self._runtime.settings.quiet, self._auto, hosted)
+        elif world.clock.mode == "real":
+            if world.outlets.ready:
+                hosted.timer = self._loop.call_later(0, self._pump, hosted)
+                return
+            due = world.timeline.next_due()
+            wait = None if due is None else world.clock.real_ns_until(due, self._runtime.reading())
+            if wait is not None:
+                hosted.timer = self._loop.call_later(min(wait / 1e9, LONGEST_TIMER), self._pump, hosted)
+
+    def _pump(self, hosted: Hosted) -> None:
+        """Fires what fell due in a world whose time passes, a slice at a time; deliveries go their own way."""
+        runtime, world = self._runtime, hosted.world
+        if world.clock.mode != "real" or hosted.advancing or hosted.busy or hosted.gone:
+            return
+        hosted.busy = True
+        reading = runtime.reading()
+        until = world.clock.read(reading)
+        work = Slice()
+        try:
+            while True:
+                world.run(until, CHUNK)
+                until = world.clock.read(reading)  # the scenario may have changed the clock
+                runtime.carrier.check(hosted)
+                taken = world.outlets.take(AT_ONCE)
+                if taken:
+                    runtime.keep(hosted, self._loop.create_task(runtime.carrier.launch(hosted, taken)))
+                if world.settled(until) or work.over:
+                    break
+        finally:
+            hosted.busy = False
+        runtime.changed(hosted)
+
+    def _auto(self, hosted: Hosted) -> None:
+        """Nothing was open for a while: to the next step (mode `auto`)."""
+        hosted.timer = None
+        if hosted.advancing:
+            return
+        if hosted.open or hosted.controls or hosted.world.outlets.in_flight:
+            hosted.timer = self._loop.call_later(self._runtime.settings.quiet, self._auto, hosted)
+            return
+        hosted.auto = self._loop.create_task(self._auto_step(hosted))
+        self._runtime.keep(hosted, hosted.auto)
+
+    async def _auto_step(self, hosted: Hosted) -> None:
+        try:
+            await self._advance(hosted, next_instants=1)
+        except Conflict as conflict:
+            self._runtime.log(hosted.world.id, conflict.message)
+
+    async def steady(self, hosted: Hosted) -> None:
+        """Waits until the step that an `auto` clock is taking has ended, so that it is in nobody's way."""
+        if hosted.auto is not None:
+            await asyncio.wait({hosted.auto}, timeout=self._runtime.settings.patience)
+
+    # -- by command
+
+    async def advance(
+        self,
+        hosted: Hosted,
+        *,
+        by: int | None = None,
+        to: int | None = None,
+        next_instants: int | None = None,
+        until_idle: bool = False,
+    ) -> dict[str, Any]:
+        """Moves a world forward and settles each instant: by milliseconds, to an instant, n instants, or until idle.
+
+        An instant counts among the n where steps are due, the present one too. Answers `{from, to, fired, deliveries,
+        failed, first, last, idle, next_due}`; `first` and `last` bound the journal's entries made meanwhile. Raises
+        `Conflict`: `advancing`, `past`, `loop`, `too_far`, `closed`.
+        """
+        await self.steady(hosted)
+        self._runtime.not_advancing(hosted)
+        self.present(hosted)
+        return await self._advance(hosted, by=by, to=to, next_instants=next_instants, until_idle=until_idle)
+
+    async def _advance(
+        self,
+        hosted: Hosted,
+        *,
+        by: int | None = None,
+        to: int | None = None,
+        next_instants: int | None = None,
+        until_idle: bool = False,
+    ) -> dict[str, Any]:
+        world = hosted.world
+        began, first, fired, failed = world.now, len(world.journal), world.fired, world.outlets.failed
+        made = len(world.outlets.deliveries)
+        way = _Way(self._runtime, hosted)
+        hosted.advancing = True
+        try:
+            if next_instants is not None:
+                await way.to_next(next_instants)
+            elif until_idle:
+                await way.until_idle()
+            else:
+                await way.to(began + (by or 0) if to is None else to)
+        finally:
+            hosted.advancing = False
+            world.moved(first)
+            world.clock.rebase(self._runtime.reading())
+            self._runtime.changed(hosted)
+        return {
+            "from": began,
+            "to": world.now,
+            "fired": world.fired - fired,
+            "deliveries": len(world.outlets.deliveries) - made,
+            "failed": world.outlets.failed - failed,
+            "first": first,
+            "last": len(world.journal),
+            "next_due": world.timeline.next_due(),
+            "idle": world.idle,
+        }
+
+
+class _Way:
+    """One call of `advance`: how a world is moved, and how far it may go."""
+
+    __slots__ = ("_began", "_hosted", "_instants", "_runtime", "_settings", "_work", "_world")
+
+    def __init__(self, runtime: Runtime, hosted: Hosted) -> None:
+        self._runtime = runtime
+        self._settings = runtime.settings
+        self._hosted = hosted
+        self._world = hosted.world
+        self._began = hosted.world.now
+        self._instants = hosted.world.instants
+        self._work = Slice()
+
+    async def to(self, instant: int) -> None:
+        """To an instant."""
+        if instant < self._began:
+            raise Conflict("past", f"{iso(instant)} lies before the world's {iso(self._began)}; time only goes forward")
+        self._reaches(instant)
+        await self._settle(instant)
+
+    async def to_next(self, count: int) -> None:
+        """To the next `count` instants at which steps are due, the present one included."""
+        for _ in range(count):
+            due = self._world.timeline.next_due()
+            if due is None:
+                break
+            self._reaches(due)
+            self._bounded()
+            await self._settle(due)
+        else:
+            return
+        await self._settle(self._world.now)  # nothing is scheduled; what is ready or under way still counts
+
+    async def until_idle(self) -> None:
+        """Until nothing is scheduled, waiting or under way."""
+        await self._settle(self._began + self._settings.max_reach_ms, rest=False)
+        due = self._world.timeline.next_due()
+        if due is not None:
+            self._reaches(due)
+
+    def _reaches(self, instant: int) -> None:
+        if instant > END:
+            later = f"{show(instant - self._began)} after {iso(self._began)}"
+            raise Conflict("too_far", f"{later} is past {iso(END)}, the last instant of every world")
+        if instant - self._began > self._settings.max_reach_ms:
+            busy = f": {self._busy_with()}" if self._world.timeline.steps else ""
+            raise Conflict(
+                "too_far",
+                f"{show(instant - self._began)} is more than {show(self._settings.max_reach_ms)}, the most in one call"
+                f"; go there in steps{busy}",
+            )
+
+    def _bounded(self) -> None:
+        most = self._settings.max_instants
+        if self._world.instants - self._instants > most:
+            raise Conflict("too_far", f"{most} instants are the most in one call: {self._busy_with()}")
+
+    def _turns(self, rounds: int, tried: int) -> None:
+        """A round is news and a delivery of it. A long queue for one target is none: it comes to its end."""
+        most = self._settings.max_rounds
+        if rounds > most or tried > most + len(self._world.outlets.deliveries):
+            at = iso(self._world.now)
+            raise Conflict("loop", f"{self._world.id} stays at {at}: {self._busy_with()}", at=at)
+
+    async def _settle(self, until: int, *, rest: bool = True) -> None:
+        """Fires what is due up to `until` and settles each instant; without `rest` stays at the last one."""
+        hosted, world, runtime = self._hosted, self._world, self._runtime
+        outlets = world.outlets
+        at, rounds, tried = world.now, 0, 0
+        work = self._work
+        while True:
+            if hosted.open or outlets.in_flight:
+                await self._quiet()
+                await self._landed()
+                work.begin()
+            if hosted.gone:
+                raise Conflict("closed", f"{world.id} was closed while it advanced")
+            fired, made = world.fired, len(outlets.deliveries)
+            left = self._settings.max_instants - (world.instants - self._instants)
+            world.run(until, min(CHUNK, left + 1), rest=rest)
+            runtime.carrier.check(hosted)
+            if world.now != at:
+                at, rounds, tried = world.now, 0, 0
+            before = tried
+            while taken := outlets.take(AT_ONCE):
+                await runtime.carrier.launch(hosted, taken)
+                tried += 1
+                self._turns(rounds, tried)
+            if tried != before:
+                await self._landed()
+                await asyncio.sleep(0)  # what the receivers asked of us meanwhile is on its way in
+                work.begin()
+                rounds += world.fired != fired or len(outlets.deliveries) != made
+            elif not hosted.open and self._done(until, rest):
+                return
+            self._turns(rounds, tried)
+            self._bounded()
+            if work.over:
+                runtime.log_refusals(hosted)
+                hosted.touch()
+                await work.pause()
+
+    def _done(self, until: int, rest: bool) -> bool:
+        if rest:
+            return self._world.settled(until)
+        due = self._world.timeline.next_due()
+        return not self._world.outlets.ready and (due is None or due > until)
+
+    def _busy_with(self) -> str:
+        """What keeps the world busy, for a tester."""
+        steps = self._world.timeline.steps
+        if not steps:
+            return "its receivers make it deliver without end"
+        at, _, _, handler, _ = steps[0]
+        count = f"{len(steps)} steps are" if len(steps) > 1 else "one step is"
+        return f"{count} scheduled, next {handler.__name__.removesuffix('_due').strip('_')} at {iso(at)}"
+
+    async def _landed(self) -> None:
+        """Waits until every delivery that is under way has its answer or has failed."""
+        hosted, outlets = self._hosted, self._world.outlets
+        await hosted.until(lambda: not outlets.in_flight or hosted.gone)
+
+    async def _quiet(self) -> None:
+        """Waits until every request that arrived has been answered."""
+        hosted = self._hosted
+        try:
+            async with asyncio.timeout(self._settings.patience):
+                await hosted.until(lambda: not hosted.open)
+        except TimeoutError:
+            hosted.open.clear()
+            self._runtime.log(self._world.id, "a request stays open; the world goes on without its answer")

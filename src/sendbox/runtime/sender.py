@@ -1,0 +1,249 @@
+"""The only product traffic that leaves the process: an HTTP client, made at the first delivery.
+
+Where a webhook may go is asked of `callbacks.py` when a connection is made, about the very addresses that are connected
+to: the client's resolver is ours. A kept connection was allowed by the same setting: each setting has its own sender.
+
+Of its clocks only the loop's decides anything, and that one runs on under freezers. aiohttp itself reads
+`time.monotonic` for two things: how long a pooled connection has been idle, and the age of a cached address. Under a
+frozen clock both are kept longer or dropped sooner; a connection that the receiver closed is not used again either way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import functools
+import importlib
+import io
+import os
+import socket
+import ssl
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.runtime.callbacks import Callbacks, NotAllowed, is_local, literal, plain
+from sendbox.runtime.policy import Failure, HttpCall, Outcome
+
+if TYPE_CHECKING:
+    import aiohttp
+
+#: Bytes of an answer that are read, and dropped; a longer one costs its connection. Only the status matters (§6).
+ANSWER_CAP: Final = 64 * 1024
+#: Calls under way at once; the rest wait their turn before their timeout begins.
+CONCURRENT: Final = 256
+#: Seconds after which an idle connection is closed: well before a usual receiver closes it (2 to 75 s), so that no call
+#: meets one just being closed, and soon enough for receivers that serve one connection at a time.
+IDLE: Final = 1.0
+#: Bodies from this size are handed over as a stream: aiohttp warns of longer ones in one piece.
+LARGE: Final = 2**20
+
+
+class Sender:
+    """Sends calls and reports how they ended; no failure of a receiver is ever an exception.
+
+    `callbacks` says where calls may go, `own` at which places (host, port) this sandbox is called, by any host of this
+    machine where the host is "". `ca` is a PEM file of further authorities to trust, `insecure` turns the check of
+    certificates off. ValueError where `ca` is not a file. To be used on one loop.
+    """
+
+    def __init__(
+        self,
+        callbacks: Callbacks,
+        *,
+        own: Collection[tuple[str, int]] = (),
+        ca: str | None = None,
+        insecure: bool = False,
+    ) -> None:
+        if ca is not None and not os.path.isfile(ca):
+            raise ValueError(f"{ca} is not a file: ca must name a PEM file with the certificates to trust")
+        self._callbacks = callbacks
+        self._own = own
+        self._ca = ca
+        self._insecure = insecure
+        self._slots = asyncio.Semaphore(CONCURRENT)
+        self._session: aiohttp.ClientSession | None = None
+        self._timers: aiohttp.ClientTimeout | None = None
+        self._opening: asyncio.Task[aiohttp.ClientSession] | None = None
+        self._verify: asyncio.Task[bool | ssl.SSLContext] | None = None
+        self._closed = False
+
+    async def send(self, call: HttpCall, timeout: float) -> Outcome:
+        """Sends `call` and waits for its whole answer, `timeout` real seconds at most; only cancellation is raised."""
+        if self._closed:
+            return Outcome(None, "closed", "the sender is closed")
+        async with self._slots:
+            try:
+                # What is made once is made before the timeout begins: the receiver has no part in it.
+                session = self._session or await self._open()
+                verify = await self._verification() if call.url[:5].lower() == "https" else True
+                self._allow_literal(call.url)
+                async with asyncio.timeout(timeout):
+                    status = await self._exchange(session, call, verify)
+            except Exception as error:  # whatever it is, it is the outcome of this try
+                return Outcome(None, failure(error), str(error) or type(error).__name__)
+        if 300 <= status < 400:
+            return Outcome(status, "redirect", "redirects are not followed")
+        return Outcome(status)
+
+    async def close(self) -> None:
+        """Closes every connection; calls under way end as `closed`, later ones too."""
+        self._closed = True
+        if self._opening is not None:
+            session = await self._opening
+            await session.close()
+            await asyncio.sleep(0)  # transports report their end on the loop's next turn
+
+    async def _exchange(self, session: aiohttp.ClientSession, call: HttpCall, verify: bool | ssl.SSLContext) -> int:
+        """Makes the call, reads the answer to its end or to the cap, and returns its status."""
+        data = io.BytesIO(call.body) if len(call.body) >= LARGE else call.body or None
+        async with session.request(
+            call.method,
+            call.url,
+            data=data,
+            headers=call.headers,
+            allow_redirects=False,
+            ssl=verify,
+            timeout=self._timers,
+        ) as response:
+            size = 0
+            while chunk := await response.content.readany():
+                size += len(chunk)
+                if size > ANSWER_CAP:
+                    response.close()
+                    break
+            return response.status
+
+    async def _open(self) -> aiohttp.ClientSession:
+        """The session, made once however many calls wait for it and whichever of them is cancelled."""
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._make_session())
+        return await asyncio.shield(self._opening)
+
+    async def _make_session(self) -> aiohttp.ClientSession:
+        # The import takes 190 ms, in which the loop must go on serving.
+        http = await asyncio.get_running_loop().run_in_executor(None, _http)
+        # No limit here: waiting for a connection would count towards the timeout, and aiohttp then shuffles its queue
+        # by the global `random`, which a seeded test would notice.
+        resolver = _Resolver(http.ThreadedResolver(), self._callbacks, self._is_own)
+        connector = http.TCPConnector(limit=0, keepalive_timeout=IDLE, resolver=resolver)
+        session: aiohttp.ClientSession = http.ClientSession(
+            connector=connector,
+            cookie_jar=http.DummyCookieJar(),
+            auto_decompress=False,
+            skip_auto_headers=("Accept-Encoding", "Content-Type"),
+        )
+        # A try is one request: GET and PUT would otherwise be repeated when a kept connection breaks. aiohttp's own
+        # test client switches it off the same way; there is no public setting.
+        session._retry_connection = False
+        self._timers = http.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
+        self._session = session
+        return session
+
+    def _allow_literal(self, url: str) -> None:
+        """Raises `NotAllowed` for an address that may not be connected to; of a name the resolver is asked."""
+        host, port = _place(url)
+        address = literal(host)
+        if address is not None:
+            self._callbacks.check(host, port, [address], own=self._is_own(host, port, [address]))
+
+    def _is_own(self, host: str, port: int, addresses: Iterable[str]) -> bool:
+        """Whether this sandbox is what a call would reach."""
+        if (host, port) in self._own:
+            return True
+        return ("", port) in self._own and any(map(_of_this_machine, addresses))
+
+    async def _verification(self) -> bool | ssl.SSLContext:
+        """What aiohttp checks certificates with, made once and off the loop: reading the authorities takes 19 ms."""
+        if self._insecure:
+            return False
+        if self._ca is None:
+            return True
+        if self._verify is None:
+            self._verify = asyncio.create_task(asyncio.to_thread(_trusting, self._ca))
+        return await asyncio.shield(self._verify)
+
+
+class _Resolver:
+    """The resolver of aiohttp, which answers only with addresses that may be connected to."""
+
+    def __init__(self, resolver: Any, callbacks: Callbacks, is_own: Callable[[str, int, Iterable[str]], bool]) -> None:
+        self._resolver = resolver
+        self._callbacks = callbacks
+        self._is_own = is_own
+
+    async def resolve(self, host: str, port: int, family: int) -> list[Mapping[str, Any]]:
+        """The addresses of a host. Raises `NotAllowed` where one may not be connected to."""
+        self._callbacks.resolves(host, port)
+        name = "localhost" if is_local(host) else host  # also where the resolver would ask the network for it
+        found: list[Mapping[str, Any]] = await self._resolver.resolve(name, port, family)
+        addresses = [str(each["host"]) for each in found]
+        self._callbacks.check(host, port, addresses, own=self._is_own(host, port, addresses))
+        return found
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _place(url: str) -> tuple[str, int]:
+    """Host and port of an address, as aiohttp reads them; ("", 0) where it cannot."""
+    try:
+        read = importlib.import_module("yarl").URL(url)
+    except ValueError:
+        return "", 0
+    return read.raw_host or "", read.port or 0
+
+
+def _of_this_machine(address: str) -> bool:
+    """Whether an address is one of this machine's: only to such a one can a socket be bound."""
+    found = plain(address)
+    if found.is_loopback:
+        return True
+    with socket.socket(socket.AF_INET if found.version == 4 else socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((str(found), 0))
+        except OSError:
+            return False
+    return True
+
+
+@functools.cache
+def _http() -> Any:
+    """aiohttp, the same module for a session and its errors: tests that run tests take modules out of Python's list."""
+    return importlib.import_module("aiohttp")
+
+
+def failure(error: Exception) -> Failure:
+    """The word for what aiohttp, or the loop, raised."""
+    aiohttp = _http()
+    match error:
+        case NotAllowed():
+            return "not_allowed"
+        case TimeoutError():
+            return "timeout"
+        case aiohttp.ClientSSLError() | ssl.SSLError():
+            return "tls"
+        case aiohttp.ClientConnectorError():
+            return "refused" if _refused(error.os_error) else "unreachable"
+        case aiohttp.ClientResponseError():
+            return "invalid-answer"
+        case aiohttp.ClientPayloadError():
+            cause = error.__cause__
+            early = cause is None or isinstance(cause, aiohttp.http_exceptions.ContentLengthError | OSError)
+            return "closed" if early else "invalid-answer"
+        case aiohttp.ClientConnectionError() | OSError():
+            return "closed"
+        case _:
+            return "unreachable"
+
+
+def _refused(error: OSError) -> bool:
+    # A name with several addresses (localhost) may fail with one error for all of them, which has no number.
+    return error.errno == errno.ECONNREFUSED or (error.errno is None and f"[Errno {errno.ECONNREFUSED}]" in str(error))
+
+
+def _trusting(ca: str) -> ssl.SSLContext:
+    """The system's authorities and those of the file."""
+    context = ssl.create_default_context()
+    context.load_verify_locations(ca)
+    return context

@@ -1,0 +1,182 @@
+"""What the runtime keeps beside each world, and the small things that its parts share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.coverage.tally import Sum
+from sendbox.engine.delivery.batches import Delivery
+from sendbox.engine.remarks import Advice
+from sendbox.engine.world import World
+from sendbox.runtime import wall
+from sendbox.runtime.callbacks import Callbacks
+from sendbox.runtime.policy import HttpCall, Outcome
+
+#: Real nanoseconds of work after which the loop gets its turn.
+SLICE_NS: Final = 1_000_000
+
+T = TypeVar("T")
+Deliverer = Callable[[HttpCall], Awaitable[Outcome]]
+
+
+class Conflict(Exception):
+    """What was asked cannot be done now. `error` is a stable word, `detail` goes into the answer."""
+
+    def __init__(self, error: str, message: str, **detail: Any) -> None:
+        super().__init__(message)
+        self.error = error
+        self.message = message
+        self.detail = detail
+
+
+class Refusal:
+    """A key that opened no world, and why. `at` is wall time: there is no world whose clock could tell."""
+
+    __slots__ = ("at", "key", "path", "what_to_do", "why")
+
+    def __init__(self, at: int, key: str | None, path: str, why: str, what_to_do: str) -> None:
+        self.at = at
+        self.key = key
+        self.path = path
+        self.why = why
+        self.what_to_do = what_to_do
+
+
+class Slice:
+    """Work in slices: between two pieces of work the loop gets its turn, once they have taken long enough."""
+
+    __slots__ = ("_began",)
+
+    def __init__(self) -> None:
+        self._began = wall.monotonic_ns()
+
+    @property
+    def over(self) -> bool:
+        """Whether the loop should have its turn."""
+        return wall.monotonic_ns() - self._began > SLICE_NS
+
+    def begin(self) -> None:
+        """The loop just had its turn."""
+        self._began = wall.monotonic_ns()
+
+    async def pause(self) -> None:
+        """Gives the loop its turn if it is time."""
+        if self.over:
+            await asyncio.sleep(0)
+            self._began = wall.monotonic_ns()
+
+    async def through(self, work: Generator[None, None, T]) -> T:
+        """Does work that pauses now and then, and returns what it returns."""
+        while True:
+            try:
+                next(work)
+            except StopIteration as done:
+                found: T = done.value
+                return found
+            await self.pause()
+
+
+class Hosted:
+    """A world and what the runtime keeps beside it."""
+
+    __slots__ = (
+        "advancing", "auto", "blueprint", "busy", "callbacks", "changed", "changes", "checked", "checkpoints",
+        "controls", "deliverer", "gone", "lingering", "logged", "next_blueprint", "not_allowed", "open", "outbox",
+        "path", "pulling", "readers", "stirred", "tasks", "timer", "told", "tried", "world",
+    )  # fmt: skip
+
+    def __init__(self, world: World, blueprint: Blueprint) -> None:
+        self.world = world
+        self.blueprint = blueprint
+        #: what a scenario change left for the next reset
+        self.next_blueprint: Blueprint | None = None
+        #: where control shows this world
+        self.path = f"/_sandbox/worlds/{quote(world.id, safe='')}"
+        self.advancing = False
+        #: the world was closed
+        self.gone = False
+        #: advice that the log has said, and how far the journal was read for it
+        self.told: set[Advice] = set()
+        self.logged = 0
+        #: what was tried in earlier epochs, where it is kept (`Tried`)
+        self.tried: Sum | None = None
+        #: the step that an `auto` clock is taking by itself
+        self.auto: asyncio.Task[None] | None = None
+        #: requests of emulated interfaces that are being answered, a token each
+        self.open: set[object] = set()
+        #: ends the answers that a fault delays, with this epoch
+        self.lingering: set[asyncio.Future[None]] = set()
+        #: calls of control that are at work, and those that may still look at this world
+        self.controls = 0
+        self.readers = 0
+        #: wakes an advance that waits for requests to be answered, or for deliveries to land
+        self.stirred: asyncio.Event | None = None
+        #: who waits for something to happen, and how often something did
+        self.changed: set[asyncio.Future[None]] = set()
+        self.changes = 0
+        self.timer: asyncio.TimerHandle | None = None
+        self.busy = False
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.deliverer: Deliverer | None = None
+        #: where this world's webhooks may go (None: where those of all may), and the targets that the log named so far
+        self.callbacks: Callbacks | None = None
+        self.not_allowed: set[str] = set()
+        self.pulling = False
+        self.outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome]]] = {}
+        self.checkpoints: dict[str, tuple[bytes, Blueprint]] = {}
+        #: how many of this epoch were held against the contract (tests only)
+        self.checked = 0
+
+    @property
+    def still(self) -> bool:
+        """Whether nobody is at work here, or about to look."""
+        return not (self.open or self.readers or self.tasks or self.advancing)
+
+    def request_began(self) -> object:
+        """A request of an emulated interface arrived; what this returns ends it."""
+        token = object()
+        self.open.add(token)
+        return token
+
+    def request_ended(self, token: object) -> None:
+        """A request of an emulated interface was answered."""
+        self.open.discard(token)
+        if not self.open:
+            self.stir()
+
+    def stir(self) -> None:
+        """An advance that waits looks again."""
+        if self.stirred is not None:
+            self.stirred.set()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Waits, for an advance, until something holds; looks whenever it is stirred."""
+        self.stirred = asyncio.Event()
+        try:
+            while not holds():
+                self.stirred.clear()
+                await self.stirred.wait()
+        finally:
+            self.stirred = None
+
+    def touch(self) -> None:
+        """Something happened: those who wait for it look again."""
+        self.changes += 1
+        if self.changed:
+            waiting, self.changed = self.changed, set()
+            for future in waiting:
+                if not future.done():
+                    future.set_result(None)
+
+    async def change(self) -> None:
+        """Waits until something happens."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.changed.add(future)
+        try:
+            await future
+        finally:
+            self.changed.discard(future)

@@ -1,0 +1,400 @@
+"""The runtime: worlds on an event loop.
+
+It finds the world of a key, opens, resets and closes worlds. What moves them through time is `runtime/scheduler.py`,
+what carries their deliveries out is `runtime/dispatcher.py`. All of it runs on one thread, and holds its loop briefly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.clock import Mode
+from sendbox.engine.identity import tag_of
+from sendbox.engine.journal import CODE, Capped
+from sendbox.engine.world import World
+from sendbox.runtime import wall
+from sendbox.runtime.coverage import Tried
+from sendbox.runtime.dispatcher import Carrier
+from sendbox.runtime.scheduler import Mover
+from sendbox.runtime.senders import Senders
+from sendbox.runtime.slot import Conflict, Deliverer, Hosted, Refusal, Slice
+from sendbox.services.messaging.refusals import applied_line, refusal_line
+from sendbox.settings import Settings
+
+__all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
+
+#: Real seconds after which what a closed world left is taken apart.
+SWEEP: Final = 0.05
+#: Entries of a journal that are forgotten at once.
+FORGOTTEN: Final = 2_000
+#: Kinds of entries that the log tells of.
+_TOLD: Final = frozenset({CODE["refusal"], CODE["bulk_line"], CODE["webhook_fault"]})
+KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
+
+
+def masked(key: str) -> str:
+    """The beginning of a key: enough to recognize it, too little to use it."""
+    return f"{key[:4]}…" if len(key) > 8 else "…"
+
+
+class Runtime:
+    """All worlds of one process. Made and used on one event loop.
+
+    `reading` is the monotonic clock, in nanoseconds, that worlds in `real` mode go by.
+    """
+
+    def __init__(
+        self, settings: Settings, blueprint: Blueprint, *, reading: Callable[[], int] = wall.monotonic_ns
+    ) -> None:
+        self.settings = settings
+        self.blueprint = blueprint
+        self.senders = Senders(
+            settings.callbacks,
+            public_url=settings.public_url,
+            ca=settings.callback_ca,
+            insecure=settings.callback_insecure,
+        )
+        self.worlds: dict[str, Hosted] = {}
+        self.closed: set[str] = set()
+        self.refused: deque[Refusal] = deque(maxlen=200)
+        self._tags: dict[str, str] = {}
+        self._drawn = itertools.count(1)
+        #: tells two servers apart
+        self.instance = tag_of(f"instance {os.getpid()} {wall.monotonic_ns()}")[2:]
+        self.reading = reading
+        self.tried = Tried(keeping=settings.coverage)
+        self.mover = Mover(self)
+        self.carrier = Carrier(self)
+        self._loop = asyncio.get_running_loop()
+        self._gone: list[tuple[Hosted, World]] = []
+        self._sweeper: asyncio.TimerHandle | None = None
+        #: what went out against the contract (tests only), and what holds a batch of events against it
+        self.violations: list[str] = []
+        self.check_batch: Callable[[Any], list[str]] | None = None
+        #: called with one line for the log: (world id, line); and how many of them could not be written
+        self.log: Callable[[str, str], None] = lambda world, line: None
+        self.dropped: Callable[[], int] = lambda: 0
+
+    # -- worlds
+
+    def find(self, key: str, path: str = "") -> Hosted | None:
+        """The world of an API key, opened at its first use (A11: None = denied, and `refused` says why)."""
+        hosted = self.worlds.get(key)
+        if hosted is not None:
+            return hosted
+        world_id, _, suffix = key.partition("~")
+        if key in self.closed or world_id in self.closed:
+            self.refuse(key, path, "its world was closed", "open it again with POST /_sandbox/worlds")
+            return None
+        if suffix:
+            hosted = self.worlds.get(world_id)
+            if hosted is None and any(spec.name == suffix for spec in self.blueprint.account.subkeys):
+                hosted = self.find(world_id, path)  # a sub-key of the scenario opens its world as its parent does
+                if hosted is None:
+                    return None
+            made = None if hosted is None else hosted.world.keys.get(key)
+            if hosted is not None and made is not None:
+                if not made.disabled:
+                    return hosted
+                self.refuse(key, path, "this sub-key is disabled", "enable it with POST /v1/apikey/change")
+                return None
+            self.refuse(key, path, "this sub-key was never made", "make it with its parent key, then use it")
+            return None
+        if not self.legal_id(key):
+            self.refuse(
+                key,
+                path,
+                "only keys that begin with test- open a world",
+                "use test- and 1 to 64 of a-z A-Z 0-9 . _ -, or start the server with --key KEY or --any-key",
+            )
+            return None
+        if len(self.worlds) >= self.settings.max_worlds:
+            self.refuse(
+                key, path, f"{len(self.worlds)} worlds are open, the cap", "close worlds, or raise --max-worlds"
+            )
+            return None
+        return self.open(key)
+
+    def refuse(self, key: str | None, path: str, why: str, what_to_do: str) -> None:
+        """Notes a key that opened no world; one that may be a key of the real service is shown in part only."""
+        shown = key if not key or key.startswith("test-") else masked(key)
+        self.tried.refused(path, key)
+        self.refused.append(Refusal(wall.now_ms(), shown, path, why, what_to_do))
+        self.log(shown or "-", f"denied {path}: {why}; {what_to_do}")
+
+    def open(
+        self,
+        world_id: str | None = None,
+        *,
+        blueprint: Blueprint | None = None,
+        seed: int | str | None = None,
+        salt: str | None = None,
+        mode: Mode | None = None,
+        start: int | None = None,
+        rate: float | None = None,
+        pinned: bool = True,
+    ) -> Hosted:
+        """Opens a world. Raises `Conflict` for an id in use, or at the cap.
+
+        `pinned` False where `start` is only the present of whoever asks.
+        """
+        if world_id is None:
+            world_id = self._draw_id()
+        if world_id in self.worlds:
+            raise Conflict("world_exists", f"{world_id} is open already", world=world_id)
+        if len(self.worlds) >= self.settings.max_worlds:
+            raise Conflict("too_many_worlds", f"{len(self.worlds)} worlds are open, the cap; close some")
+        blueprint = blueprint or self.blueprint
+        settings = self.settings
+        reading = self.reading()
+        for given in (start, blueprint.start, settings.start):
+            if given is not None:
+                instant = given
+                break
+        else:
+            instant = wall.now_ms() // 1000 * 1000
+            pinned = False
+        world = World(
+            world_id,
+            blueprint,
+            start=instant,
+            reading=reading,
+            # the server's seed is for its own scenario; one that came with the call has a seed of its own
+            seed=settings.seed if seed is None and blueprint is self.blueprint else seed,
+            salt=salt,
+            mode=mode or blueprint.mode or settings.mode,
+            shard=settings.shard,
+            max_journal=settings.max_journal,
+            pinned=pinned,
+        )
+        if rate is not None:
+            world.clock.change(reading, rate=rate)
+        hosted = Hosted(world, blueprint)
+        self.worlds[world_id] = hosted
+        self.closed.discard(world_id)
+        self._tags[world.tag] = world_id
+        world.journal.add(instant, CODE["opened"], {"scenario": blueprint.name})
+        self.kick(hosted)
+        return hosted
+
+    def legal_id(self, world_id: str) -> bool:
+        """Whether a key may be the id of a world here."""
+        given = bool(world_id) and (self.settings.any_key or world_id in self.settings.keys)
+        return given or bool(KEY.fullmatch(world_id))
+
+    def _draw_id(self) -> str:
+        """An id that nobody uses: derived from the process's own count and age, so that two servers differ."""
+        while True:
+            drawn = f"test-{tag_of(f'{self.instance} {wall.monotonic_ns()} {next(self._drawn)}')[2:]}"
+            if drawn not in self.worlds and drawn not in self.closed:
+                return drawn
+
+    def by_tag(self, tagged: str) -> Hosted | None:
+        """The world of a name that carries its tag (links, tokens)."""
+        world_id = self._tags.get(tagged[:16])
+        return None if world_id is None else self.worlds.get(world_id)
+
+    def close(self, hosted: Hosted) -> None:
+        """Closes a world: its key is denied until it is opened again, and what is under way is dropped."""
+        world = hosted.world
+        del self.worlds[world.id]
+        del self._tags[world.tag]
+        self.closed.add(world.id)
+        hosted.gone = True
+        self._drop(hosted)
+        hosted.touch()
+        self.tried.ended(hosted, world)
+        self._discard(hosted, world)
+
+    def reset(self, hosted: Hosted) -> None:
+        """Back to the start, in a new epoch; seed and salt stay."""
+        self.not_advancing(hosted)
+        self._drop(hosted)
+        old = hosted.world
+        blueprint = hosted.next_blueprint or hosted.blueprint
+        seed: int | str | None = old.seed_given
+        start = old.start_given
+        mode: Mode = old.clock.own_mode
+        if hosted.next_blueprint is not None:
+            seed, mode = blueprint.seed, blueprint.mode or mode
+            start = start if blueprint.start is None else blueprint.start
+        hosted.blueprint = blueprint
+        hosted.next_blueprint = None
+        world = World(
+            old.id,
+            blueprint,
+            start=start,
+            reading=self.reading(),
+            seed=seed,
+            salt=old.salt,
+            mode=mode,
+            shard=old.shard,
+            epoch=old.epoch + 1,
+            max_journal=self.settings.max_journal,
+            pinned=old.pinned or blueprint.start is not None,
+        )
+        if blueprint.rate == old.blueprint.rate:  # else the new scenario has a say
+            world.clock.rate = world.clock.own_rate = old.clock.own_rate
+        self._begin_epoch(hosted, world)
+        world.journal.add(start, CODE["reset"], {"epoch": world.epoch})
+
+    def take_checkpoint(self, hosted: Hosted, name: str) -> None:
+        """Keeps the world as it stands, under a name."""
+        self.not_advancing(hosted)
+        hosted.checkpoints[name] = (checkpoint.take(hosted.world), hosted.blueprint)
+
+    def restore(self, hosted: Hosted, name: str) -> None:
+        """Back to a checkpoint: the only way in which time goes back. Raises KeyError for an unknown name."""
+        self.not_advancing(hosted)
+        taken, blueprint = hosted.checkpoints[name]
+        self._drop(hosted)
+        world = checkpoint.restore(taken, blueprint, hosted.world.epoch + 1)
+        world.clock.rebase(self.reading())
+        hosted.blueprint = blueprint
+        self._begin_epoch(hosted, world)
+        world.journal.add(world.now, CODE["restored"], {"name": name, "epoch": world.epoch})
+
+    def _begin_epoch(self, hosted: Hosted, world: World) -> None:
+        """Puts a world in the place of the one it is the next epoch of."""
+        old, hosted.world = hosted.world, world
+        world.bulks.decode = old.bulks.decode
+        world.outlets.captured = hosted.pulling or hosted.deliverer is not None
+        hosted.checked = len(world.outlets.deliveries)
+        hosted.logged = len(world.journal)
+        self.changed(hosted)
+        self.tried.ended(hosted, old)
+        self._discard(hosted, old)
+
+    def _drop(self, hosted: Hosted) -> None:
+        """Whatever is under way in a world ends here."""
+        if hosted.timer is not None:
+            hosted.timer.cancel()
+            hosted.timer = None
+        for task in hosted.tasks:
+            task.cancel()
+        for ended in hosted.lingering:
+            if not ended.done():
+                ended.set_result(None)
+        hosted.outbox.clear()
+        hosted.stir()
+
+    def not_advancing(self, hosted: Hosted) -> None:
+        """Raises `Conflict` while the world advances."""
+        if hosted.advancing:
+            raise Conflict("advancing", f"{hosted.world.id} is advancing; wait until that call has answered")
+
+    def _discard(self, hosted: Hosted, world: World) -> None:
+        """Takes a world apart that nobody needs any more, once nobody looks at it (`World.dispose`)."""
+        self._gone.append((hosted, world))
+        if self._sweeper is None:
+            self._sweeper = self._loop.call_later(SWEEP, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweeper = None
+        gone, self._gone = self._gone, []
+        for hosted, world in gone:
+            if hosted.still and not self.tried.reads(world):
+                self._take_apart(itertools.chain(self.tried.fold(world), world.dispose()))
+            else:
+                self._discard(hosted, world)
+
+    def _take_apart(self, rest: Iterator[None]) -> None:
+        work = Slice()
+        for _ in rest:
+            if work.over:
+                self._loop.call_soon(self._take_apart, rest)
+                return
+
+    async def aclose(self) -> None:
+        """Ends all worlds and the client that delivers."""
+        tasks = [task for hosted in self.worlds.values() for task in hosted.tasks]
+        for hosted in self.worlds.values():
+            hosted.gone = True
+            self._drop(hosted)
+        self.worlds.clear()
+        self._tags.clear()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.senders.close()
+
+    # -- what happens around a request
+
+    def present(self, hosted: Hosted) -> None:
+        """Brings a world in `real` mode to the present before something is done in it."""
+        self.mover.present(hosted)
+
+    def changed(self, hosted: Hosted) -> None:
+        """After a request, an outcome or an act: waiters look again, and the clock is wound."""
+        hosted.touch()
+        self.log_refusals(hosted)
+        self.kick(hosted)
+
+    def log_refusals(self, hosted: Hosted) -> None:
+        """A line for each hand-over refused since the last look, and each bad line of a bulk file, with why."""
+        world = hosted.world
+        journal = world.journal
+        hosted.logged, logged = len(journal), hosted.logged
+        if hosted.logged == logged + 1 and journal.kind[-1] not in _TOLD:  # a request, and nothing else
+            return
+        for number in journal.find(CODE["refusal"], logged):
+            self.log(world.id, refusal_line(*journal.entry(number)[2]))
+        for number in journal.find(CODE["bulk_line"], logged):
+            line = journal.entry(number)[2]
+            for finding in line.findings:
+                self.log(world.id, f"line {line.number} of {line.bulk.bulk_id}: {finding.message} at {finding.path}")
+        for number in journal.find(CODE["webhook_fault"], logged):
+            self.log(world.id, applied_line(journal.entry(number)[2]))
+
+    def kick(self, hosted: Hosted) -> None:
+        """Winds the timer of a world whose time passes by itself."""
+        if self.settings.max_journal is not None:
+            self._forget(hosted)
+        self.mover.kick(hosted)
+
+    def _forget(self, hosted: Hosted) -> None:
+        """Keeps a journal at its cap, a chunk at a time; never under the eyes of somebody who reads it."""
+        journal = hosted.world.journal
+        if not hosted.readers and not hosted.gone and isinstance(journal, Capped) and journal.forget(FORGOTTEN):
+            self._loop.call_soon(self._forget, hosted)
+
+    def keep(self, hosted: Hosted, task: asyncio.Task[None]) -> None:
+        """Something that runs for a world; it ends with the world's epoch."""
+        hosted.tasks.add(task)
+        task.add_done_callback(hosted.tasks.discard)
+
+    async def steady(self, hosted: Hosted) -> None:
+        """Waits until the step that an `auto` clock is taking has ended, so that it is in nobody's way."""
+        await self.mover.steady(hosted)
+
+    async def advance(
+        self,
+        hosted: Hosted,
+        *,
+        by: int | None = None,
+        to: int | None = None,
+        next_instants: int | None = None,
+        until_idle: bool = False,
+    ) -> dict[str, Any]:
+        """Moves a world forward and settles each instant; see `Mover.advance`."""
+        return await self.mover.advance(hosted, by=by, to=to, next_instants=next_instants, until_idle=until_idle)
+
+    # -- who takes deliveries
+
+    def pull(self, hosted: Hosted) -> None:
+        """From now on deliveries wait in the outbox instead of being pushed."""
+        hosted.pulling = True
+        hosted.world.outlets.captured = True
+
+    def deliver_to(self, hosted: Hosted, deliverer: Deliverer | None) -> None:
+        """From now on deliveries go to an application in this process; None: to their targets again."""
+        hosted.deliverer = deliverer
+        hosted.world.outlets.captured = hosted.pulling or deliverer is not None

@@ -1,0 +1,137 @@
+"""Compiles `traffic:`, what a sample client sends: operations that exist, in order of time, references backwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from sendbox.scenario.model import Node, listed, nearest, plain, show
+from sendbox.scenario.values import Reader
+from sendbox.services.traffic import CALLS, NONE, PARENT, PARTS, Traffic, reference
+
+_SUFFIX: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+def compile_traffic(nodes: list[Node], reader: Reader, start: int | None) -> tuple[Traffic, ...]:
+    """The entries of a list. `start` is the world's, where the scenario pins it: then every moment can be compared."""
+    found: list[Traffic] = []
+    names: dict[str, Node] = {}
+    later = {str(name.value) for node in nodes if (name := node.get("name")) is not None}
+    last: dict[bool, tuple[int, Node]] = {}
+    for node in nodes:
+        entry = _entry(node, reader, names, later)
+        _in_time(node, entry, last, start, reader)
+        name = node.get("name")
+        if name is not None and entry.name in names:
+            first = names[entry.name]
+            where = first.path if first.line is None else f"line {first.line}"
+            reader.complain(name, "name", f"{show(entry.name)} is the name of another entry already, at {where}")
+        elif name is not None:
+            names[str(name.value)] = name
+        found.append(entry)
+    return tuple(found)
+
+
+def _entry(node: Node, reader: Reader, names: dict[str, Node], later: set[str]) -> Traffic:
+    parts = node.entries()
+    at, relative = reader.moment(parts["at"])
+    request = parts["request"]
+    asked = request.entries()
+    operation = str(asked["operation"].value)
+    call = CALLS.get(operation)
+    if call is None:
+        near = nearest(operation, CALLS)
+        legal = "" if near else f"; legal: {listed(CALLS)}"
+        reader.complain(asked["operation"], "operation", f"{show(operation)} is not an operation{legal}", near=near)
+    carried = [part for part in PARTS if part in asked]
+    if call is not None:
+        for part in carried:
+            if part != call.part:
+                takes = "nothing" if call.part is None else f'"{call.part}"'
+                message = f"{show(part)} does not go with {operation}, which takes {takes} ({call.method} {call.path})"
+                reader.complain(request, "traffic", message, key=part)
+        _params(request, operation, call.params, reader)
+    for item in request.entries().values():
+        _references(item, reader, names, later)
+    name, key, expect = node.get("name"), request.get("key"), node.get("expect")
+    status = None if expect is None else expect.get("status")
+    value = asked.get(call.part) if call is not None and call.part is not None else None
+    params = request.get("params")
+    return Traffic(
+        at=at,
+        relative=relative,
+        operation=operation,
+        value=None if value is None else plain(value),
+        params=() if params is None else tuple((word, plain(item)) for word, item in params.entries().items()),
+        key=None if key is None else _key(key, reader),
+        name=None if name is None else str(name.value),
+        status=None if status is None else 0 if status.value == NONE else int(str(status.value)),
+        place=node.place,
+    )
+
+
+def _params(request: Node, operation: str, wanted: tuple[str, ...], reader: Reader) -> None:
+    """What stands in the path, and nothing else."""
+    params = request.get("params")
+    given = {} if params is None else params.entries()
+    for word in given:
+        if word not in wanted:
+            legal = listed(wanted) or "none"
+            message = f"{show(word)} is not in the path of {operation}; legal: {legal}"
+            reader.complain(params or request, "params", message, key=word, near=nearest(word, wanted))
+    missing = [word for word in wanted if word not in given]
+    if missing and not request.cut and not any(word not in wanted for word in given):
+        message = f"{show(operation)} has no {listed(missing)} in params, which stands in its path"
+        reader.complain(request, "params", message)
+
+
+def _references(node: Node, reader: Reader, names: dict[str, Node], later: set[str]) -> None:
+    """Every reference names an entry before this one."""
+    for inner in leaves(node):
+        found = reference(inner.value)
+        if found is None or found[0] in names:
+            continue
+        name = found[0]
+        why = "is sent later, or is this one" if name in later else "is the name of no entry"
+        legal = listed(names) or "none, because no entry before this one has a name"
+        message = f'{show(inner.value)} refers to an answer, and "{name}" {why}; legal: {legal}'
+        near = None if name in later else nearest(name, names)
+        reader.complain(inner, "reference", message, near=near)
+
+
+def leaves(node: Node) -> Iterator[Node]:
+    """The values of a part that hold no others."""
+    if isinstance(node.value, dict | list):
+        for inner in node.entries().values() or node.items():
+            yield from leaves(inner)
+    else:
+        yield node
+
+
+def _key(node: Node, reader: Reader) -> str | None:
+    """The suffix of a sub-key, or a reference to a whole one; None is the account's own."""
+    text = str(node.value)
+    if reference(text) is None and not _SUFFIX.fullmatch(text):
+        message = f"{show(text)} is no suffix of a sub-key; legal: 1 to 64 of a-z A-Z 0-9 . _ -, {PARENT}, a reference"
+        reader.complain(node, "key", message)
+    return None if text == PARENT else text
+
+
+def _in_time(node: Node, entry: Traffic, last: dict[bool, tuple[int, Node]], start: int | None, reader: Reader) -> None:
+    """Entries stand in order of time; those that cannot be compared, because nobody knows the start, are left alone."""
+    at, relative = entry.at, entry.relative
+    place = node.entries()["at"]
+    if place.cut:  # it is missing, which was said
+        return
+    if start is not None:
+        if not relative and at < start:
+            reader.complain(place, "order", f"{show(plain(place))} is before the world begins, at clock.start")
+        at, relative = at + start if relative else at, False
+    before = last.get(relative)
+    if before is not None and at < before[0]:
+        written = plain(before[1])
+        message = f"{show(plain(place))} comes after {show(written)}; entries stand in order of time"
+        reader.complain(place, "order", message)
+        return
+    last[relative] = (at, place)

@@ -1,0 +1,296 @@
+"""An ASGI app on uvicorn, without uvicorn's main loop: started in about a millisecond, stopped in less.
+
+uvicorn's own `serve` ticks ten times a second, sleeps twice while stopping, installs signal handlers, configures
+logging and exits the process when a port is taken. Here its `startup` is called with sockets of ours, and the stop is
+ours: nothing sleeps, nothing is logged, and nothing that a test's own uvicorn uses is touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from typing import Any, Final
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from sendbox.server.thread import ServerThread
+from sendbox.server.wire import WIRE, Line
+from sendbox.server.writes import Joined
+
+__all__ = ["App", "CannotListen", "HttpServer", "ServerThread"]
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+#: Seconds a connection may be idle: longer than a developer looks at a breakpoint, so that a client's pool stays good.
+KEEP_ALIVE: Final = 300
+#: Seconds of the loop's clock that requests under way have to end once they are cancelled.
+PARTING: Final = 1.0
+#: Turns of the loop in which closed transports report their end, and requests that listen for it end.
+TURNS: Final = 5
+
+
+class CannotListen(OSError):
+    """The server cannot listen where it was told to; the message says why and what to do."""
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's protocol, without an access log, and able to decline an upgrade.
+
+    The log is switched off here and not by `access_log=False`, which takes the handlers from every uvicorn of the
+    process.
+
+    Java's HttpClient offers `Upgrade: h2c` with each request, and a server may go on in HTTP/1.1 as if it had not. But
+    uvicorn's parser stops behind such a head: the request is answered without its body, which is then taken for the
+    next request (Kludex/uvicorn#2722). So a new parser reads the head again, without the offer, and then the rest.
+
+    Where a client sends its next request before it has an answer, uvicorn tells the end of the connection to the newest
+    request only. Here those before it are told too: a fault may keep one of them waiting for just that.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.access_log = False
+        self._offered = False
+        self._packet = b""
+        self._again: bytes | None = None
+        self._extensions: dict[str, Any] = {}
+        self._line: Line | None = None
+        #: requests that were not answered yet when the next one came
+        self._behind: list[RequestResponseCycle] = []
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begins a connection whose answers leave in one piece."""
+        joined = Joined(transport, self.loop)
+        super().connection_made(joined)
+        self._line = Line(joined)
+        self._extensions = {WIRE: self._line}
+
+    def on_message_begin(self) -> None:
+        """Begins a request; faults of a scenario reach the connection through it."""
+        super().on_message_begin()
+        self.scope["extensions"] = self._extensions
+
+    def data_received(self, data: bytes) -> None:
+        """Reads a packet, and again from an offer on that stopped the parser."""
+        self._again = data
+        while self._again is not None:
+            self._packet, self._again = self._again, None
+            super().data_received(self._packet)
+        self._packet = b""
+
+    def on_headers_complete(self) -> None:
+        """Begins a request, unless its head is to be read again."""
+        self._offered = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
+        if not self._offered:
+            before: RequestResponseCycle | None = self.cycle
+            super().on_headers_complete()
+            if before is not None and before is not self.cycle and not before.response_complete:
+                self._behind = [cycle for cycle in self._behind if not cycle.response_complete]
+                self._behind.append(before)
+                if self._line is not None and self._line.hangs:
+                    self.flow.resume_reading()  # uvicorn reads no further, and would not notice that the client leaves
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends all requests of the connection."""
+        super().connection_lost(exc)
+        for cycle in self._behind:
+            if not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
+
+    def on_message_complete(self) -> None:
+        """Ends a request; the parser reports that for a head with an offer as well."""
+        if not self._offered:
+            super().on_message_complete()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Called when the parser has stopped, while its exception, which holds the position, is being handled."""
+        stop = sys.exception()
+        if self._offered and stop is not None:
+            method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+            lines = [b"%b %b HTTP/%b" % (method, self.url, version), *_without_offer(self.headers), b""]
+            self._again = b"\r\n".join([*lines, self._packet[stop.args[0] :]])
+            self.parser = type(self.parser)(self)  # the old one reads nothing more where the client said `close`
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+
+
+def _without_offer(headers: list[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    """The lines of a head but for `Upgrade`, and what `Connection` says about it."""
+    offer = (b"upgrade", b"http2-settings")
+    for name, value in headers:
+        if name == b"connection":
+            value = b",".join(token for token in value.split(b",") if token.strip().lower() not in offer)
+        if name not in offer and (value or name != b"connection"):
+            yield b"%b: %b" % (name, value)
+
+
+class HttpServer:
+    """One app on one port, on the loop that runs when it is started.
+
+    `host` is an address or a name, "" for every address; `port` 0 takes a free one. `ssl` is (certificate file, key
+    file). `limit` answers 503 beyond that many connections or requests at once, None = never.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        ssl: tuple[str, str] | None = None,
+        limit: int | None = None,
+        backlog: int = 2048,
+    ) -> None:
+        self.host = host
+        self.port = port
+        self._app = app
+        self._ssl = ssl
+        self._limit = limit
+        self._backlog = backlog
+        self._server: uvicorn.Server | None = None
+        self._stopping = False
+
+    async def start(self) -> int:
+        """Listens, and returns the port. CannotListen where that cannot be, RuntimeError if it listens already."""
+        if self._server is not None:
+            raise RuntimeError(f"{self.host}:{self.port} is being served already: stop it first")
+        self._stopping = False
+        config = self._configured()
+        sockets = await _bound(self.host, self.port)
+        server = uvicorn.Server(config)
+        server.lifespan = config.lifespan_class(config)
+        await server.startup(sockets=sockets)
+        self._server = server
+        self.port = int(sockets[0].getsockname()[1])
+        return self.port
+
+    async def stop(self) -> None:
+        """Closes the port and every connection, and cancels the requests under way. Does nothing when stopped."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        self._stopping = True
+        state = server.server_state
+        for listener in server.servers:
+            listener.close()
+        for connection in list(state.connections):
+            transport: asyncio.Transport = connection.transport
+            # Only what can go out at once still does: a TLS farewell or a slow reader would hold the stop up.
+            if self._ssl is None and not transport.get_write_buffer_size():
+                transport.close()
+            else:
+                transport.abort()
+        # Connections first: a request whose connection is gone ends by itself if it listens, and without a word if it
+        # is cancelled; while it is there, uvicorn logs an error.
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+            if not state.connections and not state.tasks:
+                break
+        if tasks := list(state.tasks):
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=PARTING)
+
+    def _configured(self) -> uvicorn.Config:
+        certificate, key = self._ssl or (None, None)
+        config = uvicorn.Config(
+            self._guarded,
+            http=Protocol,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            workers=1,  # else read from WEB_CONCURRENCY
+            limit_concurrency=self._limit,
+            backlog=self._backlog,
+            timeout_keep_alive=KEEP_ALIVE,
+            ssl_certfile=certificate,
+            ssl_keyfile=key,
+        )
+        try:
+            config.load()
+        except OSError as error:  # ssl.SSLError is one
+            raise CannotListen(f"{certificate} cannot be served with the key {key}: {error}") from error
+        return config
+
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except asyncio.CancelledError:
+            if not self._stopping:  # uvicorn would log a stop as an error of the app
+                raise
+
+
+async def _bound(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of `host`, all on one port."""
+    sockets: list[socket.socket] = []
+    missing: OSError | None = None
+    try:
+        for family, address in await _addresses(host, port):
+            sock = _new_socket(family)
+            if sockets:
+                address = (address[0], sockets[0].getsockname()[1], *address[2:])
+            try:
+                sock.bind(address)
+            except OSError as error:
+                sock.close()
+                if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                    raise
+                missing = error  # a name may have an address of a family this machine has not
+            else:
+                sockets.append(sock)
+        if missing is not None and not sockets:
+            raise missing
+    except OSError as error:
+        for sock in sockets:
+            sock.close()
+        raise CannotListen(error.errno, _reason(host, port, error)) from error
+    return sockets
+
+
+async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
+    kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
+    try:  # an address needs no resolver, and no thread that waits for it
+        found = socket.getaddrinfo(host or None, port, type=kind, flags=flags | socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=kind, flags=flags)
+    return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
+
+
+def _new_socket(family: socket.AddressFamily) -> socket.socket:
+    # The protocol must be named: asyncio sets TCP_NODELAY only on connections of a socket made with it, and without
+    # TCP_NODELAY every answer waits 44 ms for the client's delayed acknowledgement.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    sock.setblocking(False)
+    if os.name == "posix" and sys.platform != "cygwin":
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    return sock
+
+
+def _reason(host: str, port: int, error: OSError) -> str:
+    where = f"[{host}]:{port}" if ":" in host else f"{host or '*'}:{port}"
+    if isinstance(error, socket.gaierror):
+        return f"{host} is not a host name that resolves: give 127.0.0.1, 0.0.0.0 or a name of this machine"
+    match error.errno:
+        case errno.EADDRINUSE:
+            return f"{where} is taken by another program: give another port, or 0 for any that is free"
+        case errno.EACCES:
+            return f"{where} needs a privilege: give a port from 1024 up, or 0 for any that is free"
+        case errno.EADDRNOTAVAIL:
+            return f"{host} is not an address of this machine: give 127.0.0.1, 0.0.0.0 or one of its own"
+        case _:
+            return f"{where} cannot be listened on: {error}"

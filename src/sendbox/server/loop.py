@@ -1,0 +1,39 @@
+"""Event loops that a frozen clock cannot stop.
+
+A test under freezegun replaces `time.monotonic` in every module, in asyncio's too: timers of a plain loop that runs in
+another thread then never come due. libuv reads the machine's clock by itself, so uvloop is immune; elsewhere our own
+loop reads `wall.monotonic_ns`, which no freezer finds. time-machine leaves monotonic clocks alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+from sendbox.runtime import wall
+
+Kind = Literal["auto", "uvloop", "asyncio"]
+
+
+class SteadyLoop(asyncio.SelectorEventLoop):
+    """asyncio's own loop on a clock that nobody replaces."""
+
+    def time(self) -> float:
+        """Seconds of the machine's monotonic clock."""
+        return wall.monotonic_ns() / 1e9
+
+
+def new_loop(kind: Kind = "auto") -> asyncio.AbstractEventLoop:
+    """A new event loop: `auto` is uvloop where it is installed, else asyncio's own.
+
+    ImportError where uvloop is asked for and is not there.
+    """
+    if kind != "asyncio":
+        try:
+            import uvloop
+        except ImportError:
+            if kind == "uvloop":
+                raise ImportError("uvloop is not installed: install it, or choose 'auto' or 'asyncio'") from None
+        else:
+            return uvloop.new_event_loop()
+    return SteadyLoop()

@@ -1,0 +1,1 @@
+"""The management interface under /v1: keys, credit, lists, devices (§4.4)."""

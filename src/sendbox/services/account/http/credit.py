@@ -1,0 +1,80 @@
+"""`/credit/services` and `/credit/order`: what can be ordered, and ordering it (§2.5, §4.4; A31)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from sendbox.services.account import catalog
+from sendbox.services.account.http.decode import read_body
+from sendbox.services.account.http.encode import success
+from sendbox.services.account.http.errors import may_change, refused
+from sendbox.services.account.orders import NoCredit, NoSender, fee_of
+from sendbox.services.http.exchange import Answer, Exchange
+from sendbox.services.numbers import normal as numbers
+
+if TYPE_CHECKING:
+    from sendbox.services.account.catalog import Service
+
+#: A sender name: at most 11 characters (§8), a letter among them, or it would be a number.
+_NAME: Final = re.compile(r"(?=[^A-Za-z]*[A-Za-z])[^+\x00-\x1f][^\x00-\x1f]{0,10}")
+_MISSING: Final = "Missing 'service_id' or 'period' in request data"
+
+
+def services(_exchange: Exchange) -> Answer:
+    """`GET /credit/services`: the catalog (§4.4)."""
+    return success(services=catalog.tree())
+
+
+def order(exchange: Exchange) -> Answer:
+    """`POST /credit/order`: a service by its flat id; with `dryrun` only what it would cost (§4.4, A31)."""
+    may_change(exchange)
+    request = read_body(exchange, _MISSING, "service_id", "period")
+    service = catalog.SERVICES.get(request["service_id"])
+    if service is None:
+        raise refused("Invalid service id", "$.service_id", "service", "§4.4", "A31", 500)
+    period: str = request["period"]
+    billing = exchange.world.subkeys.billing(exchange.key)
+    price = service.prices[billing.currency.lower()]
+    if price.min_interval is not None and catalog.PERIODS[period] < catalog.PERIODS[price.min_interval]:
+        text = f"Period '{period}' is below the minimum interval '{price.min_interval}' of this service"
+        raise refused(text, "$.period", "min_interval", "§2.5", "A31")
+    subject = _subject(exchange, service, request)
+    if request.get("dryrun"):
+        dry = {
+            "dryrun": True,
+            "total_fee": fee_of(service, period, billing.currency) / 1_000_000,
+            "currency": billing.currency,
+            "subject": subject,
+            "service_id": service.id,
+        }
+        return Answer(200, orjson.dumps(dry))
+    try:
+        placed = exchange.world.orders.place(service, subject, period, billing, exchange.content or b"")
+    except NoCredit:
+        raise refused("Insufficient credit", "$.service_id", "credit", "§4.4", "A31", 500) from None
+    return success(order={"subject": placed.subject, "subject_id": placed.id, "status": placed.state})
+
+
+def _subject(exchange: Exchange, service: Service, request: dict[str, Any]) -> str:
+    """What is ordered: supplied by the customer, or a number of the pool (§2.5). Raises `Refused`."""
+    if service.subject == "assigned":
+        try:
+            return exchange.world.orders.next_number(service)
+        except NoSender:
+            text = "No available sender for this service"
+            raise refused(text, "$.service_id", "sender", "§4.4", "A31", 500) from None
+    subject: str = request.get("subject") or ""
+    if not subject:
+        raise refused("Missing 'subject' in request data", "$.subject", "required", "§2.5", "A31")
+    if service.kind == "number":
+        number = numbers.normalize(subject, exchange.world.account.country)
+        if number is None:
+            raise refused("Invalid 'subject': a phone number is expected", "$.subject", "subject", "§2.5", "A31")
+        return number
+    if _NAME.fullmatch(subject) is None:
+        text = "Invalid 'subject': a sender name of at most 11 characters is expected"
+        raise refused(text, "$.subject", "subject", "§8", "A31")
+    return subject

@@ -1,0 +1,94 @@
+"""`/apikey/…`: settings of a key, and sub-keys (§2.5, §4.4, §5.6; A19, A32, A33)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.services.account.http import encode
+from sendbox.services.account.http.decode import read_body
+from sendbox.services.account.http.encode import success
+from sendbox.services.account.http.errors import may_change, refused
+from sendbox.services.account.subkeys import MOST
+from sendbox.services.http.exchange import Answer, Exchange
+
+if TYPE_CHECKING:
+    from sendbox.services.account.keys import Key
+
+_TOP_ONLY: Final = "Only a top apikey may manage child apikeys"
+
+
+def update(exchange: Exchange) -> Answer:
+    """`POST /apikey/update`: settings of the key that calls; an empty value clears (§4.4, A33)."""
+    may_change(exchange)
+    request = read_body(exchange)
+    key = exchange.key
+    if "note" in request:
+        key.note = request["note"]
+    for name in ("default_callback_url", "default_callback_secret", "default_sender"):
+        if name in request:
+            setattr(key, name, request[name] or None)
+    exchange.world.subkeys.note(key, "updated")
+    return success()
+
+
+def add(exchange: Exchange) -> Answer:
+    """`POST /apikey/add`: a sub-key, with the account's balance or one of its own (§2.5, A32)."""
+    may_change(exchange)
+    _top_key(exchange)
+    request = read_body(exchange)
+    world = exchange.world
+    currency: str | None = (request.get("currency") or "").upper() or None
+    if request.get("shared"):
+        if currency not in (None, world.account.currency):
+            text = f"Shared apikey must have the currency of its parent: {world.account.currency}"
+            raise refused(text, "$.currency", "currency", "§2.5")
+        currency = None
+    elif currency is None:
+        raise refused("Missing 'currency' in request data", "$.currency", "required", "§2.5", "A32")
+    if world.subkeys.full:
+        raise refused(f"Child apikey limit reached ({MOST})", "$", "limit", "§4.4", "A32", 403)
+    key = world.subkeys.add(
+        exchange.content or b"",
+        currency=currency,
+        note=request.get("note", ""),
+        url=request.get("default_callback_url") or None,
+        scope=request.get("scope", "full"),
+    )
+    return success(apikey=key.id, billing_id=world.subkeys.billing(key).subid)
+
+
+def list_children(exchange: Exchange) -> Answer:
+    """`GET /apikey/list`: the sub-keys of the key that calls; a sub-key has none (A32)."""
+    world = exchange.world
+    children = world.subkeys.children if exchange.key.id == world.id else []
+    return success(list=[encode.child(world, key) for key in children])
+
+
+def change(exchange: Exchange) -> Answer:
+    """`POST /apikey/change`: scope of a sub-key, and whether it is disabled (A32)."""
+    may_change(exchange)
+    _top_key(exchange)
+    request = read_body(exchange, "Missing 'apikey' in request data", "apikey")
+    key = _child(exchange, request)
+    key.scope = request.get("scope", key.scope)
+    key.disabled = bool(request.get("disable", key.disabled))
+    exchange.world.subkeys.note(key, "changed")
+    return success()
+
+
+def me(exchange: Exchange) -> Answer:
+    """`GET /apikey/me`: the key that calls (A32)."""
+    return success(me=encode.me(exchange.world, exchange.key))
+
+
+def _top_key(exchange: Exchange) -> None:
+    if exchange.key.id != exchange.world.id:
+        raise refused(_TOP_ONLY, "header x-api-key", "parent", "§4.4", "A32", 403)
+
+
+def _child(exchange: Exchange, request: dict[str, Any]) -> Key:
+    world = exchange.world
+    key = world.keys.get(request["apikey"])
+    if key is None or key.id == world.id:
+        raise refused("Apikey is not a child of this apikey", "$.apikey", "owner", "§4.4", "A26", 403)
+    return key

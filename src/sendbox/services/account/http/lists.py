@@ -1,0 +1,39 @@
+"""`/blacklist` and `/optout`: numbers that are to get nothing, or nothing promotional (§2.5, §4.4; A27, A81)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sendbox.engine.remarks import Finding
+from sendbox.services.account.http.decode import read_body, subaccount
+from sendbox.services.account.http.encode import success
+from sendbox.services.account.http.errors import list_error, may_change
+from sendbox.services.account.lists import ListName, enter
+from sendbox.services.http.exchange import Answer, Exchange, in_slices
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+NO_NUMBERS = "No valid phone numbers"
+
+
+def blacklist(exchange: Exchange) -> Answer:
+    """`POST /blacklist` (§4.4)."""
+    return in_slices(_enter(exchange, "blacklist"))
+
+
+def optout(exchange: Exchange) -> Answer:
+    """`POST /optout` (§4.4)."""
+    return in_slices(_enter(exchange, "optout"))
+
+
+def _enter(exchange: Exchange, name: ListName) -> Generator[None, None, Answer]:
+    may_change(exchange)
+    request = read_body(exchange, "Missing 'to'", "to")
+    billing = subaccount(exchange, request.get("subid"))
+    listed = yield from enter(exchange.world, name, billing, request["to"])
+    if not listed.accepted:
+        text = "no line of to is a phone number; legal: 8 to 15 digits with a calling code, one number a line"
+        exchange.made["findings"] = [Finding("$.to", "phone-number", f"{text} (§4.4, A27)", "§4.4", "A27")]
+        return list_error(400, NO_NUMBERS, listed.invalid)
+    return success(accepted=listed.accepted, invalid=listed.invalid)

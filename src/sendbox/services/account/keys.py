@@ -1,0 +1,32 @@
+"""API keys of a world: the parent key is the world's id, sub-keys are `<world>~<suffix>` (§2.5, §5.6; A19, A32)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sendbox.services.account.billing import Billing
+
+
+@dataclass(slots=True)
+class Key:
+    """One key of a world and what is set on it. `default_callback_secret` signs deliveries (A21).
+
+    `billing` is its own balance and lists, None where it shares those of the account. A disabled key is denied.
+    """
+
+    id: str
+    note: str = ""
+    default_callback_url: str | None = None
+    default_callback_secret: str | None = None
+    default_sender: str | None = None
+    #: what it may do (A19): `full` everything, `rest-api` change settings, `api` send, and look at what was sent
+    scope: str = "full"
+    disabled: bool = False
+    billing: Billing | None = None
+
+    @property
+    def changes_settings(self) -> bool:
+        """Whether its scope lets it change settings (A19)."""
+        return self.scope != "api"

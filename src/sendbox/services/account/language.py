@@ -1,0 +1,139 @@
+"""Compiles `account:`, and changes of an account, into what `engine/blueprint.AccountSpec` holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sendbox.engine.blueprint import AccountSpec, SubKeySpec
+from sendbox.scenario import validate as lint
+from sendbox.scenario.model import Node, plain, show
+from sendbox.scenario.values import Reader
+
+
+def compile_account(node: Node | None, reader: Reader, root_file: str) -> AccountSpec:
+    """The account a world starts with. `root_file` is the file that was asked for, whose word on credit must count."""
+    if node is None:
+        return AccountSpec()
+    currency = currency_of(node)
+    return AccountSpec(**{"currency": currency, **changes(node, reader, currency, root_file)})
+
+
+def changes(node: Node, reader: Reader, currency: str, root_file: str) -> dict[str, Any]:
+    """What a mapping of an account settles, by the names of `AccountSpec`; what it does not name is not there.
+
+    `currency` is the one in which credit counts.
+    """
+    found: dict[str, Any] = {}
+    for key, item in node.entries().items():
+        name, read = _READ.get(key, (key, _as_it_is))
+        found[name] = read(item, reader)
+    if (credit := node.get("credit")) is not None:
+        found["credit"] = _credit(credit, currency, reader, root_file)
+    return found
+
+
+def currency_of(node: Node) -> str:
+    """The account's currency: as stated, else the only one in which it has credit, else EUR."""
+    stated = node.get("currency")
+    if stated is not None:
+        return str(stated.value)
+    credit = node.get("credit")
+    return "CZK" if credit is not None and list(credit.entries()) == ["czk"] else "EUR"
+
+
+def _credit(node: Node, currency: str, reader: Reader, root_file: str) -> int:
+    """Millionths. Credit in the other currency has no effect, so a file that gives nothing else has slipped."""
+    amounts = node.entries()
+    own = amounts.get(currency.lower())
+    written = {key: amount for key, amount in amounts.items() if amount.source.file == root_file} or amounts
+    if currency.lower() not in written:
+        given = {key: amount.value for key, amount in written.items()}
+        message = f"{show(given)} has no credit in {currency}, the currency of the account"
+        reader.complain(node, "credit", f'{message}; give {currency.lower()}, or say another "currency"')
+    return 0 if own is None else reader.money(own)
+
+
+def _as_it_is(node: Node, _reader: Reader) -> Any:
+    return node.value
+
+
+def _callback(node: Node, _reader: Reader) -> Any:
+    # null, unlike a key that is left out, wants no events: the core's word for it is "" (A68)
+    return "" if node.value is None else node.value
+
+
+def _numbers(node: Node, reader: Reader) -> frozenset[str]:
+    return frozenset(reader.number(item) for item in node.items())
+
+
+def _senders(node: Node, reader: Reader) -> Any:
+    if not isinstance(node.value, dict):
+        return node.value
+    return {
+        channel: frozenset(reader.sender(item, channel) for item in senders.items())
+        for channel, senders in node.value.items()
+    }
+
+
+def _texts(node: Node, _reader: Reader) -> frozenset[str]:
+    return frozenset(str(item.value) for item in node.items())
+
+
+def _stop_words(node: Node, _reader: Reader) -> frozenset[str]:
+    # compared with the whole text in capitals (`services/messaging/phones.py`)
+    return frozenset(str(item.value).strip().upper() for item in node.items())
+
+
+def _subkeys(node: Node, reader: Reader) -> tuple[SubKeySpec, ...]:
+    """Sub-keys; one of the file that builds on another replaces its namesake there."""
+    kept: dict[str, tuple[Node, SubKeySpec]] = {}
+    for item in node.items():
+        record = item.entries()
+        name = str(record["name"].value)
+        known = kept.get(name)
+        if known is not None and known[0].source is item.source and not record["name"].cut:
+            message = f"{show(name)} is a sub-key of this account already"
+            reader.complain(record["name"], "subkey", message)
+        shared = record.get("shared")
+        if shared is not None and shared.value:
+            for only in ("credit", "currency"):
+                if only in record:
+                    message = f"{show(name)} shares the credit of the account, so it has no {only} of its own"
+                    reader.complain(record[only], "subkey", message)
+        fields: dict[str, Any] = {key: each.value for key, each in record.items() if key not in ("name", "credit")}
+        if "credit" in record:
+            fields["credit"] = reader.money(record["credit"])
+        kept.setdefault(name, (item, SubKeySpec(name, **fields)))
+    return tuple(subkey for _, subkey in kept.values())
+
+
+def _templates(node: Node, reader: Reader) -> tuple[dict[str, Any], ...]:
+    """Records as §2.5 has them. One of the file that builds on another replaces its namesake there."""
+    kept: dict[tuple[object, object], Node] = {}
+    for item in node.items():
+        record = item.entries()
+        key = (record["name"].value, record["language"].value)
+        known = kept.setdefault(key, item)
+        if known is not item:
+            if known.source is item.source and not item.cut:
+                message = f"{show(key[0])} ({key[1]}) is a template of this account already"
+                reader.complain(record["name"], "template", message)
+            continue
+        lint.template_makes_sense(item, reader)
+    return tuple({"category": "UTILITY", "status": "APPROVED"} | plain(item) for item in kept.values())
+
+
+_READ: Final[dict[str, tuple[str, Callable[[Node, Reader], Any]]]] = {
+    "country": ("country", lambda node, reader: reader.country_code(node)),
+    "default_callback_url": ("default_callback_url", _callback),
+    "verificationSecret": ("verification_secret", _as_it_is),
+    "senders": ("senders", _senders),
+    "numbers": ("numbers", _numbers),
+    "domains": ("domains", _texts),
+    "templates": ("templates", _templates),
+    "optout": ("optout", _numbers),
+    "blacklist": ("blacklist", _numbers),
+    "stop_words": ("stop_words", _stop_words),
+    "subkeys": ("subkeys", _subkeys),
+}

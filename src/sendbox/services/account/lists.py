@@ -1,0 +1,56 @@
+"""The blacklist and the opt-out list, as a client adds to them (§2.5, §4.4; A27, A70, A81)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from sendbox.engine.journal import CODE
+from sendbox.services.numbers import normal as numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from sendbox.engine.world import World
+    from sendbox.services.account.billing import Billing
+
+ListName = Literal["blacklist", "optout"]
+
+_LINE: Final = re.compile(r"[^\r\n]+")
+#: So many lines are read between two pauses.
+_SLICE: Final = 200
+
+
+class Listed(NamedTuple):
+    """What became of a call: how many lines were numbers, and the lines that were none."""
+
+    accepted: int
+    invalid: list[str]
+
+
+def enter(world: World, name: ListName, billing: Billing, text: str) -> Generator[None, None, Listed]:
+    """Enters the numbers of a text, one a line, in force after `list_delay`; pauses now and then.
+
+    A number that is listed already stays as it is. The generator returns what became of the lines; blank ones count
+    for nothing.
+    """
+    entries = billing.blacklist if name == "blacklist" else billing.optout
+    country = world.account.country
+    since = world.clock.now + world.assume.list_delay
+    invalid: list[str] = []
+    new: dict[str, None] = {}
+    accepted = 0
+    for count, match in enumerate(_LINE.finditer(text), 1):
+        line = match.group().strip()
+        number = numbers.normalize(line, country) if line else None
+        if number is not None:
+            accepted += 1
+            if entries.setdefault(number, since) == since:
+                new[number] = None
+        elif line:
+            invalid.append(line)
+        if count % _SLICE == 0:
+            yield
+    if new:
+        world.journal.add(world.clock.now, CODE["listed"], (name, billing.subid, tuple(new)))
+    return Listed(accepted, invalid)

@@ -1,0 +1,126 @@
+"""Orders of services (§4.4 `/credit/order`; A31, A36).
+
+The order (§3.3, A36)
+---------------------
+An order of a service that needs nothing more is `active` at once; one that takes time begins `new` and is activated
+when that time has passed. Either can be cancelled, and then its sender is not the account's any more; nothing leaves
+`cancelled`, and nothing is paid back (A61). A pair that is not in the table raises `IllegalMove`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sendbox.engine.identity import uuid_text
+from sendbox.engine.journal import CODE
+from sendbox.engine.lifecycle import Table
+from sendbox.services.account import catalog
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.services.account.billing import Billing
+    from sendbox.services.account.catalog import Service
+
+ORDER: Final[Table] = {
+    "new": {"activated": "active", "cancelled": "cancelled"},
+    "active": {"cancelled": "cancelled"},
+    "cancelled": {},
+}
+
+_DAY_MS: Final = 86_400_000
+_MILLION: Final = 1_000_000
+
+
+class IllegalMove(Exception):
+    """A pair that is not in the table of orders."""
+
+    def __init__(self, state: str, event: str) -> None:
+        legal = ", ".join(ORDER[state]) or "none, it is an end"
+        super().__init__(f'"{event}" cannot happen to an order that is "{state}"; legal: {legal} (§3.3, A36)')
+
+
+class NoSender(Exception):
+    """The pool of a service is used up."""
+
+
+class NoCredit(Exception):
+    """The balance cannot pay the fee."""
+
+
+class Order:
+    """One order. `fee` in millionths of the currency it was paid in."""
+
+    __slots__ = ("at", "billing", "fee", "id", "period", "service", "state", "subject")
+
+    def __init__(self, order_id: str, service: str, subject: str, period: str, billing: Billing, fee: int) -> None:
+        self.id = order_id
+        self.service = service
+        self.subject = subject
+        self.period = period
+        self.billing = billing
+        self.fee = fee
+        self.at = 0
+        self.state = catalog.SERVICES[service].status
+
+
+def fee_of(service: Service, period: str, currency: str) -> int:
+    """Setup and the months of the period, in millionths of the currency (A31)."""
+    price = service.prices[currency.lower()]
+    return round((price.setup + price.monthly * catalog.PERIODS[period]) * _MILLION)
+
+
+class Orders:
+    """The orders of one world, oldest first."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.placed: list[Order] = []
+
+    def next_number(self, service: Service) -> str:
+        """The number that the next order of a service gets. Raises `NoSender` when its pool is used up."""
+        taken = {order.subject for order in self.placed if order.state != "cancelled"} | self._world.account.numbers
+        for number in service.numbers():
+            if number not in taken:
+                return number
+        raise NoSender(f'"{service.id}" has no number left of its {catalog.POOL} (§4.4, A31)')
+
+    def place(self, service: Service, subject: str, period: str, billing: Billing, content: bytes) -> Order:
+        """Charges a service and makes its sender usable, at once or when it is active. Raises `NoCredit`."""
+        world = self._world
+        fee = fee_of(service, period, billing.currency)
+        if not billing.charge(fee, fee):
+            raise NoCredit
+        order_id = uuid_text(world.named("order", "orderService", content))
+        order = Order(order_id, service.id, subject, period, billing, fee)
+        order.at = world.clock.now
+        self.placed.append(order)
+        entry = self._entered(order)
+        if service.subject == "assigned":  # who comes first gets the next number
+            world.journal.mark(entry)
+        if order.state == "new":
+            world.timeline.at(order.at + service.delay * _DAY_MS, -1, self.activation_due, order)
+        return order
+
+    def activation_due(self, order: Order) -> None:
+        """The time that a service takes has passed; an order that was cancelled meanwhile stays so."""
+        if order.state == "new":
+            self.move(order, "activated")
+
+    def move(self, order: Order, event: str) -> None:
+        """Carries an order to its next state. Raises `IllegalMove` for a pair not in the table."""
+        after = ORDER[order.state].get(event)
+        if after is None:
+            raise IllegalMove(order.state, event)
+        order.state = after
+        self._entered(order)
+
+    def _entered(self, order: Order) -> int:
+        world = self._world
+        service = catalog.SERVICES[order.service]
+        if order.state == "active" and service.kind == "number":
+            world.account.add_number(order.subject)
+        elif order.state == "active":
+            world.account.register(service.platform, order.subject)
+        elif order.state == "cancelled":
+            world.account.drop(service.platform, order.subject)
+        return world.journal.add(world.clock.now, CODE["order"], (order, order.state))

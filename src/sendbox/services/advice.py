@@ -1,0 +1,120 @@
+"""Advice codes: what may be said about a legal request, each with its meaning and its place in the specification.
+
+A code is a promise to everyone who filters by it (strict mode, scenarios, the page): it is never renamed. To add one,
+add a constant and a row here; `advise` refuses a code that has no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from sendbox.engine.remarks import Advice
+
+UNKNOWN_FIELD: Final = "unknown-field"
+BODY_TRUNCATED: Final = "body-truncated"
+DEPRECATED_NAME: Final = "deprecated-name"
+OLD_NAME_IGNORED: Final = "old-name-ignored"
+NUMBER_CONVERTED: Final = "number-converted"
+NUMBER_INVALID: Final = "number-invalid"
+DATETIME_WITHOUT_ZONE: Final = "datetime-without-zone"
+DATETIME_CONVERTED: Final = "datetime-converted"
+SEEN_NEVER_MET: Final = "seen-never-met"
+TTL_WITHOUT_NEXT_STEP: Final = "ttl-without-next-step"
+CALLBACK_TEMPLATE_IGNORED: Final = "callback-template-ignored"
+SENDER_FORM: Final = "sender-form"
+SENDER_NOT_REGISTERED: Final = "sender-not-registered"
+GATEWAY_DIRECT_WITHOUT_NUMBER: Final = "gateway-direct-without-number"
+GATEWAY_SIM_WITHOUT_NUMBER: Final = "gateway-sim-without-number"
+TAGS_CLEANED: Final = "tags-cleaned"
+EMPTY_TAGS: Final = "empty-tags"
+CONTENT_TYPE_MISSING: Final = "content-type-missing"
+CONTENT_TYPE_NOT_JSON: Final = "content-type-not-json"
+REPEATED_PARAMETER: Final = "repeated-parameter"
+NO_TARGET: Final = "no-target"
+ANSWER_NOT_200: Final = "answer-not-200"
+NATIONAL_NUMBER: Final = "national-number"
+PROOF_CANNOT_HOLD: Final = "proof-cannot-hold"
+HAPPENING_BEFORE_START: Final = "happening-before-start"
+NUMBER_DOUBTFUL: Final = "number-doubtful"
+UNICODE_BY_ONE_CHARACTER: Final = "unicode-by-one-character"
+ONE_CHARACTER_OVER: Final = "one-character-over"
+TTL_TOO_SHORT: Final = "ttl-too-short"
+CALLBACK_MISSING: Final = "callback-missing"
+START_NOT_PINNED: Final = "start-not-pinned"
+POLLING_STOPPED_CLOCK: Final = "polling-stopped-clock"
+TEMPLATE_NEAR_LIMIT: Final = "template-near-limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a code means, where the specification speaks of it, and the assumption it rests on, if any."""
+
+    meaning: str
+    section: str
+    assumed: str | None = None
+
+
+ADVICE: Final[dict[str, Kind]] = {
+    UNKNOWN_FIELD: Kind("a field that the specification does not name; it has no effect", "§2", "A57"),
+    BODY_TRUNCATED: Kind("a text over 1000 characters; the rest of it is not sent", "§2.1"),
+    DEPRECATED_NAME: Kind("an old name of a field; it works, the new name is the one to use", "§9", "A85"),
+    OLD_NAME_IGNORED: Kind("an old name beside its new one; the new one wins", "§9", "A86"),
+    NUMBER_CONVERTED: Kind("a phone number that was converted to international format", "§2.1", "A14"),
+    NUMBER_INVALID: Kind("a phone number that cannot be normalized; its message will be rejected", "§7.3", "A14"),
+    DATETIME_WITHOUT_ZONE: Kind("a date-time without an offset; it is read as UTC", "§2.1", "A58"),
+    DATETIME_CONVERTED: Kind("a date-time with another offset; it is converted to UTC", "§2.1", "A58"),
+    SEEN_NEVER_MET: Kind("an sms step that waits for `seen`, which sms never reaches", "§3.1", "A64"),
+    TTL_WITHOUT_NEXT_STEP: Kind("a ttl on the last step, where there is nothing to go on to", "§2.2", "A64"),
+    CALLBACK_TEMPLATE_IGNORED: Kind(
+        "a template of a callback; its syntax is unknown, so it has no effect", "§2.1", "A01"
+    ),
+    SENDER_FORM: Kind("a sender whose form the service refuses, let through by `sender_form`", "§2.1", "A59"),
+    SENDER_NOT_REGISTERED: Kind("a sender that the account has not registered", "§2.1", "A59"),
+    GATEWAY_DIRECT_WITHOUT_NUMBER: Kind("gateway `direct` without a virtual number as sender", "§2.2", "A80"),
+    GATEWAY_SIM_WITHOUT_NUMBER: Kind("gateway `simhost` or `gsm` in an account without a number", "§2.2", "A80"),
+    TAGS_CLEANED: Kind("tags that were normalized: lower case, and only a-z, 0-9, `-`, `.`, `_`", "§2.1"),
+    EMPTY_TAGS: Kind("tags of which nothing is left after cleaning; the default tag is used", "§2.1", "A60"),
+    CONTENT_TYPE_MISSING: Kind("a JSON request without a content type", "§4", "A75"),
+    CONTENT_TYPE_NOT_JSON: Kind("a JSON request under another content type", "§4", "A75"),
+    REPEATED_PARAMETER: Kind(
+        "a parameter of a query or form that is given more than once; the last one counts", "§4.1"
+    ),
+    ANSWER_NOT_200: Kind("a receiver that answered another 2xx than 200; it counts as delivered", "§6", "A20"),
+    NO_TARGET: Kind("a message from a phone that nobody is told of: there is no callback", "§6", "A68"),
+    NATIONAL_NUMBER: Kind("a number to be verified that looks national; it is taken as it is", "§4.5"),
+    PROOF_CANNOT_HOLD: Kind("a proof where none can hold: no secret, or a session not verified", "§4.5", "A52"),
+    HAPPENING_BEFORE_START: Kind(
+        "an entry of `timeline:` whose instant lies before the start of the world; it happens at the start", "§1"
+    ),
+    NUMBER_DOUBTFUL: Kind("a number whose length or beginning its country does not assign", "§2.1", "A14"),
+    UNICODE_BY_ONE_CHARACTER: Kind("an sms that has more segments because of one character", "§6"),
+    ONE_CHARACTER_OVER: Kind("an sms whose last segment holds one character only", "§6"),
+    TTL_TOO_SHORT: Kind("a ttl that ends before the condition can be met; the next step is always used", "§2.2", "A63"),
+    CALLBACK_MISSING: Kind("a message without a callback where no default is set; nobody hears of it", "§6", "A68"),
+    START_NOT_PINNED: Kind("a decision by the day or the hour in a world whose start nobody pinned", "§2.1"),
+    POLLING_STOPPED_CLOCK: Kind("the same question with the same answer again and again while time stands", "§4.4"),
+    TEMPLATE_NEAR_LIMIT: Kind("a template that, filled, is close to the limit of a body", "§8", "A06"),
+}
+
+
+def advise(code: str, message: str, path: str, section: str | None = None, *, note: bool = False) -> Advice:
+    """Advice of a code in the table; `section` where the place is more exact than the table's.
+
+    Raises `KeyError` for a code that has no row.
+    """
+    kind = ADVICE[code]
+    return Advice(code, message, path, section or kind.section, kind.assumed, note)
+
+
+def codes(words: Iterable[str]) -> frozenset[str]:
+    """The words, each of which must be a code. Raises ValueError that names the first that is none, and the nearest."""
+    found = frozenset(words)
+    for word in sorted(map(str, found)):
+        if word not in ADVICE:
+            near = get_close_matches(word, ADVICE, 1)
+            hint = f'; did you mean "{near[0]}"?' if near else ""
+            raise ValueError(f"{word!r} is no code of advice{hint}; legal: {', '.join(ADVICE)}")
+    return found

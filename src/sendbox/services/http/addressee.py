@@ -1,0 +1,58 @@
+"""Whom a call is about: the first phone number that it names, whatever its interface calls it.
+
+Asked before a call is checked, and so of calls in any state: what cannot be read names nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs
+
+from sendbox.contract.parse import Malformed, parse_json
+from sendbox.services.numbers.normal import normalize
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+
+#: The fields that hold numbers, in JSON and in forms (§2.1, §4.1, §4.3 to §4.5).
+FIELDS: Final = ("to", "phone_number", "number", "phoneNumber", "phone_numbers")
+#: What stands between several numbers in one text.
+_SEVERAL: Final = re.compile(r"[;,\n]")
+#: No number stands deeper: an array of messages, each with an array of recipients.
+_DEEP: Final = 6
+
+
+def addressee(world: World, body: bytes, query: bytes, params: Mapping[str, str]) -> str:
+    """The number in international form, as it was written where it is none, "" where the call names nobody.
+
+    `query` and `params` are what stands behind and in the path. A code's token names the phone that it was sent to.
+    """
+    session = world.verify.sessions.get(params.get("token", ""))
+    if session is not None:
+        return session.phone
+    raw = _in(_fields(body)) or _in(_fields(query))
+    return normalize(raw, world.account.country) or raw
+
+
+def _fields(raw: bytes) -> Any:
+    """What a body or a query says: JSON, or a form."""
+    if raw.lstrip()[:1] in (b"{", b"["):
+        try:
+            return parse_json(raw)
+        except Malformed:
+            return None
+    return parse_qs(raw.decode("utf-8", "replace")) if raw else None
+
+
+def _in(value: Any, deep: int = _DEEP) -> str:
+    """The first number in a value: one that is text is it, in lists the first item counts."""
+    if isinstance(value, str | int):
+        return _SEVERAL.split(str(value).strip(), maxsplit=1)[0].strip()
+    if isinstance(value, list) and value and deep:
+        first = value[0]
+        return "" if isinstance(first, list) else _in(first, deep - 1)
+    if isinstance(value, dict) and deep:
+        return next((found for name in FIELDS if name in value and (found := _in(value[name], deep - 1))), "")
+    return ""

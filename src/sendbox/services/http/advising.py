@@ -1,0 +1,136 @@
+"""Advice on what a legal message will meet: its texts, its times, its numbers, and where its events go.
+
+All of it is on the way of every message, so each remark begins with a test that costs next to nothing; texts are made
+only when there is something to say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sendbox.contract.findings import show
+from sendbox.services.advice import (
+    CALLBACK_MISSING,
+    NUMBER_DOUBTFUL,
+    ONE_CHARACTER_OVER,
+    START_NOT_PINNED,
+    TEMPLATE_NEAR_LIMIT,
+    TTL_TOO_SHORT,
+    UNICODE_BY_ONE_CHARACTER,
+    advise,
+)
+from sendbox.services.http.senders import unregistered
+from sendbox.services.messaging.content.segments import barely_over, lone_culprit, nothing_barely_over, segment
+from sendbox.services.messaging.content.templates import render
+from sendbox.services.numbers import normal as numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sendbox.engine.remarks import Advice
+    from sendbox.engine.world import World
+    from sendbox.services.account.keys import Key
+    from sendbox.services.messaging.model import Send, Step
+
+#: A filled template of more characters is close to the limit of a body, 1000 (§8).
+NEAR: Final = 950
+LIMIT: Final = 1000
+
+
+def remark_number(number: str, path: str, advice: list[Advice]) -> None:
+    """Advice on a normalized number that looks wrong for its country; it is sent to all the same (A14)."""
+    if numbers.doubtful(number):
+        advice.append(advise(NUMBER_DOUBTFUL, f'"{number}" {numbers.doubt(number)}; it is sent to all the same', path))
+
+
+def remark_texts(send: Send, root: str | None, advice: list[Advice]) -> None:
+    """Advice on sms texts that one character makes dearer (§6 `count`). `root` is the body that steps share."""
+    if send.shortening is not None:  # the text is another one once its links are short
+        return
+    for index, step in enumerate(send.steps):
+        body = step.body
+        if step.channel != "sms" or not body or nothing_barely_over(body):
+            continue
+        if step.type == "sms" and not body.isascii():  # its characters are converted; how, is not ours to guess
+            continue
+        path = f"{send.path}.body" if body is root else f"{send.path}.flow[{index}].sms.body"
+        _remark_text(body, path, advice)
+
+
+def _remark_text(body: str, path: str, advice: list[Advice]) -> None:
+    found = segment(body)
+    if found.count == 1:
+        return
+    culprit = lone_culprit(body)
+    if culprit is not None:
+        char, position, plain = culprit
+        text = (
+            f"{show(char)} (U+{ord(char):04X}) at character {position} is not in the GSM alphabet: the text travels in"
+            f" UCS-2 and takes {found.count} segments; without it {plain}"
+        )
+        advice.append(advise(UNICODE_BY_ONE_CHARACTER, text, path))
+        return
+    room = barely_over(found)
+    if room is not None:
+        unit = "septets" if found.encoding == "GSM-7" else "units of UCS-2"
+        text = f"{found.units} {unit} take {found.count} segments; {room} would fit into {found.count - 1}"
+        advice.append(advise(ONE_CHARACTER_OVER, text, path))
+
+
+def remark_ttl(step: Step, world: World, path: str, advice: list[Advice]) -> None:
+    """Advice on the ttl of a step with a next one that ends before its condition is met by the default timing (A63)."""
+    timing = world.assume.timing
+    needed = timing.sent
+    if step.condition != "sent":
+        needed += timing.delivered
+    if step.condition == "seen":
+        needed += timing.seen
+    if step.ttl is not None and step.ttl < needed:
+        text = (
+            f"{step.ttl / 60_000:g} minutes are shorter than {needed / 60_000:g}, in which {step.channel} is "
+            f'"{step.condition}" by the timing of this world: the next step is always used'
+        )
+        advice.append(advise(TTL_TOO_SHORT, text, path))
+
+
+def remark_clock(world: World, what: str, path: str, section: str, advice: list[Advice]) -> None:
+    """Advice on a decision by the day or the hour where the start of the world is that of the machine's clock."""
+    if not world.pinned and world.clock.mode != "real":
+        text = (
+            f"{what} looks at the clock, and nobody pinned the start of this world: another day gives another outcome"
+        )
+        advice.append(advise(START_NOT_PINNED, text, path, section))
+
+
+def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advice]:
+    """Advice on what the world knows about messages it accepted: senders, templates, hours, and who hears of them."""
+    found = unregistered(world, sends)
+    for send in sends:
+        if send.callback is None and _unheard(world, key):
+            text = "no callback is given, and the default is set to none: nobody hears what becomes of the message"
+            found.append(advise(CALLBACK_MISSING, text, f"{send.path}.callback"))
+        if world.assume.promotional_window is not None and "promotional" in send.tags:
+            remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", found)
+        for index, step in enumerate(send.steps):
+            if step.template is not None:
+                _remark_template(world, step, f"{send.path}.flow[{index}].chatapp_template.params", found)
+    return found
+
+
+def _unheard(world: World, key: Key) -> bool:
+    url = key.default_callback_url
+    if url is None:
+        url = world.keys[world.id].default_callback_url
+    return url == ""
+
+
+def _remark_template(world: World, step: Step, path: str, advice: list[Advice]) -> None:
+    use = step.template
+    template = None if use is None else world.account.template(use.name, use.language, step.sender)
+    if use is None or template is None or not use.params:
+        return
+    size = len(render(template, use))
+    if size > NEAR:
+        how = "over" if size > LIMIT else "close to"
+        text = f"{template.title} has {size} characters once it is filled, {how} the {LIMIT} of a body"
+        advice.append(advise(TEMPLATE_NEAR_LIMIT, text, path))

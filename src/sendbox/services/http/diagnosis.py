@@ -1,0 +1,93 @@
+"""The diagnosis of a refused call: what stood at the place of each finding, and what else is wrong with the request.
+
+The client is shown the first finding in the service's shape; the journal has all of them. Nothing here is on the way
+of a call that is accepted.
+"""
+
+from __future__ import annotations
+
+import re
+from ast import literal_eval
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import parse_qs
+
+import orjson
+
+from sendbox.contract.findings import show
+from sendbox.services.http.exchange import Refused
+
+if TYPE_CHECKING:
+    from sendbox.engine.remarks import Finding
+    from sendbox.services.http.exchange import Exchange
+
+A = TypeVar("A")
+B = TypeVar("B")
+#: A body of more bytes is not read again for what stood in it.
+READ_AGAIN: Final = 1 << 18
+#: Headers whose value is shown; a key is none of them.
+_SHOWN: Final = frozenset({"content-type"})
+_STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]|\[('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]")
+
+Step = str | int
+
+
+def valued(findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
+    """The findings with what stood at their paths, in short; None where nothing did."""
+    request = _request(exchange)
+    return [replace(each, value=_value(each.path, request, exchange)) for each in findings]
+
+
+def together(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
+    """What both read. Raises `Refused`: the first one's refusal, with the findings of the second as well."""
+    try:
+        found = first()
+    except Refused as refused:
+        try:
+            second()
+        except Refused as other:
+            refused.findings += other.findings
+        raise
+    return found, second()
+
+
+def beside(refused: Refused, findings: Iterable[Finding]) -> Refused:
+    """The refusal with more findings, of places that it says nothing of yet."""
+    places = {finding.path for finding in refused.findings}
+    refused.findings += [finding for finding in findings if finding.path not in places]
+    return refused
+
+
+def steps_of(path: str) -> list[Step]:
+    """The steps of a path: `$.flow[1].sms.ttl` is `flow`, 1, `sms`, `ttl`."""
+    return [name or (int(index) if index else str(literal_eval(quoted))) for name, index, quoted in _STEP.findall(path)]
+
+
+def _request(exchange: Exchange) -> Any:
+    """The request as an object: its JSON, or its parameters; None where it is too long or neither."""
+    body = exchange.body
+    if len(body) > READ_AGAIN:
+        return None
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        fields = parse_qs((body or exchange.query).decode("latin-1"), keep_blank_values=True)
+        return {name: values[-1] for name, values in fields.items()}
+
+
+def _value(path: str, request: Any, exchange: Exchange) -> str | None:
+    if path.startswith("header "):
+        name = path.removeprefix("header ")
+        given = exchange.header(name.encode()) if name in _SHOWN else None
+        return None if given is None else show(given.decode("latin-1"))
+    steps = steps_of(path)
+    if not steps:
+        return None
+    value = request
+    for step in steps:
+        held = dict(enumerate(value)) if isinstance(value, list) else value
+        if not isinstance(held, dict) or step not in held:
+            return None
+        value = held[step]
+    return show(value)

@@ -1,0 +1,104 @@
+"""Parameters of a query or a form (`application/x-www-form-urlencoded`), decoded strictly: nothing is guessed.
+
+Text is UTF-8 whatever charset a header names; a `%` that begins no escape stands for itself, as browsers have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final, TypeVar
+from urllib.parse import unquote_to_bytes
+
+from sendbox.contract.findings import QUOTED, show
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.services.advice import REPEATED_PARAMETER, UNKNOWN_FIELD, advise
+
+if TYPE_CHECKING:
+    from sendbox.services.http.exchange import Exchange
+
+#: Media type of a form (§4.1).
+FORM: Final = "application/x-www-form-urlencoded"
+
+#: So many parameters are read; no call has more than a dozen.
+MOST: Final = 1000
+
+#: So many unknown parameters are named one by one.
+_NAMED: Final = 10
+
+Remark = TypeVar("Remark", Finding, Advice)
+
+
+class Unreadable(Exception):
+    """The bytes are no parameters; `finding` says why."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def media_type(exchange: Exchange) -> str | None:
+    """The media type of the body, in lower case and without parameters; None when the request names none."""
+    value = exchange.header(b"content-type")
+    if value is None:
+        return None
+    return value.decode("latin-1").partition(";")[0].strip().lower()
+
+
+def read_form(raw: bytes, advice: list[Advice]) -> dict[str, str]:
+    """The parameters of a raw query or form body, by name.
+
+    Of a repeated one the last counts, with advice. An empty value is as none, because forms send every field they have.
+    Raises `Unreadable` for what is not UTF-8.
+    """
+    pieces = raw.split(b"&", MOST)
+    if len(pieces) > MOST:
+        count = raw.count(b"&") + 1
+        raise Unreadable(Finding("$", "count", f"{count} parameters are more than the {MOST} that are read", "§4.1"))
+    fields: dict[str, str] = {}
+    repeated: dict[str, None] = {}
+    for piece in pieces:
+        name, _, value = piece.partition(b"=")
+        key = _text(name, "$", "the name of a parameter")
+        if key in fields:
+            repeated[key] = None
+        if key or value:
+            fields[key] = _text(value, f"$.{key}", f"the value of {show(key)}")
+    for key in repeated:
+        text = f"{show(key)} is given more than once; the last one counts"
+        advice.append(advise(REPEATED_PARAMETER, text, f"$.{key[:QUOTED]}"))
+    return {key: value for key, value in fields.items() if value}
+
+
+def unknown_parameters(fields: Iterable[str], known: frozenset[str], advice: list[Advice]) -> None:
+    """Advice for each parameter that is not known (A57), with the nearest name that is."""
+    unknown = [name for name in fields if name not in known]
+    for name in unknown[:_NAMED]:
+        near = get_close_matches(name, sorted(known), 1) if len(name) <= QUOTED else []
+        hint = f"; nearest is {show(near[0])}" if near else ""
+        text = f"{show(name)} is not a parameter here and has no effect{hint}"
+        advice.append(advise(UNKNOWN_FIELD, text, f"$.{name[:QUOTED]}", "§4.1"))
+    if len(unknown) > _NAMED:
+        text = f"{len(unknown) - _NAMED} more parameters are not known here and have no effect"
+        advice.append(advise(UNKNOWN_FIELD, text, "$", "§4.1"))
+
+
+def relocated(remarks: Iterable[Remark], places: Mapping[str, str]) -> list[Remark]:
+    """The remarks with paths that begin with a key of `places` turned into its value.
+
+    For parameters that are read by the rules of a Message: `$.to[0].phone_number` is `$.phone_number` to the client.
+    """
+    moved = []
+    for remark in remarks:
+        place = next((place for prefix, place in places.items() if remark.path.startswith(prefix)), remark.path)
+        moved.append(remark if place == remark.path else replace(remark, path=place))
+    return moved
+
+
+def _text(raw: bytes, path: str, what: str) -> str:
+    try:
+        return unquote_to_bytes(raw.replace(b"+", b" ")).decode()
+    except UnicodeDecodeError:
+        text = f"{show(raw.decode('latin-1'))} in {what} is not UTF-8, the only encoding of parameters (§4.1)"
+        raise Unreadable(Finding(path[:QUOTED], "encoding", text, "§4.1")) from None

@@ -1,0 +1,46 @@
+"""Running the handler of a call: whatever it raises becomes an answer in the shape of its interface."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING
+
+from sendbox.contract.validators import NotLoaded
+from sendbox.engine.remarks import Finding
+from sendbox.services.http.exchange import Answer, Refused
+
+if TYPE_CHECKING:
+    from sendbox.services.http.exchange import Exchange
+
+log = logging.getLogger("sendbox")
+
+
+def handled(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
+    """What the route's handler answers, and the findings that come of it. Raises `NotLoaded`, after which to ask again.
+
+    A handler that breaks answers 500; the log has the reason (§7.1).
+    """
+    try:
+        return exchange.route.handler(exchange), exchange.made.get("findings", ())
+    except Exception as error:
+        return _failed(exchange, error)
+
+
+async def worked(exchange: Exchange, work: Awaitable[Answer]) -> tuple[Answer, Sequence[Finding]]:
+    """The same of a handler that had much to do, once its work is done."""
+    try:
+        return await work, exchange.made.get("findings", ())
+    except Exception as error:
+        return _failed(exchange, error)
+
+
+def _failed(exchange: Exchange, error: Exception) -> tuple[Answer, Sequence[Finding]]:
+    route = exchange.route
+    if isinstance(error, NotLoaded):
+        raise error
+    if isinstance(error, Refused):
+        return route.error(error.status, error.text) if error.answer is None else error.answer, error.findings
+    log.error("%s failed while it answered %s", exchange.world.id, route.operation, exc_info=error)
+    found = Finding("$", "internal", "an error of the sandbox itself; its log has the details", "§7.1")
+    return route.error(500, "Internal server error"), [found]

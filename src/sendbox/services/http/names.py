@@ -1,0 +1,59 @@
+"""Names of fields: the unknown, for which the nearest known one is named, and the old, which still work (§9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, Final
+
+from sendbox.contract.findings import QUOTED, show
+from sendbox.engine.remarks import Advice
+from sendbox.services.advice import DEPRECATED_NAME, OLD_NAME_IGNORED, UNKNOWN_FIELD, advise
+
+#: So many unknown fields of one record are named one by one: the search for the nearest name is not cheap.
+NAMED: Final = 10
+#: A call that has so many remarks gets no more hints, for the same reason.
+HINTED: Final = 100
+
+
+def unknown_fields(record: Iterable[str], known: frozenset[str], path: str, section: str, advice: list[Advice]) -> None:
+    """Advice for each field of `record` that is not `known`, in the order given (A57); from the eleventh on in one."""
+    unknown = [name for name in record if name not in known]
+    for name in unknown[:NAMED]:
+        hint = nearest(name, known) if len(advice) < HINTED else None
+        text = f"{show(name)} is not a field here and has no effect{f'; nearest is {show(hint)}' if hint else ''}"
+        advice.append(advise(UNKNOWN_FIELD, text, child(path, name), section))
+    if len(unknown) > NAMED:
+        text = f"{len(unknown) - NAMED} more fields are not fields here and have no effect"
+        advice.append(advise(UNKNOWN_FIELD, text, path, section))
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, case aside, or None when none is like it."""
+    if len(name) > QUOTED:
+        return None
+    folded = {legal.lower(): legal for legal in sorted(known)}
+    found = get_close_matches(name.lower(), folded, 1)
+    return folded[found[0]] if found else None
+
+
+def child(path: str, name: str) -> str:
+    """The path of a field: `$.to`, or `$['a b']` for a name that is no identifier."""
+    return f"{path}.{name}" if name.isidentifier() and len(name) <= QUOTED else f"{path}[{name[:QUOTED]!r}]"
+
+
+def renamed(record: dict[str, Any], old: str, new: str, path: str, advice: list[Advice]) -> Any:
+    """The value of a field that has a deprecated name, None when neither is given (§9).
+
+    The old name works with advice (A85); beside the new one it is ignored, with advice (A86).
+    """
+    value = record.get(new)
+    if old in record:
+        if value is not None:
+            text = f"{show(old)} stands beside {show(new)} and is ignored: the new name wins"
+            advice.append(advise(OLD_NAME_IGNORED, text, f"{path}.{old}"))
+            return value
+        text = f"{show(old)} is a deprecated name; the name is now {show(new)}"
+        advice.append(advise(DEPRECATED_NAME, text, f"{path}.{old}"))
+        return record[old]
+    return value

@@ -1,0 +1,88 @@
+"""What the JSON interfaces share in reading a request: its parsing, its canonical form, and how a refusal is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from sendbox.contract.findings import show
+from sendbox.contract.parse import Malformed, parse_json
+from sendbox.engine.requests import JSON_TYPE
+from sendbox.services.advice import CONTENT_TYPE_MISSING, CONTENT_TYPE_NOT_JSON, advise
+from sendbox.services.http.exchange import Exchange, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sendbox.engine.remarks import Finding
+
+#: Fields that hold the client's own values, in which a null means what the client says.
+VALUES: Final = frozenset({"payload", "params_buttons", "parameters_buttons", "parameters_body"})
+#: No field of a request is nested deeper.
+FIELDS_DEEP: Final = 20
+
+
+def line(finding: Finding) -> str:
+    """A finding as the client reads it, in one line: value, rule, path (A11)."""
+    return " ".join(f"{finding.message} at {finding.path}".split())
+
+
+def refusal(findings: Sequence[Finding], status: int = 400) -> Refused:
+    """The refusal that shows the client the first finding and the journal all of them (A11)."""
+    return Refused(list(findings), status, line(findings[0]))
+
+
+def parsed(exchange: Exchange) -> Any:
+    """The body of a call as JSON; under `nulls: absent` without the fields that are null (A56).
+
+    Raises `Refused` for malformed JSON (A75), and for JSON out of bounds. Another content type is advice only (A75).
+    """
+    remark_content_type(exchange)
+    body = exchange.body
+    try:
+        request = parse_json(body)
+    except Malformed as malformed:
+        raise refusal([malformed.finding]) from None
+    if b"null" in body and exchange.world.assume.nulls == "absent":
+        request = without_nulls(request)
+    return request
+
+
+def canonical(request: Any) -> bytes:
+    """The request in one form, whatever the order of its fields: what its names are derived from."""
+    return orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
+
+
+def without_nulls(value: Any, depth: int = FIELDS_DEEP) -> Any:
+    """The request with each field left out that is `null`, for `nulls: absent` (A56).
+
+    What is not a field stays as it is: the payload, values of template variables, and the legal nulls of
+    `params_buttons` (§2.2). No field is deeper than `depth` levels.
+    """
+    if depth and isinstance(value, dict):
+        return {
+            name: item
+            if name in VALUES or (name == "params" and isinstance(item, list))
+            else without_nulls(item, depth - 1)
+            for name, item in value.items()
+            if item is not None
+        }
+    if depth and isinstance(value, list):
+        return [without_nulls(item, depth - 1) for item in value]
+    return value
+
+
+def remark_content_type(exchange: Exchange) -> None:
+    """Another content type than JSON is advice only (A75)."""
+    value = exchange.header(b"content-type")
+    if value == JSON_TYPE:
+        return
+    if value is None:
+        text = "no content type is given; the body is read as application/json"
+        exchange.advice.append(advise(CONTENT_TYPE_MISSING, text, "header content-type"))
+        return
+    kind = value.split(b";")[0].strip().lower()
+    if kind != JSON_TYPE and not (kind.startswith(b"application/") and kind.endswith(b"+json")):
+        text = f"{show(value.decode('latin-1'))} is not application/json; the body is read as JSON all the same"
+        exchange.advice.append(advise(CONTENT_TYPE_NOT_JSON, text, "header content-type"))

@@ -1,0 +1,56 @@
+"""Advice on senders that the account has not registered, with what becomes of the message (§2.1, A59)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sendbox.services.advice import SENDER_NOT_REGISTERED, advise
+from sendbox.services.messaging.model import FAMILY
+
+if TYPE_CHECKING:
+    from sendbox.engine.remarks import Advice
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.model import Send
+
+#: What becomes of a step whose sender is not registered.
+TAKEN = "it is taken all the same"
+REJECTED = "the step will be rejected"
+#: And of the message, where it was the last step, or another follows.
+ENDS = "and the message with it"
+GOES_ON = "and the flow goes on with"
+
+
+def unregistered(world: World, sends: Iterable[Send]) -> list[Advice]:
+    """One advice for each sender of a channel; the same records for the same senders, since clients repeat them."""
+    account = world.account
+    senders = account.senders
+    found: list[Advice] = []
+    for send in sends:
+        for index, step in enumerate(send.steps):
+            sender, channel = step.sender, step.channel
+            if sender is None:
+                continue
+            number = account.business.get(sender)
+            if number is not None and number.sends:
+                continue
+            own = send.own_senders >> index & 1
+            if senders == "any":
+                if not (channel == "sms" and sender in account.numbers):
+                    found.append(_advice(send.path, own, index, channel, sender, TAKEN, True))
+            elif not account.registered(FAMILY[channel], sender):
+                fate = TAKEN
+                if channel != "sms" or world.assume.sms_sender == "strict":
+                    last = index == len(send.steps) - 1
+                    fate = f"{REJECTED}, {ENDS if last else f'{GOES_ON} {send.steps[index + 1].channel}'}"
+                found.append(_advice(send.path, own, index, channel, sender, fate, False))
+    return found
+
+
+@lru_cache(4096)
+def _advice(path: str, own: int, index: int, channel: str, sender: str, what: str, note: bool) -> Advice:
+    """Advice on the sender of a step; it stands in the step where that has its `own`, else at the root."""
+    text = f'"{sender}" is not registered as a sender for {FAMILY[channel]}; {what}'
+    where = f"{path}.flow[{index}].{channel}.sender" if own else f"{path}.sender"
+    return advise(SENDER_NOT_REGISTERED, text, where, note=note)

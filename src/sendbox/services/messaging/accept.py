@@ -1,0 +1,129 @@
+"""Accepting a request: names are given, messages made, and their hand-over scheduled (§1, §2.1, §2.3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sendbox.engine.delivery.batches import Target
+from sendbox.engine.identity import uuid_text
+from sendbox.engine.remarks import Finding
+from sendbox.services.messaging.content import templates
+from sendbox.services.messaging.events import asked_of
+from sendbox.services.messaging.model import Send
+from sendbox.services.messaging.records import Accepted, Message, Submission
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Outlet
+    from sendbox.engine.world import World
+    from sendbox.services.account.keys import Key
+
+#: A `datetime` at most this far ahead is sent at once (§2.1, A58).
+SOON_MS = 60_000
+
+
+def accept(world: World, operation: str, sends: list[Send], key: Key, content: bytes, origin: str) -> Accepted:
+    """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
+    now = world.clock.now
+    several = operation == "sendMessages"
+    names = world.named("request", operation, content)
+    request_id = uuid_text(names)
+    base_ids: list[str] = []
+    answers: list[list[str | None]] = []
+    findings: list[Finding] = []
+    # the SMS of a validation session is no answer's business: its session begins, and stays pending (A73)
+    refuse_numbers = world.assume.invalid_number == "response" and operation != "createValidation"
+    for index, send in enumerate(sends):
+        refused = _template_findings(world, send)
+        findings += refused
+        base = ""
+        if several:
+            base = uuid_text(world.name("message", names, index))
+        submission = Submission(send, operation, key, request_id, base, index, world.accepted, content)
+        submission.origin = origin
+        world.accepted += len(send.recipients)
+        ids: list[str | None] = []
+        messages: list[Message] = []
+        for position, recipient in enumerate(send.recipients):
+            if refused or (refuse_numbers and not recipient.valid):
+                if not refused:
+                    findings.append(_number_finding(send, position))
+                ids.append(None)
+                continue
+            if several:
+                message_id = f"{base}-{position}"
+            elif position < 3:  # the request's 64 bytes name it and its first three recipients
+                message_id = uuid_text(names[16 * (position + 1) :])
+            else:
+                message_id = uuid_text(world.name("message", names, position))
+            message = Message(submission, position, message_id, recipient.number, recipient.valid, now)
+            messages.append(message)
+            world.by_id[message_id] = message
+            ids.append(message_id)
+        base_ids.append(base)
+        answers.append(ids)
+        if messages:
+            submission.messages = tuple(messages)
+            submission.outlet = outlet_for(world, key, send.callback)
+            world.messages += messages
+            if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
+                _may_overtake(world, submission)
+            world.timeline.at(_instant(send, now), submission.ordinal, world.simulator.submission_due, submission)
+    return Accepted(request_id, base_ids, answers, findings)
+
+
+def _may_overtake(world: World, submission: Submission) -> None:
+    """Notes a request of which some event may have to leave before its answer (`webhooks:`, `overtake`)."""
+    send, faults = submission.send, world.outlets.faults
+    channel = send.steps[0].channel
+    if any(faults.may_overtake(asked_of(channel, message.phone, send.tags)) for message in submission.messages):
+        world.outlets.detours.hasty.append(submission.request_id)
+
+
+def _instant(send: Send, now: int) -> int:
+    """When the first attempt is handed over: `datetime`, then the delivery window (§2.1, A18)."""
+    at = send.at if send.at is not None and send.at > now + SOON_MS else now
+    return at if send.window is None else send.window.next_open(at)
+
+
+def outlet_for(world: World, key: Key, callback: Target | None) -> Outlet | None:
+    """The line to the request's callback, or the key's default, or its parent's, or the built-in receiver (§6, A68).
+
+    None where the default is "": nobody wants to be told.
+    """
+    parent = world.keys[world.id]
+    secret = key.default_callback_secret or parent.default_callback_secret
+    if callback is not None:
+        return world.outlets.line(callback if secret is None else replace(callback, secret=secret))
+    url = key.default_callback_url
+    if url is None:
+        url = parent.default_callback_url
+    if url == "":
+        return None
+    return world.outlets.line(Target(url or "", secret=secret))
+
+
+def _template_findings(world: World, send: Send) -> list[Finding]:
+    found: list[Finding] = []
+    for index, step in enumerate(send.steps):
+        use = step.template
+        template = world.account.template(use.name, use.language, step.sender) if use is not None else None
+        if use is None or template is None:
+            continue
+        prefix = f"{send.path}.flow[{index}].chatapp_template"
+        found += [
+            Finding(f"{prefix}.{problem.path}", problem.rule, problem.message, problem.section, "A08")
+            for problem in templates.check(template, use)
+        ]
+    return found
+
+
+def _number_finding(send: Send, position: int) -> Finding:
+    number = send.recipients[position].number
+    return Finding(
+        f"{send.path}.to[{position}].phone_number",
+        "phone-number",
+        f'"{number}" cannot be normalized to international form; legal: 8 to 15 digits with a calling code (§7.3, A14)',
+        "§7.3",
+        "A08",
+    )

@@ -1,0 +1,334 @@
+"""Message templates of a chatapp account, and whether the parameters of a step fit one (§2.2, §2.5).
+
+A template is compiled once from its record; a step's parameters are then compared with it part by part. Whatever does
+not fit makes the message rejected in the response (A08), so each `Problem` carries what a finding needs. A part that
+the template does not have takes no parameters. Links are never fetched: the extension decides the kind (A76).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.services.messaging.content.buttons import (
+    VARIABLE,
+    Button,
+    Problem,
+    called,
+    check_button,
+    check_fields,
+    child,
+    compile_button,
+    forms,
+    misfit,
+    only_key,
+    show,
+)
+
+if TYPE_CHECKING:
+    from sendbox.services.messaging.model import TemplateUse
+
+__all__ = ["Button", "Problem", "Template", "approved", "check", "compile_template", "render"]
+
+_NUMBERED: Final = re.compile(r"[0-9]+")
+_EXTENSIONS: Final = {
+    ".jpg": "image",
+    ".jpeg": "image",
+    ".png": "image",
+    ".mp4": "video",
+    ".3gp": "video",
+    ".pdf": "document",
+}
+#: Header kinds, each with the string fields its object form must have; `text` has one field, named by the variable.
+_HEADER_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "text": (),
+    "image": ("link",),
+    "video": ("link",),
+    "document": ("link", "filename"),
+    "location": ("latitude", "longitude", "name", "address"),
+    "product": ("product_retailer_id", "catalog_id"),
+}
+_PRODUCT_FIELDS: Final = ("product_retailer_id", "catalog_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A compiled template (§2.5).
+
+    `variables` in the order in which values are given, `named` when they are not numbers. `header` is the kind of
+    header that takes a parameter (`image`, `text` only when it has a variable), else None. `cards` is the number of
+    carousel cards, None without a carousel. `timed` says whether a limited-time offer wants its expiry.
+    """
+
+    name: str
+    language: str
+    category: str
+    status: str
+    body: str = ""
+    variables: tuple[str, ...] = ()
+    named: bool = False
+    header: str | None = None
+    header_variable: str = ""
+    footer: str = ""
+    buttons: tuple[Button, ...] = ()
+    cards: int | None = None
+    timed: bool = False
+
+    @property
+    def title(self) -> str:
+        """How messages call it: `template 'otp' (en)`."""
+        return f"template '{self.name}' ({self.language})"
+
+
+def compile_template(record: dict[str, Any]) -> Template:
+    """Compile a template record (`name`, `language`, `category`, `status`, `components`) as §2.5 has it.
+
+    Component, format and button types are taken in any case; components that are not known have no effect.
+    """
+    parts: dict[str, dict[str, Any]] = {}
+    for component in record.get("components") or ():
+        parts.setdefault(str(component.get("type", "")).upper(), component)
+    body = str(parts.get("BODY", {}).get("text") or "")
+    variables, named = _variables(body)
+    header, header_variable = _header_of(parts.get("HEADER"))
+    carousel = parts.get("CAROUSEL")
+    return Template(
+        name=str(record.get("name", "")),
+        language=str(record.get("language", "")),
+        category=str(record.get("category", "")),
+        status=str(record.get("status", "")),
+        body=body,
+        variables=variables,
+        named=named,
+        header=header,
+        header_variable=header_variable,
+        footer=str(parts.get("FOOTER", {}).get("text") or ""),
+        buttons=tuple(compile_button(button) for button in parts.get("BUTTONS", {}).get("buttons") or ()),
+        cards=None if carousel is None else len(carousel.get("cards") or ()),
+        timed=_timed(parts.get("LIMITED_TIME_OFFER")),
+    )
+
+
+def approved(template: Template) -> bool:
+    """Whether a step may use it: its status is `APPROVED` (§2.2, A43)."""
+    return template.status.upper() == "APPROVED"
+
+
+def check(template: Template, use: TemplateUse) -> list[Problem]:
+    """Everything in which `use` does not fit `template`, in the order of the fields of §2.2; empty when it fits."""
+    return [
+        *_check_params(template, use.params or []),
+        *_check_header(template, use.header or []),
+        *_check_buttons(template, use.buttons or []),
+        *_check_carousel(template, use.carousel or []),
+        *_check_lto(template, use.lto or []),
+    ]
+
+
+def render(template: Template, use: TemplateUse) -> str:
+    """The text a phone shows: the body with its variables filled; one without a fitting value stays as written."""
+    values: dict[str, str] = {}
+    for name, given in zip(template.variables, use.params or (), strict=False):
+        value = given.get(name) if isinstance(given, dict) else given
+        if isinstance(value, str):
+            values[name] = value
+    return VARIABLE.sub(lambda found: values.get(found[1], found[0]), template.body)
+
+
+# Compiling
+
+
+def _variables(text: str) -> tuple[tuple[str, ...], bool]:
+    names = tuple(dict.fromkeys(VARIABLE.findall(text)))
+    if all(_NUMBERED.fullmatch(name) for name in names):
+        return tuple(sorted(names, key=int)), False
+    return names, True
+
+
+def _header_of(component: dict[str, Any] | None) -> tuple[str | None, str]:
+    if component is None:
+        return None, ""
+    kind = str(component.get("format") or "TEXT").lower()
+    if kind != "text":
+        return (kind if kind in _HEADER_FIELDS else None), ""
+    names, _ = _variables(str(component.get("text") or ""))
+    return ("text", names[0]) if names else (None, "")
+
+
+def _timed(component: dict[str, Any] | None) -> bool:
+    if component is None:
+        return False
+    offer = component.get("limited_time_offer")
+    return not (isinstance(offer, dict) and offer.get("has_expiration") is False)
+
+
+# Checking
+
+
+def _check_params(template: Template, given: list[Any]) -> Iterator[Problem]:
+    expected = template.variables
+    if len(given) != len(expected):
+        yield misfit("params", "count", f"{_values(given)} not fit {template.title}, which has {_listed(expected)}")
+        return
+    for at, (name, value) in enumerate(zip(expected, given, strict=True)):
+        path = f"params[{at}]"
+        if not template.named:
+            if not isinstance(value, str):
+                yield misfit(path, "type", f"{show(value)} is not a string, as numbered variable {{{{{name}}}}} takes")
+        elif not (isinstance(value, dict) and len(value) == 1):
+            yield misfit(path, "named", f'{show(value)} is not an object with the one key "{name}"')
+        elif name not in value:
+            yield misfit(
+                path, "order", f'"{next(iter(value))}" is not the variable at this position, which is "{name}"'
+            )
+        elif not isinstance(value[name], str):
+            yield misfit(child(path, name), "type", f"{show(value[name])} is not a string, as variables take")
+
+
+def _check_header(template: Template, given: list[Any]) -> Iterator[Problem]:
+    kind = template.header
+    if kind is None:
+        if given:
+            yield misfit(
+                "params_header", "count", f"{_values(given)} not fit {template.title}, whose header takes none"
+            )
+        return
+    if len(given) != 1:
+        yield misfit(
+            "params_header",
+            "count",
+            f"{_values(given)} not fit {template.title}, whose {kind} header takes exactly one",
+        )
+        return
+    value, path = given[0], "params_header[0]"
+    if isinstance(value, str):
+        found = _kind(value)
+        if found != kind:
+            yield misfit(
+                path,
+                "kind",
+                f"{show(value)} is a value of kind {found}, but the header of {template.title} is of kind {kind}",
+            )
+        return
+    key = only_key(value)
+    if key not in _HEADER_FIELDS:
+        legal = ", ".join(_HEADER_FIELDS)
+        yield misfit(path, "shape", f"{show(value)} is neither a string nor an object with one key of {legal}")
+    elif key != kind:
+        yield misfit(
+            path, "kind", f'"{key}" is a value of kind {key}, but the header of {template.title} is of kind {kind}'
+        )
+    elif key == "text":
+        yield from _check_header_text(template, value["text"], f"{path}.text")
+    else:
+        yield from check_fields(value[key], _HEADER_FIELDS[key], f"{path}.{key}")
+        yield from _check_link(value[key], key, f"{path}.{key}")
+
+
+def _check_header_text(template: Template, value: Any, path: str) -> Iterator[Problem]:
+    name = template.header_variable
+    if only_key(value) != name:
+        yield misfit(path, "named", f'{show(value)} is not an object with the one key "{name}"')
+    elif not isinstance(value[name], str):
+        yield misfit(child(path, name), "type", f"{show(value[name])} is not a string, as variables take")
+
+
+def _check_link(value: Any, kind: str, path: str) -> Iterator[Problem]:
+    link = value.get("link") if isinstance(value, dict) else None
+    if not isinstance(link, str) or "link" not in _HEADER_FIELDS[kind]:
+        return
+    if not _is_url(link):
+        yield misfit(f"{path}.link", "url", f"{show(link)} is not an http or https address")
+    elif (found := _kind(link.partition("#")[0].partition("?")[0])) not in ("text", kind):
+        yield misfit(f"{path}.link", "kind", f"{show(link)} has an extension of kind {found}, not of kind {kind}")
+
+
+def _check_buttons(template: Template, given: list[Any]) -> Iterator[Problem]:
+    buttons = template.buttons
+    for at, button in enumerate(buttons):
+        path = f"params_buttons[{at}]"
+        value = given[at] if at < len(given) else None
+        if value is not None:
+            if button.keys:
+                yield from check_button(button, value, path)
+            else:
+                yield misfit(path, "static", f"{show(value)} is given to a static {called(button)}, which takes null")
+        elif button.required:
+            state = "null" if at < len(given) else "no value"
+            yield misfit(path, "required", f"{state} is given to a {called(button)}, which takes {forms(button)}")
+    if len(given) > len(buttons):
+        path = f"params_buttons[{len(buttons)}]"
+        yield misfit(
+            path, "count", f"{_values(given)} not fit {template.title}, which has {_counted(len(buttons), 'button')}"
+        )
+
+
+def _check_carousel(template: Template, given: list[Any]) -> Iterator[Problem]:
+    expected = template.cards or 0
+    if len(given) != expected:
+        yield misfit(
+            "params_carousel",
+            "count",
+            f"{_values(given)} not fit {template.title}, which has {_counted(expected, 'carousel card')}",
+        )
+        return
+    for at, card in enumerate(given):
+        path = f"params_carousel[{at}]"
+        if isinstance(card, dict) and "product" in card:
+            yield from check_fields(card["product"], _PRODUCT_FIELDS, f"{path}.product")
+        else:
+            yield misfit(path, "shape", f"{show(card)} is not an object with product")
+
+
+def _check_lto(template: Template, given: list[Any]) -> Iterator[Problem]:
+    expected = int(template.timed)
+    if len(given) != expected:
+        takes = "one timestamp" if template.timed else "none"
+        yield misfit(
+            "params_lto", "count", f"{_values(given)} not fit {template.title}, whose limited-time offer takes {takes}"
+        )
+        return
+    for value in given:
+        if not _is_timestamp(value):
+            yield misfit("params_lto[0]", "timestamp", f"{show(value)} is not a timestamp in milliseconds")
+
+
+# Reading values
+
+
+def _is_url(text: str) -> bool:
+    return text.lower().startswith(("http://", "https://"))
+
+
+def _kind(text: str) -> str:
+    """The kind of header that a string is: by its extension if it is an address, else text (§2.2, A76)."""
+    if _is_url(text):
+        return _EXTENSIONS.get("." + text.rpartition(".")[2].lower(), "text")
+    return "text"
+
+
+def _is_timestamp(value: Any) -> bool:
+    if isinstance(value, str):
+        return _NUMBERED.fullmatch(value) is not None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return value >= 0 and value == value // 1
+
+
+# Wording
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _values(given: list[Any]) -> str:
+    return f"{_counted(len(given), 'value')} {'does' if len(given) == 1 else 'do'}"
+
+
+def _listed(variables: tuple[str, ...]) -> str:
+    if not variables:
+        return "no variables"
+    return f"{_counted(len(variables), 'variable')}: {', '.join(f'{{{{{name}}}}}' for name in variables)}"

@@ -1,0 +1,84 @@
+"""The text of a step as it leaves: converted, its links shortened, its segments counted (§2.1, §2.2, A61, A78)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from sendbox.services.messaging.content import links
+from sendbox.services.messaging.content.segments import segment, to_gsm
+from sendbox.services.messaging.content.templates import render
+
+if TYPE_CHECKING:
+    from sendbox.services.account.account import Account
+    from sendbox.services.messaging.model import Shortening, Step
+    from sendbox.services.messaging.records import Attempt, Submission
+
+#: A short link counts as this many characters, whatever its real length (A78).
+LINK_LENGTH: Final = 24
+#: What the ids of messages look like: one of its own, or base and index of the recipient, who is one of ten (§2.3).
+_OWN_ID: Final = "0" * 36
+_INDEXED_ID: Final = "0" * 38
+#: Stands for the n-th link until a message is known; a private-use character, which no link finder takes for text.
+_MARK: Final = "\ue000"
+
+
+class Prepared:
+    """A step's text, the same for all recipients. `targets` are the addresses that were found; `count` the segments."""
+
+    __slots__ = ("count", "targets", "text")
+
+    def __init__(self, text: str, targets: list[str], count: int) -> None:
+        self.text = text
+        self.targets = targets
+        self.count = count
+
+
+def prepare(submission: Submission, number: int, step: Step, account: Account) -> Prepared:
+    """The prepared text of step `number`, made once for the recipients that are served one after another."""
+    kept = submission.prepared
+    if kept is not None and kept[0] == number:
+        text: Prepared = kept[1]
+        return text
+    prepared = _prepare(submission, step, account)
+    if len(submission.messages) > 1:
+        submission.prepared = (number, prepared)
+    return prepared
+
+
+def _prepare(submission: Submission, step: Step, account: Account) -> Prepared:
+    if step.template is not None:
+        template = account.template(step.template.name, step.template.language, step.sender)
+        return Prepared("" if template is None else render(template, step.template), [], 1)
+    text = step.body or ""
+    targets: list[str] = []
+    shortening = submission.send.shortening
+    if shortening is not None:
+
+        def mark(target: str) -> str:
+            targets.append(target)
+            return _MARK
+
+        text = links.shorten(text.replace(_MARK, ""), shortening.type, mark)
+    if step.channel != "sms":
+        return Prepared(text, targets, 1)
+    if step.type == "sms":
+        text = _MARK.join(to_gsm(part) for part in text.split(_MARK)) if targets else to_gsm(text)
+    counted = text
+    if targets and shortening is not None:
+        query = id_query(shortening, _INDEXED_ID if submission.base_id else _OWN_ID)
+        counted = text.replace(_MARK, "x" * LINK_LENGTH + query)
+    return Prepared(text, targets, segment(counted).count)
+
+
+def id_query(shortening: Shortening, message_id: str) -> str:
+    """What `get_enhance` appends to a short link, "" where it is not asked for (§2.1)."""
+    return f"?{quote(shortening.name, safe='')}={message_id}" if shortening.enhance else ""
+
+
+def text_of(attempt: Attempt, prepared: Prepared) -> str:
+    """The text one recipient gets: the marks replaced by the message's own short links."""
+    made = (attempt.message.links or {}).get(attempt.number, ())
+    parts = prepared.text.split(_MARK) if prepared.targets else [prepared.text]
+    urls = [link.url for link in made] or prepared.targets
+    return parts[0] + "".join(url + part for url, part in zip(urls, parts[1:], strict=True))

@@ -1,0 +1,170 @@
+"""Webhook events, derived from the records at the moment they are sent or looked at (§6).
+
+`payload` goes out as the bytes that came in, so it is unchanged (§2.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from sendbox.engine.cases import Case
+from sendbox.engine.delivery.events import EventKind
+from sendbox.services.messaging.records import Attempt, Inbound
+from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, STATES, UNDELIVERED
+from sendbox.services.numbers.countries import country
+from sendbox.services.partner.records import Onboarding
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+
+#: `result_info` of a result when nothing else was said (A23); the others have none and the field is left out.
+DEFAULT_INFO: Final = {
+    DELIVERED: "[0] Delivered",
+    UNDELIVERED: "[1] Undelivered",
+    REJECTED: "[2] Rejected",
+    FAILED: "[3] Failed",
+}
+#: The field that holds the channel's details; `chatapp_text` is called `chatapp_body` there (§6).
+_DETAILS: Final = {
+    "sms": "sms",
+    "richmsg": "richmsg",
+    "chatapp_text": "chatapp_body",
+    "chatapp_template": "chatapp_template",
+}
+
+
+def info_of(attempt: Attempt, code: int) -> str | None:
+    """The `result_info` of a transition; None where the field is left out."""
+    given = attempt.info(code)
+    return (DEFAULT_INFO.get(code) if given is None else given) or None
+
+
+def channel_details(world: World, attempt: Attempt) -> dict[str, Any]:
+    """Sender, country (MCC), operator (MNC), prices and segments of an attempt (A67, A82)."""
+    step = attempt.step
+    place = country(attempt.message.phone) if attempt.message.valid else None
+    eur, czk = attempt.price or (0, 0)
+    details: dict[str, Any] = {}
+    if step.channel != "richmsg":
+        details["gateway"] = step.gateway if step.channel == "sms" else "chatapp"
+    return details | {
+        "sender": world.phones.sender_of(attempt),
+        "country": 0 if place is None else place.mcc,
+        "operator": attempt.mnc,
+        "price_czk": czk / 1_000_000,
+        "price_eur": eur / 1_000_000,
+        "count": attempt.count,
+    }
+
+
+def sent_message(world: World, attempt: Attempt, code: int, until: int) -> dict[str, Any]:
+    """One `sentMessage` event: a status of an outgoing message changed, at `until` at the latest (§6)."""
+    message = attempt.message
+    submission = message.submission
+    channel = attempt.step.channel
+    event: dict[str, Any] = {
+        "request_id": submission.request_id,
+        "message_id": message.id,
+        "gateway": channel,
+        "timestamp": attempt.entered(code, until) // 1000,
+        "payload": orjson.Fragment(submission.send.payload),
+        "type": "outgoing",
+        "to": {"phone_number": message.phone},
+        "result": STATES[code],
+    }
+    info = info_of(attempt, code)
+    if info is not None:
+        event["result_info"] = info
+    event[_DETAILS[channel]] = channel_details(world, attempt)
+    return event
+
+
+def incoming(inbound: Inbound) -> dict[str, Any]:
+    """One `incomingReplyMessage` (a reply to one of our messages) or `incomingMessage` event (§6)."""
+    event: dict[str, Any] = {}
+    if inbound.message is not None:
+        submission = inbound.message.submission
+        event["request_id"] = submission.request_id
+        event["message_id"] = inbound.message.id
+        event["payload"] = orjson.Fragment(submission.send.payload)
+    event["gateway"] = inbound.channel
+    event["timestamp"] = inbound.at // 1000
+    event["type"] = "incoming"
+    event["sender"] = inbound.sender
+    event["recipient"] = inbound.recipient
+    event["body"] = inbound.body
+    return event
+
+
+def kind_of(event: Any) -> str:
+    """`sentMessage`, `incomingReplyMessage`, `incomingMessage` or `partnerOnboarding`."""
+    if isinstance(event, Onboarding):
+        return "partnerOnboarding"
+    if isinstance(event, Inbound):
+        return "incomingMessage" if event.message is None else "incomingReplyMessage"
+    return "sentMessage"
+
+
+def _case_of_sent(event: tuple[Attempt, int]) -> Case:
+    attempt, code = event
+    submission = attempt.message.submission
+    fields = {"result": STATES[code], "gateway": attempt.step.channel, "tag": submission.send.tags}
+    return Case("sentMessage", attempt.message.phone, submission.request_id, fields)
+
+
+def _older_of_sent(event: tuple[Attempt, int]) -> tuple[Attempt, int] | None:
+    """The result of the same message before this one."""
+    attempt, code = event
+    codes = [reached for reached, _ in attempt.transitions()]
+    before = codes[: len(codes) - 1 - codes[::-1].index(code)]
+    if before:
+        return attempt, before[-1]
+    earlier = attempt.previous
+    return None if earlier is None else (earlier, earlier.state)
+
+
+def _key_of_sent(world: World, event: tuple[Attempt, int], at: int) -> str:
+    attempt, code = event
+    return f"{attempt.message.id} {attempt.number} {code} {at - world.start}"
+
+
+def _case_of_incoming(inbound: Inbound) -> Case:
+    replied = inbound.message
+    fields: dict[str, Any] = {"gateway": inbound.channel}
+    if replied is None:
+        return Case("incomingMessage", inbound.sender, fields=fields)
+    submission = replied.submission
+    fields["tag"] = submission.send.tags
+    return Case("incomingReplyMessage", inbound.sender, submission.request_id, fields)
+
+
+def _older_of_incoming(inbound: Inbound) -> tuple[Attempt, int] | None:
+    """The newest result of the message that is answered."""
+    last = None if inbound.message is None else inbound.message.last
+    return None if last is None or not last.position else (last, last.state)
+
+
+def asked_of(channel: str, phone: str, tags: tuple[str, ...]) -> Case:
+    """The events of a message just accepted, as rules see them before there is a result."""
+    return Case("sentMessage", phone, fields={"gateway": channel, "tag": tags})
+
+
+#: A result of a message is (attempt, state code), what a phone wrote an `Inbound`.
+EVENTS: Final[dict[type, EventKind]] = {
+    tuple: EventKind(
+        _case_of_sent,
+        _older_of_sent,
+        lambda event: event[0].message,
+        _key_of_sent,
+        lambda world, event, until: sent_message(world, event[0], event[1], until),
+    ),
+    Inbound: EventKind(
+        _case_of_incoming,
+        _older_of_incoming,
+        lambda inbound: inbound.message or inbound,
+        lambda _world, inbound, _at: f"inbound {inbound.number}",
+        lambda _world, inbound, _until: incoming(inbound),
+    ),
+}

@@ -1,0 +1,44 @@
+"""`/messages` and `/message`: what became of messages (§2.4, §4.4; A28, A29)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sendbox.services.account.http.decode import read_cursor, read_day, read_filter, read_query
+from sendbox.services.account.http.encode import success
+from sendbox.services.http.advising import remark_clock
+from sendbox.services.http.diagnosis import together
+from sendbox.services.http.exchange import Answer, Exchange, in_slices
+from sendbox.services.messaging import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+NO_DATE: Final = "Missing 'date' or 'xapikey' in request data"
+NO_ID: Final = "Missing 'id' in request data"
+
+
+def messages(exchange: Exchange) -> Answer:
+    """`GET /messages`: a page of the rows of one day (§4.4, A71)."""
+    return in_slices(_page(exchange))
+
+
+def _page(exchange: Exchange) -> Generator[None, None, Answer]:
+    fields = read_query(exchange, NO_DATE, "date")
+    day, wanted = together(lambda: read_day(exchange, fields["date"]), lambda: read_filter(exchange, fields))
+    remark_clock(exchange.world, "date", "$.date", "§4.4", exchange.advice)
+    after = read_cursor(exchange, day, fields.get("cursor"))
+    page = yield from rows.page(exchange.world, day, wanted, after)
+    return success(messages=page.rows, next_cursor=page.cursor)
+
+
+def message(exchange: Exchange) -> Answer:
+    """`GET /message`: one message; null for an id that is unknown, or another's (§4.4, A29)."""
+    fields = read_query(exchange, NO_ID, "id")
+    world, key = exchange.world, exchange.key
+    found = world.message(fields["id"])
+    if found is not None and key.id != world.id:
+        subkeys = world.subkeys
+        if subkeys.billing(found.submission.key) is not subkeys.billing(key):
+            found = None
+    return success(message=None if found is None else rows.status(world, found))

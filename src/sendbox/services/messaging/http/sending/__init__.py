@@ -1,0 +1,1 @@
+"""The JSON sending interface under /v2, and the simple one (§4.1)."""

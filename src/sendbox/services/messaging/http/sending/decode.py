@@ -1,0 +1,187 @@
+"""A Message object (§2.1) as the command that the core takes, after its schema has been checked.
+
+What a schema cannot say is said here: rules over several fields, rules that look at the account, and remarks on what
+the service would silently do. All findings of a message are collected before it is refused. This is on the path of
+every message: known fields are tested as sets, and paths and texts are made only when there is something to say.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.services.advice import EMPTY_TAGS, NUMBER_CONVERTED, NUMBER_INVALID, TAGS_CLEANED, advise
+from sendbox.services.http.advising import remark_clock, remark_number, remark_texts
+from sendbox.services.http.exchange import Exchange
+from sendbox.services.http.names import renamed, unknown_fields
+from sendbox.services.messaging import windows as window
+from sendbox.services.messaging.content import tags
+from sendbox.services.messaging.http.sending.callback import read_callback
+from sendbox.services.messaging.http.sending.errors import refusal, show
+from sendbox.services.messaging.http.sending.schedule import read_datetime
+from sendbox.services.messaging.http.sending.steps import (
+    BODY_LIMIT,
+    Root,
+    check_sender,
+    default_step,
+    doubtful,
+    read_flow,
+    truncated,
+)
+from sendbox.services.messaging.model import Recipient, Send, Shortening
+from sendbox.services.messaging.windows import Window
+from sendbox.services.numbers import normal as numbers
+
+MESSAGE_FIELDS: Final = frozenset(
+    {
+        "body", "to", "sender", "callback", "tag", "messageTag", "payload", "params", "datetime", "delivery_time",
+        "flow",
+    }
+)  # fmt: skip
+RECIPIENT_FIELDS: Final = frozenset({"phone_number"})
+PARAMS_FIELDS: Final = frozenset({"_url"})
+URL_FIELDS: Final = frozenset({"type", "domain", "get_enhance", "get_name", "expires_at", "expires"})
+WINDOW_FIELDS: Final = frozenset({"days", "start", "end", "tz"})
+
+#: The special tag that takes the priority queue (§2.1, A60).
+PRIORITY_TAG: Final = "priority"
+EMPTY_PAYLOAD: Final = b"{}"
+
+
+def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advice: list[Advice]) -> Send:
+    """The `Send` of a Message that satisfies its schema; remarks are appended to `advice` (§2.1, §2.2).
+
+    `path` is where the message stands in the request (`$`, `$[3]`). Raises `Refused` with every finding when a rule
+    is broken that the schema does not hold: body and sender of the steps (A55, A59), `datetime` (A58), the zone and
+    the domain (A77), `callback` (A01). `Send.at` is the instant of `datetime` as it stands: the core decides what is
+    still ahead.
+    """
+    problems: list[Finding] = []
+    get = message.get
+    root = Root(path, exchange, problems, advice)
+    if not MESSAGE_FIELDS.issuperset(message):
+        unknown_fields(message, MESSAGE_FIELDS, path, "§2.1", advice)
+
+    body = get("body")
+    if body:
+        root.body = body if len(body) <= BODY_LIMIT else truncated(body, f"{path}.body", "§2.1", advice)
+    sender = get("sender")
+    if sender:
+        root.sender = sender
+        if doubtful(sender):
+            check_sender(sender, f"{path}.sender", "§2.1", root)
+    flow = get("flow")
+    steps = [default_step(root)] if flow is None else read_flow(flow, root)
+
+    tag = get("tag")
+    if "messageTag" in message:
+        tag = renamed(message, "messageTag", "tag", path, advice)
+    send_tags = tags.DEFAULT if tag is None else _read_tags(tag, path, advice)
+
+    send = Send(
+        _read_recipients(message["to"], path, exchange.world.account.country, advice),
+        steps,
+        send_tags,
+        priority=PRIORITY_TAG in send_tags,
+        path=path,
+        own_senders=root.own_senders,
+    )
+    value = get("payload")
+    if value is not None:
+        send.payload = orjson.dumps(value) if value else EMPTY_PAYLOAD
+    value = get("callback")
+    if value is not None:
+        send.callback = read_callback(value, path, problems, advice)
+    value = get("datetime")
+    if value is not None:
+        send.at = read_datetime(value, path, problems, advice)
+    value = get("delivery_time")
+    if value is not None:
+        send.window = _read_window(value, path, problems, advice)
+        if send.window is not None and not send.window.always:
+            remark_clock(exchange.world, "delivery_time", f"{path}.delivery_time", "§2.1", advice)
+    value = get("params")
+    if value is not None:
+        send.shortening = _read_params(value, root)
+    if problems:
+        raise refusal(problems)
+    remark_texts(send, root.body, advice)
+    return send
+
+
+def _read_recipients(to: list[dict[str, Any]], path: str, country: str, advice: list[Advice]) -> list[Recipient]:
+    recipients = []
+    for index, item in enumerate(to):
+        if len(item) > 1:
+            unknown_fields(item, RECIPIENT_FIELDS, f"{path}.to[{index}]", "§2.1", advice)
+        raw = item["phone_number"]
+        number = numbers.normalize(raw, country)
+        if number == raw:
+            recipients.append(Recipient(raw))
+            if numbers.doubtful(raw):
+                remark_number(raw, f"{path}.to[{index}].phone_number", advice)
+        elif number is None:
+            text = f"{show(raw)} cannot be normalized to a number in international format and will be rejected"
+            advice.append(advise(NUMBER_INVALID, text, f"{path}.to[{index}].phone_number"))
+            recipients.append(Recipient(raw, valid=False))
+        else:
+            text = f"{show(raw)} is converted to {number}"
+            advice.append(advise(NUMBER_CONVERTED, text, f"{path}.to[{index}].phone_number"))
+            recipients.append(Recipient(number))
+            remark_number(number, f"{path}.to[{index}].phone_number", advice)
+    return recipients
+
+
+def _read_tags(text: str, path: str, advice: list[Advice]) -> tuple[str, ...]:
+    found = tags.normalize(text)
+    if found is tags.DEFAULT:  # and not only equal to it: that is what nothing left over gives
+        advice.append(advise(EMPTY_TAGS, f"{show(text)} holds no tag; the default is used: promotional", f"{path}.tag"))
+        return found
+    clean = ",".join(found)
+    if clean != text:
+        advice.append(advise(TAGS_CLEANED, f"{show(text)} becomes {show(clean)}", f"{path}.tag"))
+    return found
+
+
+def _read_window(value: dict[str, Any], path: str, problems: list[Finding], advice: list[Advice]) -> Window | None:
+    place = f"{path}.delivery_time"
+    if not WINDOW_FIELDS.issuperset(value):
+        unknown_fields(value, WINDOW_FIELDS, place, "§2.1", advice)
+    try:
+        return window.parse(value)
+    except ValueError as error:
+        # days and times are the schema's; what is left to find is a zone that does not exist
+        problems.append(Finding(f"{place}.tz", "time-zone", str(error), "§2.1"))
+        return None
+
+
+def _read_params(params: dict[str, Any], root: Root) -> Shortening | None:
+    place = f"{root.path}.params"
+    if not PARAMS_FIELDS.issuperset(params):
+        unknown_fields(params, PARAMS_FIELDS, place, "§2.1", root.advice)
+    url = params.get("_url")
+    if url is None:
+        return None
+    place = f"{place}._url"
+    if not URL_FIELDS.issuperset(url):
+        unknown_fields(url, URL_FIELDS, place, "§2.1", root.advice)
+    domain = url.get("domain")
+    domains = root.exchange.world.account.domains
+    if domain is not None and domain not in domains:
+        # Names of hosts know no case.
+        if domain.lower() in domains:
+            domain = domain.lower()
+        else:
+            legal = ", ".join(sorted(domains)) or "none, the account has no domain"
+            text = f"{show(domain)} is not configured for the account; legal: {legal} (§2.1, A77)"
+            root.refuse(f"{place}.domain", "domain", text, "§2.1", "A77")
+    expires_at = renamed(url, "expires", "expires_at", place, root.advice)
+    return Shortening(
+        url.get("type", "full"),
+        domain,
+        url.get("get_enhance") == "id",
+        url.get("get_name", "_"),
+        None if expires_at is None else int(expires_at),  # 1772355600.0 is an integer too, to JSON Schema
+    )

@@ -1,0 +1,29 @@
+"""What the sending interface answers when it refuses: 400 and its kin with `{Message}` (§7.2, A11, A75)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import orjson
+
+from sendbox.contract.findings import QUOTED, show
+from sendbox.services.http.exchange import Answer
+from sendbox.services.http.requests import line, refusal
+
+__all__ = ["DENIED", "QUOTED", "error", "line", "refusal", "show"]
+
+#: The text by which a client tells a denied or missing key from a bad request, both 400 (§5.6, A11).
+DENIED: Final = "User is not authorized to access this resource with an explicit deny"
+
+_DENIAL = re.compile(r"(not|explicit)\s+(authorized|deny)", re.IGNORECASE)
+
+
+def error(status: int, text: str) -> Answer:
+    """The answer to a refused call: `{Message: text}` under `status` (§7.2, A75).
+
+    A text quotes what the client sent, so the words of `DENIED` are taken apart wherever they are not its own (A11).
+    """
+    if text != DENIED:
+        text = _DENIAL.sub(r"\1-\2", text)
+    return Answer(status, orjson.dumps({"Message": text}))

@@ -1,0 +1,77 @@
+"""What else is wrong with a Message whose shape is: it is read once more with stand-ins where the schema found fault.
+
+So a refusal's diagnosis has the findings of meaning beside those of shape. What stands in is legal everywhere, and no
+finding at or below a place where it stands is believed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.services.http.diagnosis import Step, steps_of
+from sendbox.services.http.exchange import Refused
+from sendbox.services.messaging.http.sending.decode import decode_message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sendbox.engine.remarks import Finding
+    from sendbox.services.http.exchange import Exchange
+
+MESSAGE: Final = "sending.json#/$defs/Message"
+#: What stands in for a field that is required somewhere, by its name; others are left out.
+_STAND_INS: Final[dict[str, Any]] = {
+    "to": [{"phone_number": "420777000101"}],
+    "flow": [{"sms": {}}],
+    "phone_number": "420777000101",
+    "body": "x",
+    "sender": "1",
+    "template_name": "x",
+    "language": "x",
+    "title": "x",
+    "url": "https://stand.in/",
+}
+#: And for an entry of a list, by the list's name.
+_ENTRIES: Final[dict[str, Any]] = {"to": {"phone_number": "420777000101"}, "flow": {"sms": {}}}
+_GONE: Final = object()
+
+
+def further(message: Any, path: str, found: Sequence[Finding], exchange: Exchange) -> list[Finding]:
+    """The findings of meaning of a Message at `path` of the request, whose shape has the faults `found`."""
+    broken = [finding.path for finding in found if _below(finding.path, path)]
+    if path in broken or not isinstance(message, dict):
+        return []
+    repaired = message
+    for place in broken:
+        repaired = _repaired(repaired, steps_of(place.removeprefix(path)))
+    if not exchange.contract.checker(MESSAGE).is_valid(repaired):
+        return []
+    try:
+        decode_message(repaired, path, exchange, [])
+    except Refused as refused:
+        return [finding for finding in refused.findings if not any(_below(finding.path, each) for each in broken)]
+    return []
+
+
+def _below(path: str, above: str) -> bool:
+    return path == above or path.startswith((f"{above}.", f"{above}["))
+
+
+def _repaired(value: Any, steps: list[Step], holder: str = "") -> Any:
+    """The value with something legal where the steps lead; what lies on the way is copied."""
+    if not steps:
+        return _ENTRIES.get(holder, _GONE)
+    step, *rest = steps
+    if isinstance(value, dict) and isinstance(step, str):
+        made = dict(value)
+        stand_in = _STAND_INS.get(step, _GONE) if not rest else _repaired(made.get(step), rest, step)
+        made.pop(step, None)
+        return made if stand_in is _GONE else made | {step: stand_in}
+    if isinstance(value, list) and isinstance(step, int) and step < len(value):
+        made_list = list(value)
+        stand_in = _repaired(made_list[step], rest, holder)
+        if stand_in is _GONE:
+            return _GONE
+        made_list[step] = stand_in
+        return made_list
+    return _GONE

@@ -1,0 +1,46 @@
+"""The JSON endpoints of the sending interface as rows (§4.1, base `{base_url}` with its `/v2`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sendbox.services.http.exchange import Handler, Route
+from sendbox.services.messaging.http.sending.errors import error
+from sendbox.services.messaging.http.sending.handlers import send_message, send_messages, send_priority_message
+
+#: Assumptions that every JSON endpoint here rests on: fields and forms of Message, its answers, its refusals.
+ASSUMED: Final = (
+    "A01", "A02", "A03", "A06", "A07", "A08", "A09", "A11", "A14", "A15", "A16", "A17", "A55", "A56", "A57", "A58",
+    "A59", "A60", "A64", "A75", "A77", "A80", "A85", "A86",
+)  # fmt: skip
+
+
+def _route(
+    path: str, operation: str, summary: str, handler: Handler, request: str, assumed: tuple[str, ...] = ()
+) -> Route:
+    return Route(
+        method="POST",
+        path=f"/v2{path}",
+        operation=operation,
+        summary=summary,
+        section="§4.1",
+        handler=handler,
+        error=error,
+        request=f"sending.json#/$defs/{request}",
+        responses={200: "sending.json#/$defs/MessageResponse", 400: "sending.json#/$defs/Error"},
+        assumed=tuple(sorted({*ASSUMED, *assumed})),
+    )
+
+
+ROUTES: Final = (
+    _route("/message", "sendMessage", "Send one message to 1 to 10 recipients", send_message, "Message"),
+    _route(
+        "/message/priority",
+        "sendPriorityMessage",
+        "Send one message by the priority queue",
+        send_priority_message,
+        "Message",
+        ("A18",),
+    ),
+    _route("/messages", "sendMessages", "Send up to ten messages in one call", send_messages, "Messages", ("A10",)),
+)

@@ -1,0 +1,286 @@
+"""Flow steps (§2.2): each element of `flow` as the core takes it, its body and sender resolved against the root's.
+
+What the channels differ in stands in `CHANNELS`; one reader serves them all. Paths and messages are made only when
+there is something to say, so a clean step costs some dictionary look-ups and one record.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Any, Final
+
+from sendbox.engine.remarks import Advice, Finding
+from sendbox.services.advice import (
+    BODY_TRUNCATED,
+    GATEWAY_DIRECT_WITHOUT_NUMBER,
+    GATEWAY_SIM_WITHOUT_NUMBER,
+    SEEN_NEVER_MET,
+    SENDER_FORM,
+    TTL_WITHOUT_NEXT_STEP,
+    advise,
+)
+from sendbox.services.http.advising import remark_ttl
+from sendbox.services.http.exchange import Exchange
+from sendbox.services.http.names import nearest, renamed, unknown_fields
+from sendbox.services.messaging.http.sending.errors import show
+from sendbox.services.messaging.model import Channel, Step, TemplateUse
+
+#: Characters of a body that are sent (§2.1, §8).
+BODY_LIMIT: Final = 1000
+#: Longest alphanumeric sender (§8).
+NAME_LIMIT: Final = 11
+#: The ttl from which on it makes no difference: no world runs for a hundred years. Minutes.
+ENDLESS_TTL: Final = 52_560_000
+
+#: Gateways that send from a number of the account's own (§2.2).
+NUMBER_GATEWAYS: Final = ("direct", "simhost", "gsm")
+BUTTON_FIELDS: Final = frozenset({"title", "url"})
+#: Old names of `chatapp_template` fields to new ones (§9).
+OLD_TEMPLATE_NAMES: Final = {
+    "parameters_body": "params",
+    "parameters_header": "params_header",
+    "parameters_buttons": "params_buttons",
+}
+
+
+_SENDER: Final = re.compile(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
+
+
+class ChannelRules:
+    """What sets a channel's step apart: its fields, what it requires, its default `ttl_condition` (§2.2)."""
+
+    __slots__ = ("chatapp", "condition", "fields", "name", "needs_sender", "takes_body")
+
+    def __init__(
+        self, name: Channel, own: set[str], condition: str, *, takes_body: bool = True, chatapp: bool = False
+    ) -> None:
+        self.name: Channel = name
+        self.fields = frozenset({"sender", "ttl", "ttl_condition", *own} | ({"body"} if takes_body else set()))
+        self.condition = condition
+        self.takes_body = takes_body
+        self.chatapp = chatapp
+        self.needs_sender = name != "sms"
+
+
+#: The channels a flow may name (§2.2); defaults of the chatapp conditions by A03.
+CHANNELS: Final[dict[str, ChannelRules]] = {
+    rules.name: rules
+    for rules in (
+        ChannelRules("sms", {"gateway", "type"}, "sent"),
+        ChannelRules("richmsg", {"buttons"}, "delivered"),
+        ChannelRules("chatapp_text", set(), "delivered", chatapp=True),
+        ChannelRules(
+            "chatapp_template",
+            {"template_name", "language", "params", "params_header", "params_buttons", "params_carousel", "params_lto"}
+            | set(OLD_TEMPLATE_NAMES),
+            "delivered",
+            takes_body=False,
+            chatapp=True,
+        ),
+    )
+}
+LEGAL_CHANNELS: Final = ", ".join(CHANNELS)
+#: The channel of A02, off unless `rcs: true`, and not built.
+RCS: Final = "rcs"
+
+
+class Root:
+    """What the steps of one message look at: the root's body and sender, and where remarks go."""
+
+    __slots__ = ("advice", "body", "exchange", "own_senders", "path", "problems", "sender")
+
+    def __init__(self, path: str, exchange: Exchange, problems: list[Finding], advice: list[Advice]) -> None:
+        self.path = path
+        self.exchange = exchange
+        self.problems = problems
+        self.advice = advice
+        self.body: str | None = None
+        self.sender: str | None = None
+        #: as in `Send`
+        self.own_senders = 0
+
+    def refuse(self, path: str, rule: str, message: str, section: str, assumed: str | None = None) -> None:
+        """Notes a finding; the whole message is read before it is refused."""
+        self.problems.append(Finding(path, rule, message, section, assumed))
+
+
+def default_step(root: Root) -> Step:
+    """The flow of a message without one: an sms step with gateway `high` (§2.1)."""
+    if root.body is None:
+        text = "no body is given; without a flow the root must have one (§2.1)"
+        root.refuse(f"{root.path}.body", "body", text, "§2.1")
+    return Step("sms", root.body, root.sender or root.exchange.key.default_sender)
+
+
+def read_flow(flow: list[dict[str, Any]], root: Root) -> list[Step]:
+    """The steps of `flow` in their order; what is wrong with them goes to the root's problems (§2.2)."""
+    steps = []
+    last = len(flow) - 1
+    for index, element in enumerate(flow):
+        if len(element) != 1:
+            _refuse_keys(element, index, root)
+            continue
+        for name, fields in element.items():
+            rules = CHANNELS.get(name)
+            if rules is None:
+                root.problems.append(channel_finding(name, f"{root.path}.flow[{index}]", root.exchange))
+            else:
+                steps.append(_read_step(rules, fields, index, index == last, root))
+    if last < 0:
+        text = "[] is an empty flow; legal are one step or more, or no flow at all (§2.1)"
+        root.refuse(f"{root.path}.flow", "minItems", text, "§2.1")
+    return steps
+
+
+def channel_finding(name: str, path: str, exchange: Exchange) -> Finding:
+    """Why a flow may not name this channel (§2.2, A02)."""
+    if name == RCS:
+        if exchange.world.assume.rcs:
+            text = f'"rcs" is switched on by `assume: {{rcs: true}}` but is not built yet; legal: {LEGAL_CHANNELS}'
+        else:
+            text = f'"rcs" is a channel that the specification does not show and that is off; legal: {LEGAL_CHANNELS}'
+        return Finding(path, "channel", f"{text} (§2.2, A02)", "§2.2", "A02")
+    hint = nearest(name, CHANNELS)
+    text = (
+        f"{show(name)} is no channel of a flow{f', nearest is {show(hint)}' if hint else ''}; legal: {LEGAL_CHANNELS}"
+    )
+    return Finding(path, "channel", f"{text} (§2.2)", "§2.2")
+
+
+def truncated(body: str, path: str, section: str, advice: list[Advice]) -> str:
+    """The part of a long body that is sent (§2.1, §8)."""
+    text = f"{show(body)} is longer than {BODY_LIMIT} characters; the last {len(body) - BODY_LIMIT} are not sent"
+    advice.append(advise(BODY_TRUNCATED, text, path, section))
+    return body[:BODY_LIMIT]
+
+
+def doubtful(sender: str) -> bool:
+    """Whether a sender that is not empty is worth a closer look; most are not."""
+    return len(sender) > NAME_LIMIT or sender[0] == "+" or not sender.isprintable()
+
+
+def check_sender(sender: str, path: str, section: str, root: Root) -> None:
+    """Refuses a sender that is neither a name of at most 11 characters nor a number without `+` (§2.1, §8, A59).
+
+    The rule is that of `Sender` in `schemas/sending.json`, where it stands for readers: a setting relaxes it.
+    """
+    if _SENDER.fullmatch(sender) is not None:
+        return
+    if sender[0] == "+":
+        text = f"{show(sender)} begins with `+`; a virtual number as sender is written without it"
+    elif len(sender) > NAME_LIMIT:
+        text = f"{show(sender)} is over the {NAME_LIMIT} characters of an alphanumeric sender"
+    else:
+        text = f"{show(sender)} holds a control character"
+    legal = f"an alphanumeric name of at most {NAME_LIMIT} characters, or a number without `+`"
+    _refuse_sender(text, legal, path, section, root)
+
+
+def _read_step(rules: ChannelRules, fields: dict[str, Any], index: int, last: bool, root: Root) -> Step:
+    get = fields.get
+    if not rules.fields.issuperset(fields):
+        unknown_fields(fields, rules.fields, _place(rules, index, root), "§2.2", root.advice)
+    body = None
+    if rules.takes_body:
+        body = get("body")
+        if not body:
+            body = root.body
+            if body is None:
+                text = f"no body is given; a step of {rules.name} needs one, its own or the root's (§2.2, A55)"
+                root.refuse(f"{_place(rules, index, root)}.body", "body", text, "§2.2", "A55")
+        elif len(body) > BODY_LIMIT:
+            body = truncated(body, f"{_place(rules, index, root)}.body", "§2.2", root.advice)
+    sender = get("sender")
+    if sender:
+        root.own_senders |= 1 << index
+    if rules.needs_sender:
+        if not sender and (sender is None or not rules.chatapp):
+            sender = root.sender
+        if sender is None:
+            text = f"no sender is given; a step of {rules.name} needs one, its own or the root's (§2.2)"
+            root.refuse(f"{_place(rules, index, root)}.sender", "sender", text, "§2.2")
+        elif rules.chatapp:
+            if not (sender.isdecimal() and sender.isascii()):
+                text = f"{show(sender)} is no Phone Number ID, which has digits only"
+                legal = "the numeric id of a registered number"
+                _refuse_sender(text, legal, f"{_place(rules, index, root)}.sender", "§2.2", root)
+        elif doubtful(sender) and sender is not root.sender:
+            check_sender(sender, f"{_place(rules, index, root)}.sender", "§8", root)
+    elif not sender:
+        sender = root.sender or root.exchange.key.default_sender
+    elif doubtful(sender):
+        check_sender(sender, f"{_place(rules, index, root)}.sender", "§2.2", root)
+    ttl = get("ttl")
+    if ttl is not None:
+        ttl = round(min(ttl, ENDLESS_TTL) * 60_000)
+        if last:
+            text = f"{show(fields['ttl'])} is the ttl of the last step, where there is nothing to go on to"
+            root.advice.append(advise(TTL_WITHOUT_NEXT_STEP, text, f"{_place(rules, index, root)}.ttl"))
+    condition = get("ttl_condition", rules.condition)
+    name = rules.name
+    if name == "sms":
+        if condition == "seen":
+            text = '"seen" is never reached by an sms, so this condition is never met'
+            root.advice.append(advise(SEEN_NEVER_MET, text, f"{_place(rules, index, root)}.ttl_condition"))
+        gateway = get("gateway", "high")
+        if gateway in NUMBER_GATEWAYS:
+            _remark_gateway(gateway, sender, f"{_place(rules, index, root)}.gateway", root)
+        step = Step("sms", body, sender, ttl, condition, gateway, get("type", "utf"))
+        if ttl is not None and not last and ttl < root.exchange.world.assume.timing.longest:
+            remark_ttl(step, root.exchange.world, f"{_place(rules, index, root)}.ttl", root.advice)
+        return step
+    step = Step(name, body, sender, ttl, condition)
+    if ttl is not None and not last and ttl < root.exchange.world.assume.timing.longest:
+        remark_ttl(step, root.exchange.world, f"{_place(rules, index, root)}.ttl", root.advice)
+    if name == "richmsg":
+        step.buttons = get("buttons")
+        for position, button in enumerate(step.buttons or ()):
+            if not BUTTON_FIELDS.issuperset(button):
+                place = f"{_place(rules, index, root)}.buttons[{position}]"
+                unknown_fields(button, BUTTON_FIELDS, place, "§2.2", root.advice)
+    elif not rules.takes_body:
+        step.template = _read_template(fields, index, root)
+    return step
+
+
+def _read_template(fields: dict[str, Any], index: int, root: Root) -> TemplateUse:
+    get = fields.get
+    body, header, buttons = get("params"), get("params_header"), get("params_buttons")
+    if not fields.keys().isdisjoint(OLD_TEMPLATE_NAMES):
+        place = _place(CHANNELS["chatapp_template"], index, root)
+        body, header, buttons = [
+            renamed(fields, old, new, place, root.advice) for old, new in OLD_TEMPLATE_NAMES.items()
+        ]
+    return TemplateUse(
+        fields["template_name"], fields["language"], body, header, buttons, get("params_carousel"), get("params_lto")
+    )
+
+
+def _remark_gateway(gateway: str, sender: str | None, path: str, root: Root) -> None:
+    """Advice on a gateway that wants a number which is not there (A80)."""
+    if gateway == "direct":
+        if sender is None or not sender.isdecimal():
+            given = show(sender) if sender else "not given"
+            text = f'"direct" is for a dedicated virtual number, and the sender is {given}'
+            root.advice.append(advise(GATEWAY_DIRECT_WITHOUT_NUMBER, text, path))
+    elif not root.exchange.world.account.numbers:
+        text = f"{show(gateway)} sends from a number of the account's own, and the account has none"
+        root.advice.append(advise(GATEWAY_SIM_WITHOUT_NUMBER, text, path))
+
+
+def _refuse_sender(text: str, legal: str, path: str, section: str, root: Root) -> None:
+    if root.exchange.world.assume.sender_form == "accept":
+        root.advice.append(advise(SENDER_FORM, f"{text}; `sender_form: accept` lets it through", path, section))
+    else:
+        root.refuse(path, "sender", f"{text}; legal: {legal} ({section}, A59)", section, "A59")
+
+
+def _refuse_keys(element: dict[str, Any], index: int, root: Root) -> None:
+    keys = ", ".join(map(show, islice(element, 5))) or "no key"
+    text = f"{keys}: a flow step has exactly one key, the channel; legal: {LEGAL_CHANNELS} (§2.2)"
+    root.refuse(f"{root.path}.flow[{index}]", "channel", text, "§2.2")
+
+
+def _place(rules: ChannelRules, index: int, root: Root) -> str:
+    return f"{root.path}.flow[{index}].{rules.name}"

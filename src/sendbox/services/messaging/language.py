@@ -1,0 +1,206 @@
+"""Compiles the rules of `attempts:` into those the core asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sendbox.engine.durations import Span
+from sendbox.engine.interpolation import GAPS
+from sendbox.scenario import validate as lint
+from sendbox.scenario.keys.texts import compile_text
+from sendbox.scenario.model import Node, plain, show
+from sendbox.scenario.values import CHATAPP, Reader, canonical, text_of, words
+from sendbox.services.assume import Timing
+from sendbox.services.messaging.rules.history import After
+from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule, When
+from sendbox.services.operations import SENDING
+
+
+def compile_rules(nodes: list[Node], reader: Reader, timing: Timing) -> tuple[Rule, ...]:
+    """The rules of a list, in order. A name may stand once in a file, since draws and counts are keyed by it."""
+    lint.names_differ(nodes, reader)
+    return tuple(compile_rule(node, reader, timing) for node in nodes)
+
+
+def compile_rule(node: Node, reader: Reader, timing: Timing) -> Rule:
+    """One rule. `timing` gives the entries of a path that say no time their usual one (A63)."""
+    asks = node.get("when")
+    when = _when(asks, reader)
+    #: for the rules of meaning: a condition that could not be read may have been any channel
+    channels = None if asks is not None and asks.cut else when.channel
+    illegal = _flag(node.get("illegal"))
+    path = mix = replies = click = None
+    then, mixed = node.get("then"), node.get("mix")
+    decides: dict[str, Any] = {}
+    if then is not None:
+        path, decides["then"] = _path(then, reader, timing)
+        if not illegal:
+            lint.path_is_legal(then, path, channels, reader)
+    if mixed is not None:
+        if then is not None:
+            reader.complain(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
+        mix = tuple((Path(goal=goal), _number(weight)) for goal, weight in mixed.entries().items())
+        decides["mix"] = {goal.goal: weight for goal, weight in mix if goal.goal}
+        lint.goals_are_reachable(mixed, channels, reader)
+    if (answers := node.get("replies")) is not None:
+        replies = tuple(_reply(item, reader, node.get("locale")) for item in answers.items())
+        decides["replies"] = [[*_pair(reply.after), reply.body] for reply in replies]
+    if (opens := node.get("click")) is not None:
+        click = tuple(_click(item, reader) for item in opens.items() or [opens])
+        texts = [[*_pair(each.after), *([each.link] if each.link else [])] for each in click]
+        decides["click"] = texts if isinstance(opens.value, list) else texts[0]
+    name = text_of(node.get("name"))
+    times = node.get("times")
+    return Rule(
+        key=name or _canonical(when, decides),
+        when=when,
+        path=path,
+        mix=mix,
+        replies=replies,
+        click=click,
+        illegal=illegal,
+        times=None if times is None else int(_number(times)),
+        name=name,
+        place=node.place,
+    )
+
+
+def _reply(node: Node, reader: Reader, locale: Node | None) -> Reply:
+    body = node.entries()["body"]
+    text = compile_text(body, reader, GAPS, node.get("locale") or locale)
+    return Reply(reader.span(node.get("after")), str(body.value), text)
+
+
+def _click(node: Node, reader: Reader) -> Click:
+    link = node.get("link")
+    return Click(reader.span(node.get("after")), None if link is None else int(_number(link)))
+
+
+def _canonical(when: When, decides: dict[str, Any]) -> str:
+    """The text by which a rule without a name is known: what it asks and what it decides, in one fixed order.
+
+    Equal rules have equal texts, wherever they stand and however their times are written.
+    """
+    asks = {field: getattr(when, field) for field in When.__slots__ if getattr(when, field) is not None}
+    if when.payload is not None:
+        asks["payload"] = {".".join(path): expected for path, expected in when.payload}
+    if when.after is not None:
+        asks["after"] = {field: getattr(when.after, field) for field in After.__slots__}
+    return canonical({"when": asks, **decides})
+
+
+def _when(node: Node | None, reader: Reader) -> When:
+    if node is None:
+        return When()
+    asked = node.entries()
+    texts = {key: reader.pattern(asked[key]) for key in ("tag", "body", "sender", "key") if key in asked}
+    counts = {key: int(_number(asked[key])) for key in ("attempt", "nth") if key in asked}
+    payload = node.get("payload")
+    return When(
+        channel=channels_of(node.get("channel"), reader),
+        phone=reader.phones(asked["phone"]) if "phone" in asked else None,
+        tag=texts.get("tag"),
+        body=texts.get("body"),
+        sender=texts.get("sender"),
+        operation=reader.operations(node.get("operation"), SENDING, "not an operation that sends"),
+        attempt=counts.get("attempt"),
+        nth=counts.get("nth"),
+        key=texts.get("key"),
+        payload=None if payload is None else _payload(payload, reader),
+        after=_after(node, counts.get("attempt"), reader),
+    )
+
+
+def _after(when: Node, attempt: int | None, reader: Reader) -> After | None:
+    node = when.get("after")
+    if node is None:
+        return None
+    info = node.get("info")
+    after = After(
+        result=words(node.get("result")),
+        channel=channels_of(node.get("channel"), reader),
+        info=None if info is None else reader.pattern(info),
+        message=words(node.get("message")),
+    )
+    asks_attempt = (after.result, after.channel, after.info) != (None, None, None)
+    if attempt == 1 and asks_attempt and not node.cut:
+        message = (
+            f"{show(plain(node))} asks about an earlier attempt, and attempt 1 has none; legal: attempt 2 and more"
+        )
+        reader.complain(when, "after", message, key="after")
+    return after
+
+
+def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
+    """A channel or a list of them; `chatapp` means both of its steps."""
+    if node is None:
+        return None
+    given = [str(item.value) for item in node.items() or [node]]
+    if len(set(given)) < len(given):
+        reader.complain(node, "uniqueItems", f"{show(given)} names a channel twice")
+    meant = [channel for word in given for channel in (CHATAPP if word == "chatapp" else (word,))]
+    return tuple(dict.fromkeys(meant))
+
+
+def _payload(node: Node, reader: Reader) -> tuple[tuple[tuple[str, ...], object], ...]:
+    wanted = []
+    for key, item in node.entries().items():
+        path = tuple(key.split("."))
+        if not all(path):
+            reader.complain(node, "payload", f"{show(key)} is no dotted path such as order.id", key=key)
+        expected = reader.pattern(item) if isinstance(item.value, str) else item.value
+        wanted.append((path, expected))
+    return tuple(wanted)
+
+
+def _path(node: Node, reader: Reader, timing: Timing) -> tuple[Path, Any]:
+    """The path, and what of it belongs to the rule's canonical text."""
+    if isinstance(node.value, str):
+        return Path(goal=node.value), node.value
+    entries, texts = [], []
+    for item in node.items():
+        entry, text = _entry(item, reader, timing)
+        entries.append(entry)
+        texts.append(text)
+    return Path(entries=tuple(entries)), texts
+
+
+def _entry(node: Node, reader: Reader, timing: Timing) -> tuple[PathEntry, Any]:
+    if isinstance(node.value, str):
+        return PathEntry(node.value, _usual(node.value, timing)), node.value
+    ((result, moment),) = node.entries().items()
+    after: Node | None = moment
+    info = None
+    if isinstance(moment.value, dict):
+        after, info = moment.value.get("after"), text_of(moment.value.get("info"))
+    if after is None:
+        return PathEntry(result, _usual(result, timing), info), [result, info]
+    span = reader.span(after)
+    return PathEntry(result, span, info), [result, *_pair(span), info]
+
+
+def _usual(result: str, timing: Timing) -> Span:
+    """The time of a result after the one before, when a rule says none: as on the default way to it (A63)."""
+    at = {
+        "sending": timing.sending,
+        "sent": timing.sent,
+        "delivered": timing.delivered,
+        "seen": timing.seen,
+        "undelivered": timing.delivered,
+        "rejected": 0,
+        "failed": timing.sent,
+    }[result]
+    return Span(at, at)
+
+
+def _pair(span: Span) -> list[int]:
+    return [span.low, span.high]
+
+
+def _flag(node: Node | None) -> bool:
+    return node is not None and node.value is True
+
+
+def _number(node: Node) -> float:
+    assert isinstance(node.value, int | float)
+    return node.value

@@ -1,0 +1,90 @@
+"""The commands that the interfaces give the core, after decoding: what a client asked to be sent.
+
+Everything here is already legal, normalized and resolved: bodies truncated, aliases replaced, defaults filled,
+durations in milliseconds. Records are slotted and unfrozen because they are made on the hot path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from sendbox.services.messaging.windows import Window
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Target
+
+Channel = Literal["sms", "richmsg", "chatapp_text", "chatapp_template"]
+CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
+#: What a channel is called where prices, senders, phones and incoming events speak of it (§6 `gateway`).
+FAMILY: Final = {"sms": "sms", "richmsg": "richmsg", "chatapp_text": "chatapp", "chatapp_template": "chatapp"}
+#: Ladder of delivery results that a `ttl_condition` compares (§2.2, A64).
+CONDITIONS: Final = ("sent", "delivered", "seen")
+
+
+@dataclass(slots=True)
+class TemplateUse:
+    """How a `chatapp_template` step uses its template (§2.2): the values as the client gave them, aliases replaced."""
+
+    name: str
+    language: str
+    params: list[Any] | None = None
+    header: list[Any] | None = None
+    buttons: list[Any] | None = None
+    carousel: list[Any] | None = None
+    lto: list[Any] | None = None
+
+
+@dataclass(slots=True)
+class Step:
+    """One flow step (§2.2), its body and sender resolved against the root's. `ttl` in milliseconds, None = no TTL."""
+
+    channel: Channel
+    body: str | None
+    sender: str | None = None
+    ttl: int | None = None
+    condition: str = "sent"
+    gateway: str = "high"
+    type: str = "utf"
+    template: TemplateUse | None = None
+    buttons: list[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shortening:
+    """`params._url` (§2.1). `expires_at` in Unix seconds, None = 7 days after sending."""
+
+    type: Literal["full", "all"] = "full"
+    domain: str | None = None
+    enhance: bool = False
+    name: str = "_"
+    expires_at: int | None = None
+
+
+@dataclass(slots=True)
+class Recipient:
+    """One item of `to`: `number` as normalized (digits), or the raw text with `valid` False (A14)."""
+
+    number: str
+    valid: bool = True
+
+
+@dataclass(slots=True)
+class Send:
+    """One Message object (§2.1) as the core takes it. `at` is virtual milliseconds from `datetime`, None = now."""
+
+    recipients: list[Recipient]
+    steps: list[Step]
+    tags: tuple[str, ...] = ("promotional",)
+    payload: bytes = b"{}"
+    callback: Target | None = None
+    at: int | None = None
+    window: Window | None = None
+    shortening: Shortening | None = None
+    priority: bool = False
+    #: limits of sending do not apply, as to a line of a bulk file (A79)
+    unlimited: bool = False
+    path: str = "$"
+    #: bit n is set where step n has a sender of its own, else it is that of the message or of the key
+    own_senders: int = 0
+    extra: dict[str, Any] = field(default_factory=dict)

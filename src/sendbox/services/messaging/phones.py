@@ -1,0 +1,361 @@
+"""Phones: the recipients' handsets, what their owners do, and what arrives from them (§6, A66, A68).
+
+A phone exists for every number; a record is kept only for one that did something or is offline.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from sendbox.engine.interpolation import Line, fill
+from sendbox.engine.journal import CODE
+from sendbox.services.advice import NO_TARGET, advise
+from sendbox.services.messaging.accept import outlet_for
+from sendbox.services.messaging.content.text import Prepared, id_query
+from sendbox.services.messaging.model import FAMILY
+from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
+from sendbox.services.messaging.results import DELIVERED, LEGAL, SEEN, SENDING, SENT
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import PhoneSpec
+    from sendbox.engine.delivery.batches import Outlet
+    from sendbox.engine.world import World
+
+#: How long a short link works unless the request says (§2.1).
+SEVEN_DAYS_MS: Final = 7 * 86_400_000
+#: The sender a phone shows when neither the request nor its key named one.
+DEFAULT_SENDER: Final = "InfoSMS"
+#: The number a phone writes to when nothing else is said and the account has none of its own.
+DEFAULT_NUMBER: Final = "420900000000"
+#: A link's code ends in so many letters that a million links in a world do not meet.
+_CODE_LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
+_CODE_LENGTH: Final = 10
+#: States of an attempt that a phone may have, as far as anybody knows.
+_HAD: Final = frozenset({SENDING, SENT, DELIVERED, SEEN})
+
+
+#: What an owner may do, as a scenario says it.
+ACTS: Final = ("offline", "online", "seen", "click", "press", "opt_out")
+_VERBS: Final = {"seen": "see"}
+
+
+class NoSuchThing(LookupError):
+    """What an act needs is not there; the message says what was looked for."""
+
+
+class Phones:
+    """The handsets of one world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        #: number -> instant until which free text may be sent (A66)
+        self.conversations: dict[str, int] = {}
+        self.offline: dict[str, bool] = {}
+        self._parked: dict[str, list[Attempt]] = {}
+        self.inbound: list[Inbound] = []
+        self._by_phone: dict[str, list[Message]] = {}
+        self._indexed = 0
+
+    # -- what a phone is
+
+    def spec(self, number: str) -> PhoneSpec | None:
+        """The scenario's entry for this number: the first that matches."""
+        for spec in self._world.blueprint.phones:
+            if spec.number.matches(number):
+                return spec
+        return None
+
+    def has(self, number: str, family: str) -> bool:
+        """Whether the phone can receive on `sms`, `richmsg` or `chatapp`."""
+        if not self._world.blueprint.phones:
+            return True
+        spec = self.spec(number)
+        return spec is None or spec.channels is None or family in spec.channels
+
+    def conversation_open(self, number: str) -> bool:
+        """Whether free text may be sent to this phone (§2.2, A66)."""
+        if self.conversations.get(number, 0) > self._world.clock.now:
+            return True
+        spec = self.spec(number)
+        return spec is not None and spec.conversation
+
+    def is_offline(self, number: str) -> bool:
+        """Whether the phone is switched off: receipts wait until it is back."""
+        known = self.offline.get(number)
+        if known is None:
+            spec = self.spec(number)
+            return spec is not None and spec.offline
+        return known
+
+    def park(self, attempt: Attempt) -> bool:
+        """Keeps an attempt that would be delivered while the phone is offline; True when it was kept."""
+        if not self.offline and not self._world.blueprint.phones:
+            return False
+        number = attempt.message.phone
+        if not self.is_offline(number):
+            return False
+        self._parked.setdefault(number, []).append(attempt)
+        return True
+
+    def messages_of(self, number: str) -> list[Message]:
+        """All messages to a number, oldest first."""
+        messages = self._world.messages
+        for message in messages[self._indexed :]:
+            self._by_phone.setdefault(message.phone, []).append(message)
+        self._indexed = len(messages)
+        return self._by_phone.get(number, [])
+
+    def inbox(self, number: str) -> list[Attempt]:
+        """What arrived on the handset, in the order of arrival."""
+        arrived = [
+            (attempt.arrived_at, message.ordinal, attempt.number, attempt)
+            for message in self.messages_of(number)
+            for attempt in message.attempts
+            if attempt.arrived_at is not None
+        ]
+        return [entry[3] for entry in sorted(arrived, key=lambda entry: entry[:3])]
+
+    # -- what its owner does
+
+    def write(self, family: str, number: str, to: str | None, body: str, *, message_id: str | None = None) -> Inbound:
+        """A phone writes to a number or sender: a reply to one of our messages, or unsolicited (A68)."""
+        world = self._world
+        replied: Message | None = None
+        if message_id is not None:
+            replied = world.by_id.get(message_id)
+            if replied is None:
+                raise NoSuchThing(f'"{message_id}" is no message of this world')
+        else:
+            replied = self._newest(family, number, to)
+        return self._receive(family, number, to, body, replied)
+
+    def reply(self, message: Message, body: str) -> Inbound:
+        """The phone answers a message, on the channel that reached it. Raises `NoSuchThing` if none did."""
+        attempt = message.shown
+        if attempt is None:
+            raise NoSuchThing(f'"{message.id}" was not handed over yet, nobody can answer it')
+        if attempt.state not in _HAD:
+            raise NoSuchThing(f'"{message.id}" is {message.result}, nobody can answer it')
+        return self._receive(FAMILY[attempt.step.channel], message.phone, None, body, message)
+
+    def pressed(self, message: Message, button: int | str) -> str:
+        """What the service gets when a quick reply is pressed: its payload, else its title (A68).
+
+        `button` is a position from 0, or a title. Raises `NoSuchThing` with the buttons that there are.
+        """
+        step = next((a.step for a in reversed(message.attempts) if a.step.template is not None), None)
+        use = None if step is None else step.template
+        template = (
+            None if step is None or use is None else self._world.account.template(use.name, use.language, step.sender)
+        )
+        given = [] if use is None else use.buttons or []
+        every = () if template is None else template.buttons
+        buttons = {at: candidate for at, candidate in enumerate(every) if candidate.type == "QUICK_REPLY"}
+        for at, candidate in buttons.items():
+            if button in (at, str(at), candidate.text):
+                value = given[at] if at < len(given) else None
+                return str(value["payload"]) if isinstance(value, dict) and "payload" in value else candidate.text
+        titles = ", ".join(candidate.text for candidate in buttons.values()) or "none"
+        raise NoSuchThing(f'"{button}" is no quick reply of this message; there are: {titles}')
+
+    def _newest(self, family: str, number: str, to: str | None) -> Message | None:
+        """The message handed over last for the phone on that channel, if it came from `to` (A68)."""
+        newest = next(iter(self.held(number, family)), None)
+        if newest is None or to not in (None, self.sender_of(newest)):
+            return None
+        return newest.message
+
+    def held(self, number: str, family: str | None = None) -> list[Attempt]:
+        """The client's attempts that the phone may have, as far as anybody knows; newest hand-over first."""
+        found = [
+            (attempt.transitions()[0][1], message.ordinal, attempt.number, attempt)
+            for message in self.messages_of(number)
+            for attempt in message.attempts
+            if attempt.state in _HAD and family in (None, FAMILY[attempt.step.channel]) and not message.submission.token
+        ]
+        return [entry[3] for entry in sorted(found, key=lambda entry: entry[:3], reverse=True)]
+
+    def message_before(self, number: str, ordinal: int) -> Message | None:
+        """The client's message to a number that was accepted just before the one of that ordinal."""
+        earlier = (each for each in reversed(self.messages_of(number)) if each.ordinal < ordinal)
+        return next((each for each in earlier if not each.submission.token), None)
+
+    def sender_of(self, attempt: Attempt) -> str:
+        """The sender a handset shows for an attempt."""
+        return attempt.step.sender or attempt.message.submission.key.default_sender or DEFAULT_SENDER
+
+    def _receive(self, family: str, number: str, to: str | None, body: str, replied: Message | None) -> Inbound:
+        world = self._world
+        now = world.clock.now
+        recipient = to
+        if replied is not None:
+            shown = next((a for a in reversed(replied.attempts) if FAMILY[a.step.channel] == family), replied.last)
+            recipient = to or (DEFAULT_NUMBER if shown is None else self.sender_of(shown))
+            if replied.replied_at is None:
+                replied.replied_at = now
+        if recipient is None:
+            recipient = min(world.account.numbers, default=DEFAULT_NUMBER)
+        inbound = Inbound(now, family, number, recipient, body, replied, len(self.inbound))
+        self.inbound.append(inbound)
+        world.journal.add(now, CODE["inbound"], inbound)
+        if family == "chatapp":
+            until = now + world.assume.conversation
+            self.conversations[number] = until
+            world.timeline.lapse(until, "conversation", (number, until))
+        if body.strip().upper() in world.account.stop_words:
+            self.opt_out(number, replied)
+        if replied is None:
+            self._report(outlet_for(world, world.keys[world.id], None), inbound)
+        elif replied.submission.token is None:  # whoever answers a code answers the service, not its client (A73)
+            self._report(replied.submission.outlet, inbound)
+        return inbound
+
+    def _report(self, outlet: Outlet | None, inbound: Inbound) -> None:
+        """What a phone wrote goes to a target; without one it is journaled, with advice, and lost (A68)."""
+        world = self._world
+        if outlet is not None:
+            world.outlets.post(outlet, inbound)
+            return
+        world.outlets.no_target(inbound)
+        text = f'"{inbound.sender}" wrote, and neither a callback nor a default callback URL says where to report it'
+        world.advise(advise(NO_TARGET, text, "$.default_callback_url"), inbound.sender)
+
+    def opt_out(self, number: str, message: Message | None = None) -> None:
+        """The owner opts out of promotional messages; in force a moment later (A81)."""
+        world = self._world
+        now = world.clock.now
+        billing = world.account if message is None else world.subkeys.billing(message.submission.key)
+        billing.optout.setdefault(number, now + world.assume.list_delay)
+        if message is not None and message.optout_at is None:
+            message.optout_at = now
+        world.journal.add(now, CODE["opt_out"], (number, message))
+
+    def go_offline(self, number: str) -> None:
+        """Switches the phone off: nothing reaches it until it is back."""
+        self.offline[number] = True
+        self.note(number, "offline")
+
+    def go_online(self, number: str) -> None:
+        """Switches the phone on: what waited for it arrives at this instant."""
+        self.offline[number] = False
+        self.note(number, "online")
+        world = self._world
+        for attempt in self._parked.pop(number, ()):
+            world.timeline.at(world.clock.now, attempt.message.ordinal, world.simulator.transition_due, attempt)
+
+    def see(self, message: Message) -> None:
+        """The owner opens a message, by the newest attempt that can be seen. Raises `IllegalTransition` (§3.1)."""
+        simulator = self._world.simulator
+        for attempt in reversed(message.attempts):
+            if LEGAL[attempt.step.channel][attempt.state][SEEN]:
+                simulator.move_attempt(attempt, "seen", None)
+                break
+        else:
+            simulator.move_by_hand(message, "seen", None)
+        self.note(message.phone, "seen")
+
+    def act(self, number: str, act: str, *, link: int | None = None, button: int | str | None = None) -> None:
+        """The owner does something (`ACTS`) with the newest message with which it can be done; else it is noted."""
+        alone = {"offline": self.go_offline, "online": self.go_online, "opt_out": self.opt_out}.get(act)
+        if alone is not None:
+            alone(number)
+            return
+        done = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
+        for attempt in self.held(number):
+            if done(attempt, button if act == "press" else link):
+                return
+        self.note(number, f"nothing_to_{_VERBS.get(act, act)}")
+
+    def _see(self, attempt: Attempt, _which: int | str | None) -> bool:
+        if not LEGAL[attempt.step.channel][attempt.state][SEEN]:
+            return False
+        self.see(attempt.message)
+        return True
+
+    def _click_one(self, attempt: Attempt, which: int | str | None) -> bool:
+        link = self._link(attempt, int(which) if which is not None else None)
+        if link is not None:
+            self.clicked(link)
+        return link is not None
+
+    def _press(self, attempt: Attempt, which: int | str | None) -> bool:
+        try:
+            self.reply(attempt.message, self.pressed(attempt.message, 0 if which is None else which))
+        except NoSuchThing:
+            return False
+        return True
+
+    def note(self, number: str, what: str) -> None:
+        self._world.journal.add(self._world.clock.now, CODE["phone"], (number, what))
+
+    # -- links
+
+    def make_links(self, attempt: Attempt, prepared: Prepared) -> None:
+        """Makes the short links of an attempt about to be handed over (§2.1, A17, A77)."""
+        world = self._world
+        message = attempt.message
+        shortening = message.submission.send.shortening
+        assert shortening is not None
+        origin = f"https://{shortening.domain}" if shortening.domain else message.submission.origin
+        expires_at = world.clock.now + SEVEN_DAYS_MS if shortening.expires_at is None else shortening.expires_at * 1000
+        made = []
+        for index, target in enumerate(prepared.targets):
+            raw = world.name("link", message.id.encode(), attempt.number * 1000 + index)
+            code = world.tag + "".join(_CODE_LETTERS[byte % len(_CODE_LETTERS)] for byte in raw[:_CODE_LENGTH])
+            link = Link(code, target, f"{origin}/s/{code}{id_query(shortening, message.id)}", message, expires_at)
+            world.links[code] = link
+            if expires_at > world.clock.now:
+                world.timeline.lapse(expires_at, "link", link)
+            made.append(link)
+        if message.links is None:
+            message.links = {}
+        message.links[attempt.number] = made
+
+    def clicked(self, link: Link) -> None:
+        """A GET of a short link: counts, and sets the message's first click (A17)."""
+        now = self._world.clock.now
+        link.clicks.append(now)
+        if link.message.clicked_at is None:
+            link.message.clicked_at = now
+        self._world.journal.add(now, CODE["click"], link)
+
+    def click(self, message: Message) -> Link:
+        """The owner follows the first link of a message that still works. Raises `NoSuchThing` if none does."""
+        link = self._working_link(message)
+        if link is None:
+            raise NoSuchThing(f'"{message.id}" holds no short link that works now')
+        self.clicked(link)
+        return link
+
+    def _link(self, attempt: Attempt, number: int | None) -> Link | None:
+        """A link that works: of an attempt's text by its number, from 1, or the first one of the message."""
+        if number is None:
+            return self._working_link(attempt.message)
+        links = (attempt.message.links or {}).get(attempt.number, ())
+        if number > len(links) or self._world.clock.now >= links[number - 1].expires_at:
+            return None
+        return links[number - 1]
+
+    def _working_link(self, message: Message) -> Link | None:
+        now = self._world.clock.now
+        every = chain.from_iterable((message.links or {}).values())
+        return next((link for link in every if now < link.expires_at), None)
+
+    # -- steps
+
+    def reply_due(self, what: tuple[Attempt, str | Line]) -> None:
+        """A reply that a rule planned has come."""
+        attempt, body = what
+        phone = attempt.message.phone
+        canonical = None
+        if not isinstance(body, str):
+            body, canonical = fill(body, self._world, phone, attempt)
+        inbound = self._receive(FAMILY[attempt.step.channel], phone, None, body, attempt.message)
+        inbound.canonical = canonical
+
+    def click_due(self, what: tuple[Attempt, int | None]) -> None:
+        """A click that a rule planned has come; without a link that works there is nothing to click."""
+        link = self._link(*what)
+        if link is not None:
+            self.clicked(link)

@@ -1,0 +1,253 @@
+"""The records a world keeps: submissions, messages, attempts, deliveries, links. Slotted, small, made on the hot path.
+
+Events and rows are derived from these when asked (`services/messaging/events.py`, `services/messaging/views.py`);
+nothing is stored twice.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, STATES
+from sendbox.services.numbers.countries import operator
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Outlet
+    from sendbox.engine.remarks import Finding
+    from sendbox.services.account.keys import Key
+    from sendbox.services.messaging.model import Send, Step
+    from sendbox.services.messaging.rules.rules import Fate
+
+
+_TRANSITION: Final = struct.Struct("<Bq")
+TRANSITION_SIZE: Final = _TRANSITION.size
+pack_transition = _TRANSITION.pack
+iter_transitions = _TRANSITION.iter_unpack
+
+
+class Submission:
+    """One Message object of an accepted request. `ordinal` counts the world's messages; the first recipient has it."""
+
+    __slots__ = (
+        "base_id", "content", "index", "key", "messages", "operation", "ordinal", "origin", "outlet", "prepared",
+        "request_id", "send", "token",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        send: Send,
+        operation: str,
+        key: Key,
+        request_id: str,
+        base_id: str,
+        index: int,
+        ordinal: int,
+        content: bytes,
+    ) -> None:
+        self.send = send
+        self.operation = operation
+        self.key = key
+        self.request_id = request_id
+        self.base_id = base_id
+        self.index = index
+        self.ordinal = ordinal
+        #: the canonical request without callback, from which the names were derived; shared by its submissions
+        self.content = content
+        self.messages: Sequence[Message] = ()
+        self.outlet: Outlet | None = None
+        #: origin of the request, which short links begin with
+        self.origin = ""
+        #: (number of a step, its prepared text) while several recipients are served with it
+        self.prepared: tuple[int, Any] | None = None
+        #: of the validation session whose code this carries: then it is no message of the client's (A73)
+        self.token: str | None = None
+
+
+class Message:
+    """One recipient's message. `last` is the newest attempt, attempts are linked by `previous`."""
+
+    __slots__ = (
+        "accepted_at", "clicked_at", "id", "index", "last", "links", "optout_at", "phone", "replied_at",
+        "submission", "valid",
+    )  # fmt: skip
+
+    def __init__(self, submission: Submission, index: int, message_id: str, phone: str, valid: bool, at: int) -> None:
+        self.submission = submission
+        self.index = index
+        self.id = message_id
+        self.phone = phone
+        self.valid = valid
+        self.accepted_at = at
+        self.last: Attempt | None = None
+        #: short links by the number of the flow step
+        self.links: dict[int, list[Link]] | None = None
+        self.clicked_at: int | None = None
+        self.replied_at: int | None = None
+        self.optout_at: int | None = None
+
+    @property
+    def ordinal(self) -> int:
+        """Position in the world's order of acceptance."""
+        return self.submission.ordinal + self.index
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """All attempts, oldest first."""
+        found = []
+        attempt = self.last
+        while attempt is not None:
+            found.append(attempt)
+            attempt = attempt.previous
+        return found[::-1]
+
+    @property
+    def shown(self) -> Attempt | None:
+        """The attempt a row shows: the last one, or an earlier one that got further (A65)."""
+        best = None
+        for attempt in self.attempts:
+            if best is None or REACH[attempt.state] >= REACH[best.state]:
+                best = attempt
+        return best
+
+    @property
+    def result(self) -> str:
+        """The result of the attempt shown; `accepted` while nothing was tried."""
+        shown = self.shown
+        return STATES[shown.state] if shown is not None else STATES[ACCEPTED]
+
+    def result_at(self, instant: int) -> str:
+        """What `result` was at an instant that has been."""
+        best = ACCEPTED
+        for attempt in self.attempts:
+            state = attempt.state_at(instant)
+            begun = state != ACCEPTED or not attempt.history
+            if begun and REACH[state] >= REACH[best]:
+                best = state
+        return STATES[best]
+
+
+class Attempt:
+    """One flow step tried for one message. `plan` is its whole path, None when it was dropped or has ended."""
+
+    __slots__ = ("count", "extra", "fate", "history", "message", "number", "plan", "previous", "price", "state")
+
+    def __init__(self, message: Message, number: int, previous: Attempt | None) -> None:
+        self.message = message
+        self.number = number
+        self.previous = previous
+        self.state = ACCEPTED
+        self.history = b""
+        self.plan: tuple[tuple[int, int, str | None], ...] | None = None
+        #: what rules decided, None when they were not asked or had no say
+        self.fate: Fate | None = None
+        #: price of the whole attempt in millionths (eur, czk), None when it was not handed over
+        self.price: tuple[int, int] | None = None
+        self.count = 0
+        #: rarely needed: infos by code, why it was refused
+        self.extra: dict[str, Any] | None = None
+
+    @property
+    def step(self) -> Step:
+        """The flow step that this attempt tries."""
+        return self.message.submission.send.steps[self.number]
+
+    @property
+    def position(self) -> int:
+        """How many transitions there were; while there is a plan, the entry of it that comes next."""
+        return len(self.history) // TRANSITION_SIZE
+
+    @property
+    def mnc(self) -> int:
+        """The operator that took the attempt, 0 when nobody did (A67, A82)."""
+        return 0 if self.price is None else operator(self.message.phone)
+
+    def transitions(self) -> list[tuple[int, int]]:
+        """(state code, instant) of each transition, in order."""
+        return list(iter_transitions(self.history))
+
+    def state_at(self, instant: int) -> int:
+        """The state's code at an instant that has been."""
+        found = ACCEPTED
+        for state, at in iter_transitions(self.history):
+            if at > instant:
+                break
+            found = state
+        return found
+
+    def reached(self, code: int) -> int | None:
+        """The instant at which the attempt entered a state; None when it never did."""
+        for state, at in iter_transitions(self.history):
+            if state == code:
+                return int(at)
+        return None
+
+    @property
+    def arrived_at(self) -> int | None:
+        """The instant at which it was on the handset: when that confirmed it, or when it was opened unconfirmed."""
+        return next((int(at) for state, at in iter_transitions(self.history) if state in (DELIVERED, SEEN)), None)
+
+    def entered(self, code: int, until: int) -> int:
+        """The instant of the newest transition to a state up to `until`: a lawless path may reach one twice."""
+        return max((int(at) for state, at in iter_transitions(self.history) if state == code and at <= until))
+
+    def info(self, code: int) -> str | None:
+        """The `result_info` given for a state by a rule, a check or by hand; None = the default of A23."""
+        return self.extra.get(f"info{code}") if self.extra is not None else None
+
+    def note(self, name: str, value: Any) -> None:
+        """Keeps something rarely needed."""
+        if self.extra is None:
+            self.extra = {}
+        self.extra[name] = value
+
+
+class Inbound:
+    """A message from a phone. `message` is set when it replies to one of ours."""
+
+    __slots__ = ("at", "body", "canonical", "channel", "message", "number", "recipient", "sender")
+
+    def __init__(
+        self, at: int, channel: str, sender: str, recipient: str, body: str, message: Message | None, number: int
+    ) -> None:
+        self.at = at
+        self.channel = channel
+        self.sender = sender
+        self.recipient = recipient
+        self.body = body
+        self.message = message
+        self.number = number
+        #: the text as the digest takes it, None = as it is
+        self.canonical: str | None = None
+
+
+class Link:
+    """A short link of one message (§2.1). `expires_at` in virtual milliseconds, `clicks` the instants of its GETs."""
+
+    __slots__ = ("clicks", "code", "expires_at", "message", "target", "url")
+
+    def __init__(self, code: str, target: str, url: str, message: Message, expires_at: int) -> None:
+        self.code = code
+        self.target = target
+        self.url = url
+        self.message = message
+        self.expires_at = expires_at
+        self.clicks: list[int] = []
+
+
+class Accepted:
+    """What `World.accept` answers: ids of the request, of each submission, and of each recipient (None = rejected).
+
+    `findings` say why recipients were rejected.
+    """
+
+    __slots__ = ("base_ids", "findings", "messages", "request_id")
+
+    def __init__(
+        self, request_id: str, base_ids: list[str], messages: list[list[str | None]], findings: list[Finding]
+    ) -> None:
+        self.request_id = request_id
+        self.base_ids = base_ids
+        self.messages = messages
+        self.findings = findings

@@ -1,0 +1,109 @@
+"""Results of an attempt (§3.1, A25): the lifecycle of one flow step tried.
+
+An attempt begins `accepted`. The operator takes it (`sending`) and answers (`sent`); a receipt confirms the handset
+(`delivered`) or gives up (`undelivered`). Checks refuse before the hand-over only, so `rejected` leaves `accepted` and
+nothing else. A technical failure can strike until an end is reached, so `failed` leaves every state that is not an end.
+An operator that confirms at once skips `sending`. Whether the recipient opened the message is known on the rich-message
+and messaging-app channels only: they have the event `opened`, sms has not, hence two tables. `delivered` is an end for
+sms and not for the others.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sendbox.engine.lifecycle import Table
+
+STATES: Final = ("accepted", "sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed")
+
+
+ACCEPTED, SENDING, SENT, DELIVERED, SEEN, UNDELIVERED, REJECTED, FAILED = range(8)
+
+
+CODES: Final = {state: code for code, state in enumerate(STATES)}
+
+
+#: How far a state got, by code: sent < delivered < seen; everything else counts as not reached (A64, A65).
+REACH: Final = (0, 0, 1, 2, 3, 0, 0, 0)
+
+
+#: The event that leads to each result; results and events are one to one.
+EVENT_OF: Final = {
+    "sending": "handed_over",
+    "sent": "operator_accepted",
+    "delivered": "device_confirmed",
+    "seen": "opened",
+    "undelivered": "receipt_failed",
+    "rejected": "check_refused",
+    "failed": "broke_down",
+}
+
+
+ATTEMPT_READABLE: Final[Table] = {
+    "accepted": {
+        "handed_over": "sending",
+        "operator_accepted": "sent",
+        "check_refused": "rejected",
+        "broke_down": "failed",
+    },
+    "sending": {"operator_accepted": "sent", "broke_down": "failed"},
+    "sent": {
+        "device_confirmed": "delivered",
+        "opened": "seen",
+        "receipt_failed": "undelivered",
+        "broke_down": "failed",
+    },
+    "delivered": {"opened": "seen"},
+    "seen": {},
+    "undelivered": {},
+    "rejected": {},
+    "failed": {},
+}
+
+
+ATTEMPT_SMS: Final[Table] = {
+    state: {event: after for event, after in row.items() if event != "opened"}
+    for state, row in ATTEMPT_READABLE.items()
+}
+
+
+#: The table of each channel's attempts.
+ATTEMPT: Final[dict[str, Table]] = {
+    "sms": ATTEMPT_SMS,
+    "richmsg": ATTEMPT_READABLE,
+    "chatapp_text": ATTEMPT_READABLE,
+    "chatapp_template": ATTEMPT_READABLE,
+}
+
+
+class IllegalTransition(Exception):
+    """A pair that is not in the table. `state`, `result` wanted, `legal` results from there."""
+
+    def __init__(self, channel: str, state: str, result: str) -> None:
+        self.channel = channel
+        self.state = state
+        self.result = result
+        self.legal = legal_next(channel, state)
+        allowed = ", ".join(self.legal) or "none, it is an end"
+        super().__init__(f'"{result}" does not follow "{state}" on the {channel} channel; legal: {allowed} (§3.1, A25)')
+
+
+def legal_next(channel: str, state: str) -> tuple[str, ...]:
+    """The results that may follow `state` on `channel`, in the order of the table; empty for an end."""
+    return tuple(ATTEMPT[channel][state].values())
+
+
+def move(channel: str, state: str, result: str) -> str:
+    """The state after the event that leads to `result`. Raises `IllegalTransition` for a pair not in the table."""
+    after = ATTEMPT[channel][state].get(EVENT_OF.get(result, ""))
+    if after is None:
+        raise IllegalTransition(channel, state, result)
+    return after
+
+
+def _codes(table: Table) -> tuple[tuple[bool, ...], ...]:
+    return tuple(tuple(after in table[state].values() for after in STATES) for state in STATES)
+
+
+#: The same tables by code, for the hot path: `LEGAL[channel][state][next]`.
+LEGAL: Final = {channel: _codes(table) for channel, table in ATTEMPT.items()}

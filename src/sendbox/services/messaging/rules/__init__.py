@@ -1,0 +1,1 @@
+"""Rules of `attempts`: their conditions and fates, and the explanation of both."""

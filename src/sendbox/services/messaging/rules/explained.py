@@ -1,0 +1,98 @@
+"""Explanations as text that a person reads: what `sendbox explain` prints, and what the fixture shows."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+#: What stands before a rule, by its outcome.
+_MARKS: Final = {"decided": "+", "differs": "-", "not its turn": "-"}
+
+
+def explained(view: dict[str, Any]) -> list[str]:
+    """A message that was sent (`explain.explain`): each attempt, the rules tried for it, what it came to."""
+    head = f"message to {view['phone']} by {view['operation']}, {' then '.join(view['steps'])}: {view['result']}"
+    text = [head]
+    for attempt in view["attempts"]:
+        text += [f"  {line}" for line in _attempt(attempt)]
+    if not view["attempts"]:
+        text.append("  not handed over yet; move the clock")
+    elif view["not_tried"]:
+        text.append(f"  not tried: {', '.join(view['not_tried'])}")
+    return text
+
+
+def dry_run(view: dict[str, Any]) -> list[str]:
+    """What `sendbox explain` found: the request, and for each message its checks, its rules, and what happens when."""
+    request = view["request"]
+    text = [f"scenario {view['scenario']}, world begins at {view['start']}"]
+    if request is not None:
+        answered = f"is answered with {request['status']}" if request["status"] else "gets no answer"
+        text.append(f"{request['operation']} {answered}")
+        text += [f"  {each}" for each in request["faults"]]
+        text += [f"  finding: {each['message']} at {each['path']}" for each in request["findings"]]
+        text += [f"  advice {each['code']}: {each['message']} at {each['path']}" for each in request["advice"]]
+    for session in view["sessions"]:
+        text += ["", f"validation of {session['phone']}: code {session['code']}", *_indented(_rules(session["rules"]))]
+        if not session["decided_by"]:
+            text.append("    no rule decided: the code is drawn from the seed")
+    for message in view["messages"]:
+        text.append("")
+        text += explained(message)
+        text += ["  checks, when it is accepted", *(f"    {line}" for line in _checks(message["checks"]))]
+        text.append("  what happens")
+        happens = message["happens"]
+        width = max((len(each["after"]) for each in happens), default=0)
+        text += [f"    +{each['after']:<{width}}  {each['what']}" for each in happens]
+    if view["stopped"]:
+        text += ["", f"stopped: {view['stopped']}"]
+    return text
+
+
+def _attempt(attempt: dict[str, Any]) -> list[str]:
+    text = [f"attempt {attempt['number']} by {attempt['channel']}: {attempt['result']}"]
+    if attempt["why"]:
+        text.append(f"  refused: {attempt['why']}")
+    if attempt["rules"]:
+        text += _indented(_rules(attempt["rules"]))
+    if attempt["refused"] and attempt["refused"] != "credit":
+        text.append("  no rule was asked: a check refuses before they are")
+    elif not attempt["decided_by"]:
+        text.append("  no rule decided: it goes the usual way to delivered")
+    if attempt["outage"]:
+        text.append(f"  {attempt['outage']}")
+    if attempt["order_sensitive"]:
+        text.append("  this depended on the order of arrival")
+    if attempt["planned"]:
+        text.append(f"  still to come: {', '.join(attempt['planned'])}")
+    return text
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _rules(rules: list[dict[str, Any]]) -> list[str]:
+    text: list[str] = []
+    late: list[str] = []
+    for rule in rules:
+        if rule["outcome"] == "too late":
+            late.append(rule["rule"])
+            continue
+        place = f" ({rule['place'].rpartition('/')[2]})" if rule["place"] else ""
+        decides = f": decides {', '.join(rule['decides'])}" if rule["decides"] else ""
+        text.append(f"{_MARKS[rule['outcome']]} {rule['rule']}{place}{decides}")
+        text += [f"    {why}" for why in rule["why_not"]]
+    if late:
+        text.append(f". not asked, as all that they decide was decided before: {', '.join(late)}")
+    return text
+
+
+def _checks(steps: list[dict[str, Any]]) -> list[str]:
+    text = []
+    for step in steps:
+        refusing = [f"{each['check']}: {each['why']}" for each in step["checks"] if not each["passed"]]
+        passed = ", ".join(each["check"] for each in step["checks"] if each["passed"])
+        text.append(f"step {step['step']} by {step['channel']}: {'refused' if refusing else 'nothing refuses it'}")
+        text += [f"  - {line}" for line in refusing]
+        text.append(f"  + {passed}")
+    return text

@@ -1,0 +1,274 @@
+"""Views: the records of a world as plain objects, for control, page and fixture; made when asked, never kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from sendbox.engine.delivery.batches import Delivery, Try
+from sendbox.engine.delivery.faults import FakedTry, FaultyDelivery
+from sendbox.engine.durations import iso
+from sendbox.engine.requests import RequestRecord
+from sendbox.services.messaging.events import channel_details, info_of, kind_of
+from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
+from sendbox.services.messaging.results import SEEN, STATES
+from sendbox.services.partner.records import Notice, Onboarding
+from sendbox.services.verify.session import Session
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.services.account.orders import Order
+
+#: So many numbers of a list are shown in one entry.
+MOST_LISTED: Final = 100
+
+
+def attempt_view(world: World, attempt: Attempt) -> dict[str, Any]:
+    """One attempt: its channel, result, transitions, price and what decided about it."""
+    extra = attempt.extra or {}
+    plan = attempt.plan
+    view: dict[str, Any] = {
+        "number": attempt.number + 1,
+        "channel": attempt.step.channel,
+        "result": STATES[attempt.state],
+        "timeline": [
+            {"at": iso(at), "result": STATES[code], "info": info_of(attempt, code)}
+            for code, at in attempt.transitions()
+        ],
+        "planned": [] if plan is None else [STATES[code] for code, _, _ in plan[attempt.position :]],
+        "details": channel_details(world, attempt),
+        "rules": [] if attempt.fate is None else list(attempt.fate.rules),
+    }
+    if "why" in extra:
+        view["refused"] = extra["why"]
+    return view
+
+
+def message_view(world: World, message: Message) -> dict[str, Any]:
+    """One recipient's message with its attempts and flags."""
+    submission = message.submission
+    shown = message.shown
+    attempts = message.attempts
+    return {
+        "message_id": message.id,
+        "request_id": submission.request_id,
+        "operation": submission.operation,
+        "phone": message.phone,
+        "result": message.result,
+        "channel": submission.send.steps[0].channel if shown is None else shown.step.channel,
+        "sender": submission.send.steps[0].sender if shown is None else world.phones.sender_of(shown),
+        "body": body_of(world, message, shown),
+        "tags": list(submission.send.tags),
+        "payload": orjson.loads(submission.send.payload),
+        "priority": submission.send.priority,
+        "accepted_at": iso(message.accepted_at),
+        "clicked_at": _iso(message.clicked_at),
+        "replied_at": _iso(message.replied_at),
+        "optout_at": _iso(message.optout_at),
+        "links": [link_view(link) for links in (message.links or {}).values() for link in links],
+        "attempts": [attempt_view(world, attempt) for attempt in attempts],
+        "timeline": [
+            {"at": iso(at), "channel": attempt.step.channel, "result": STATES[code]}
+            for at, _, attempt, code in sorted(
+                ((at, attempt.number, attempt, code) for attempt in attempts for code, at in attempt.transitions()),
+                key=lambda entry: entry[:2],
+            )
+        ],
+    }
+
+
+def body_of(world: World, message: Message, attempt: Attempt | None) -> str:
+    """The text as the phone shows it; before the hand-over the text as it was asked for."""
+    if attempt is None:
+        return message.submission.send.steps[0].body or ""
+    return world.simulator.text(attempt)
+
+
+def link_view(link: Link) -> dict[str, Any]:
+    """One short link."""
+    return {
+        "url": link.url,
+        "target": link.target,
+        "expires_at": iso(link.expires_at),
+        "clicks": [iso(at) for at in link.clicks],
+        "message_id": link.message.id,
+    }
+
+
+def event_view(event: Any) -> dict[str, Any]:
+    """What a delivery carries, in short."""
+    if isinstance(event, Inbound):
+        return {"event": kind_of(event), "from": event.sender, "body": event.body}
+    if isinstance(event, Onboarding):
+        return {"event": kind_of(event), "signup": event.signup.id, **event.fields}
+    attempt, code = event
+    return {
+        "event": kind_of(event),
+        "message_id": attempt.message.id,
+        "phone": attempt.message.phone,
+        "result": STATES[code],
+    }
+
+
+def delivery_view(world: World, delivery: Delivery) -> dict[str, Any]:
+    """One delivery with each try."""
+    return {
+        "id": world.outlets.id_of(delivery),
+        "target": target_of(delivery),
+        "method": delivery.outlet.target.method,
+        "at": iso(delivery.made_at),
+        "state": delivery.state,
+        "events": [event_view(event) for event in delivery.events],
+        "tries": [try_view(each) for each in delivery.tries],
+        **(
+            {"rule": delivery.rule.label, "fault": delivery.rule.fault.text}
+            if isinstance(delivery, FaultyDelivery)
+            else {}
+        ),
+    }
+
+
+def try_view(done: Try) -> dict[str, Any]:
+    """One try; `rule` where one answered in the receiver's place."""
+    view = {"at": iso(done.at), "status": done.status, "error": done.error}
+    return view | {"rule": done.rule.label} if isinstance(done, FakedTry) else view
+
+
+def target_of(delivery: Delivery) -> str:
+    """The address of a delivery; `hook` stands for the built-in receiver."""
+    return "hook" if delivery.outlet.builtin else delivery.outlet.target.url
+
+
+def inbound_view(inbound: Inbound) -> dict[str, Any]:
+    """One message from a phone."""
+    return {
+        "at": iso(inbound.at),
+        "channel": inbound.channel,
+        "from": inbound.sender,
+        "to": inbound.recipient,
+        "body": inbound.body,
+        "message_id": None if inbound.message is None else inbound.message.id,
+    }
+
+
+def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
+    """One message as it arrived on a handset."""
+    message = attempt.message
+    return {
+        "at": _iso(attempt.arrived_at),
+        "direction": "in",
+        "channel": attempt.step.channel,
+        "message_id": message.id,
+        "from": world.phones.sender_of(attempt),
+        "body": world.simulator.text(attempt),
+        "links": [link_view(link) for link in (message.links or {}).get(attempt.number, ())],
+        "seen": attempt.reached(SEEN) is not None,
+    }
+
+
+def notice_view(notice: Notice) -> dict[str, Any]:
+    """A text on a handset that is no message of the account."""
+    return {
+        "at": iso(notice.at),
+        "direction": "in",
+        "channel": "sms",
+        "message_id": None,
+        "from": notice.sender,
+        "body": notice.body,
+        "links": [],
+        "seen": False,
+    }
+
+
+def phone_view(world: World, number: str) -> dict[str, Any]:
+    """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
+    phones = world.phones
+    received = [received_view(world, attempt) for attempt in phones.inbox(number)]
+    written = [{"direction": "out", **inbound_view(each)} for each in phones.inbound if each.sender == number]
+    codes = [notice_view(each) for each in world.partner.notices if each.phone == number]
+    spec = phones.spec(number)
+    channels = None if spec is None else spec.channels
+    return {
+        "number": number,
+        "channels": sorted(channels) if channels is not None else ["chatapp", "richmsg", "sms"],
+        "online": not phones.is_offline(number),
+        "conversation_open": phones.conversation_open(number),
+        "opted_out": number in world.account.optout,
+        "messages": [message.id for message in phones.messages_of(number)],
+        "codes": [code_view(world, session) for session in reversed(world.verify.of(number))],
+        "conversation": sorted([*received, *codes, *written], key=lambda entry: entry["at"]),  # all of one length
+    }
+
+
+def code_view(world: World, session: Session) -> dict[str, Any]:
+    """One validation session with its code; `sms` is the result of the message that carries it."""
+    return {
+        "token": session.token,
+        "phone": session.phone,
+        "code": session.code,
+        "state": session.state_at(world.now),
+        "sms": session.message.result,
+        "message_id": session.message.id,
+        "attempts": session.attempts,
+        "attempts_remaining": session.remaining,
+        "created_at": iso(session.created_at),
+        "expires_at": iso(session.expires_at),
+        "verified_at": _iso(session.verified_at),
+        "payload": session.payload,
+        "rules": list(session.rules),
+    }
+
+
+def account_view(world: World) -> dict[str, Any]:
+    """The account as it stands. Money in units of the currency."""
+    account = world.account
+    key = world.keys[world.id]
+    senders = account.senders
+    return {
+        "currency": account.currency,
+        "credit": account.balance / 1_000_000,
+        "spent": account.spent / 1_000_000,
+        "country": account.country,
+        "default_callback_url": key.default_callback_url,
+        "senders": senders if senders == "any" else {name: sorted(values) for name, values in senders.items()},
+        "numbers": sorted(account.numbers),
+        "domains": sorted(account.domains),
+        "templates": list(account.templates),
+        "optout": sorted(account.optout),
+        "blacklist": sorted(account.blacklist),
+        "stop_words": sorted(account.stop_words),
+    }
+
+
+def request_view(record: RequestRecord) -> dict[str, Any]:
+    """One call of an emulated interface, with everything remarked about it."""
+    return {
+        "operation": record.operation,
+        "method": record.method,
+        "path": record.path,
+        "key": record.key,
+        "status": record.status,
+        "body": record.body.decode("utf-8", "replace"),
+        "answer": record.answer.decode("utf-8", "replace"),
+        "findings": [finding.as_json() for finding in record.findings],
+        "advice": [advice.as_json() for advice in record.advice],
+        **({} if record.fault is None else {"fault": record.fault.shown, "processed": record.fault.rule.effective}),
+    }
+
+
+def order_view(order: Order, state: str | None = None) -> dict[str, Any]:
+    """One order of a service; `state` where it is told of an earlier one."""
+    return {
+        "order": order.id,
+        "service": order.service,
+        "subject": order.subject,
+        "period": order.period,
+        "fee": order.fee / 1_000_000,
+        "currency": order.billing.currency,
+        "state": state or order.state,
+    }
+
+
+def _iso(at: int | None) -> str | None:
+    return None if at is None else iso(at)

@@ -1,0 +1,187 @@
+"""Delivery windows: when a message may leave (§2.1 `delivery_time`; A15, A16, A84).
+
+A window opens once on every day that it names, by the clock on the wall of its zone, and closes on the same day or,
+if it wraps over midnight, on the next. Both edges become instants first: a local time that a change of the clocks skips
+is the first one that exists, one that comes twice is the first of the two. What lies between the two instants is
+inside. So a window may be empty on a day (its whole time was skipped); then it opens on the next of its days.
+
+Zones come from the `tzdata` package alone, never from the system, so that every machine computes the same instants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from functools import cache, lru_cache
+from io import BytesIO
+from pkgutil import get_data
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from sendbox.engine.durations import shown
+
+DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+DAY_MINUTES: Final = 1440
+
+_DAY: Final = 86_400_000
+# Constants instead of calls of the class: a freezer that the tester uses may replace the class meanwhile.
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LOCAL_EPOCH: Final = _EPOCH.replace(tzinfo=None)
+#: Instants for which a local calendar exists, a month from its ends (years 1 and 9999).
+_FIRST: Final = -62_132_832_000_000
+_LAST: Final = 253_399_622_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """An allowed delivery window.
+
+    `days` are the days on which it opens (0 = Monday), None or empty = every day. `start` and `end` are minutes of the
+    local day, `end` exclusive and 1440 for midnight; `start` after `end` closes on the next day, `start` equal to
+    `end` is the whole day. `tz` is an IANA name.
+    """
+
+    days: frozenset[int] | None = None
+    start: int = 0
+    end: int = DAY_MINUTES
+    tz: str = "UTC"
+
+    @property
+    def always(self) -> bool:
+        """Whether it is open all the time."""
+        return not self.days and (self.start == self.end or self.end - self.start == DAY_MINUTES)
+
+    def next_open(self, at: int) -> int:
+        """The first instant inside the window that is not before `at` (virtual milliseconds UTC)."""
+        if not _FIRST < at < _LAST:
+            return at
+        if self.always:
+            return at
+        # The window of the day before may still be open, over midnight.
+        day = _local_day(self.tz, at) - 1
+        while True:
+            if not self.days or (day + 3) % 7 in self.days:
+                start, end = self._edges(day)
+                if at < end and start < end:
+                    return max(at, start)
+            day += 1
+
+    def _edges(self, day: int) -> tuple[int, int]:
+        if self.start == self.end:
+            return _instant(self.tz, day, 0), _instant(self.tz, day, DAY_MINUTES)
+        closing = self.end if self.end > self.start else self.end + DAY_MINUTES
+        return _instant(self.tz, day, self.start), _instant(self.tz, day, closing)
+
+
+def daily(minutes: tuple[int, int]) -> Window:
+    """The window of every day between two minutes of the UTC day (A84)."""
+    return Window(None, *minutes)
+
+
+def parse(value: dict[str, Any]) -> Window:
+    """The window that a `delivery_time` object describes; ValueError, one line, if it describes none.
+
+    Absent or empty `days` are every day, absent `start` and `end` midnight (A16).
+    """
+    days = value.get("days")
+    start = value.get("start")
+    end = value.get("end")
+    tz = value.get("tz")
+    return Window(
+        _days(days) if days else None,
+        0 if start is None else _minutes(start, "start"),
+        DAY_MINUTES if end is None else _minutes(end, "end"),
+        "UTC" if tz is None else _named(tz),
+    )
+
+
+def _days(value: object) -> frozenset[int]:
+    if not isinstance(value, list):
+        raise ValueError(f"{shown(value)} is not an array of days (§2.1): {', '.join(DAYS)} are legal")
+    for day in value:
+        if day not in DAYS:
+            raise ValueError(f"{shown(day)} is not a day of delivery_time (§2.1): {', '.join(DAYS)} are legal")
+    return frozenset(map(DAYS.index, value))
+
+
+def _minutes(value: object, name: str) -> int:
+    if isinstance(value, str) and len(value) == 5 and value[2] == ":" and value.isascii():
+        hours, minutes = value[:2], value[3:]
+        if hours.isdigit() and minutes.isdigit() and hours < "24" and minutes < "60":
+            return int(hours) * 60 + int(minutes)
+    raise ValueError(f"{shown(value)} is not a time of day for {name} (§2.1): HH:MM from 00:00 to 23:59 is legal")
+
+
+def _named(value: object) -> str:
+    if isinstance(value, str) and value in _names():
+        return value
+    advice = nearest(value) if isinstance(value, str) else None
+    meant = f"the nearest is {advice}" if advice else "Europe/Prague is one"
+    raise ValueError(f"{shown(value)} is not the name of an IANA time zone (§2.1): {meant}")
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset((get_data("tzdata", "zones") or b"").decode().split()) - {"Factory"}
+
+
+@lru_cache(maxsize=256)
+def nearest(name: str) -> str | None:
+    """The time zone whose name is closest to what was written, None if none is close."""
+    wanted = name[:64].strip().replace(" ", "_").casefold()
+    folded = {zone.casefold(): zone for zone in sorted(_names(), reverse=True)}
+    cities = {zone.rpartition("/")[2]: zone for zone in folded}
+    if wanted in folded:
+        return folded[wanted]
+    if wanted in cities:
+        return folded[cities[wanted]]
+    # Names of another length cannot be close; without them the search takes a fraction of its time.
+    likely = [zone for zone in folded if abs(len(zone) - len(wanted)) <= 3]
+    close = get_close_matches(wanted, likely, 1, 0.7)
+    return folded[close[0]] if close else None
+
+
+@cache
+def _zone(tz: str) -> ZoneInfo:
+    data = get_data("tzdata", f"zoneinfo/{tz}") or b""
+    return ZoneInfo.from_file(BytesIO(data), key=tz)
+
+
+def _offset(tz: str, second: int) -> int:
+    """Seconds east of Greenwich at an instant."""
+    local = (_EPOCH + timedelta(seconds=second)).astimezone(_zone(tz))
+    return round((local.replace(tzinfo=None) - _LOCAL_EPOCH).total_seconds()) - second
+
+
+def _local_day(tz: str, at: int) -> int:
+    """The local date at an instant, in days since 1970-01-01."""
+    if tz == "UTC":
+        return at // _DAY
+    second = at // 1000
+    return (second + _offset(tz, second)) // 86_400
+
+
+@lru_cache(maxsize=8192)
+def _instant(tz: str, day: int, minute: int) -> int:
+    """The instant (milliseconds UTC) of a local time, by the rule of A16 for the hours a change of clocks touches."""
+    wall = day * 86_400 + minute * 60
+    if tz == "UTC":
+        return wall * 1000
+    local = (_LOCAL_EPOCH + timedelta(seconds=wall)).replace(tzinfo=_zone(tz))
+    before, after = _seconds(local), _seconds(local.replace(fold=1))
+    if before >= after:
+        return (wall - before) * 1000
+    # Skipped: the clocks go forward somewhere between the two readings of the wall time; find the second they do.
+    low, high = wall - after, wall - before
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _offset(tz, middle) == before:
+            low = middle
+        else:
+            high = middle
+    return high * 1000
+
+
+def _seconds(local: datetime) -> int:
+    return round((local.utcoffset() or timedelta()).total_seconds())

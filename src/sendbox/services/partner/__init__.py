@@ -1,0 +1,1 @@
+"""Partner management: signups, business accounts, their numbers and templates, statistics (§4.3)."""

@@ -1,0 +1,1 @@
+"""The partner interface under /v1/chatapp (§4.3)."""

@@ -1,0 +1,127 @@
+"""The template calls (§4.3, A42, A43): list, create, from the library, edit, delete, and the live test."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+from sendbox.services.http.exchange import Answer, Exchange
+from sendbox.services.messaging.content.templates import approved
+from sendbox.services.messaging.model import Recipient, Send, Step, TemplateUse
+from sendbox.services.numbers.normal import normalize
+from sendbox.services.partner.http.decode import read
+from sendbox.services.partner.http.encode import done, template_record
+from sendbox.services.partner.http.signups import granted
+from sendbox.services.partner.records import BusinessAccount, Failure
+
+
+def list_templates(exchange: Exchange) -> Answer:
+    """`POST /chatapp/templates/list`: the templates of a business account."""
+    account, _ = _read(exchange)
+    world = exchange.world
+    return done(templates=[template_record(world, record) for record in world.partner.templates.of(account)])
+
+
+def create_template(exchange: Exchange) -> Answer:
+    """`POST /chatapp/templates/create`: a new template, which a review must approve (A43)."""
+    account, given = _read(exchange)
+    templates = exchange.world.partner.templates
+    return done(template_id=templates.id_of(templates.create(account, given["template"])))
+
+
+def create_from_library(exchange: Exchange) -> Answer:
+    """`POST /chatapp/templates/library/create`: a new template from the provider's library."""
+    account, given = _read(exchange)
+    templates = exchange.world.partner.templates
+    record = templates.create_from_library(account, given["template"])
+    return done(template_id=templates.id_of(record), status=record["status"], category=record["category"])
+
+
+def edit_template(exchange: Exchange) -> Answer:
+    """`POST /chatapp/templates/edit`: another category or other components; reviewed again (A43).
+
+    A client's token reaches its own templates only, not those that the whole account shares.
+    """
+    account, given = _read(exchange)
+    exchange.world.partner.templates.edit(
+        account, given["template_id"], given["template"], own=exchange.signup is not None
+    )
+    return done()
+
+
+def delete_template(exchange: Exchange) -> Answer:
+    """`POST /chatapp/templates/delete`: takes a template away, in every language."""
+    account, given = _read(exchange)
+    exchange.world.partner.templates.delete(account, given["template_name"], own=exchange.signup is not None)
+    return done()
+
+
+def test_template(exchange: Exchange) -> Answer:
+    """`POST /chatapp/templates/test`: sends a template to a phone, through the simulator like any message."""
+    account, given = _read(exchange)
+    world = exchange.world
+    sender = given["sender"]
+    number = world.partner.numbers.get(sender)
+    if number is None or number.account_id != account.id:
+        raise Failure(f'"{sender}" is no Phone Number ID of {account.id}', "$.sender", "sender", assumed="A42")
+    if not number.sends:
+        raise Failure(f'"{sender}" is {number.status} and cannot send', "$.sender", "status", assumed="A42")
+    phone = normalize(given["phone_number"], world.account.country)
+    if phone is None:
+        text = f'"{given["phone_number"]}" cannot be normalized to international form'
+        raise Failure(text, "$.phone_number", "phone-number", "§7.3", "A14")
+    use = _use(exchange, account, given["template"])
+    template = world.account.template(use.name, use.language, sender)
+    if template is None or not approved(template):
+        status = "not there" if template is None else template.status
+        text = f'"{use.name}" ({use.language}) is {status}; only an APPROVED template can be sent'
+        raise Failure(text, "$.template", "template-not-approved", "§2.2", "A42")
+    step = Step("chatapp_template", None, sender, template=use, condition="delivered")
+    send = Send([Recipient(phone)], [step], tags=("transactional",))
+    accepted = exchange.accept([send], exchange.content or b"")
+    message_id = accepted.messages[0][0]
+    if message_id is None:
+        found = accepted.findings[0]
+        raise Failure(found.message, "$.template", found.rule, found.section, "A42")
+    wamid = b64encode(world.name("wamid", message_id.encode())[:27]).decode()
+    return done(message="The template was sent", wamid=f"wamid.{wamid}")
+
+
+def _read(exchange: Exchange) -> tuple[BusinessAccount, dict[str, Any]]:
+    """The business account that a call is about, and its body. Raises `Refused`, `Failure`."""
+    given = read(exchange)
+    return exchange.world.partner.account(given["waba_id"], granted(exchange)), given
+
+
+def _use(exchange: Exchange, account: BusinessAccount, given: dict[str, Any]) -> TemplateUse:
+    """What a test sends: the values given, for the body else the template's own samples."""
+    name = given["name"]
+    named = [record for record in exchange.world.partner.templates.of(account) if record["name"] == name]
+    language = given.get("language")
+    if language is None:
+        if len(named) != 1:
+            there = ", ".join(record["language"] for record in named) or "none"
+            text = f'"{name}" is there in these languages: {there}; say which'
+            raise Failure(text, "$.template.language", "language", assumed="A42")
+        language = named[0]["language"]
+    params = given.get("params")
+    if params is None:
+        params = _samples(next((record for record in named if record["language"] == language), {}))
+    return TemplateUse(
+        name,
+        language,
+        params,
+        given.get("params_header"),
+        given.get("params_buttons"),
+        given.get("params_carousel"),
+        given.get("params_lto"),
+    )
+
+
+def _samples(record: dict[str, Any]) -> list[str] | None:
+    """The first row of the samples that the template's body was made with, None where there is none (§2.5)."""
+    for component in record.get("components") or ():
+        rows = (component.get("example") or {}).get("body_text")
+        if str(component["type"]).upper() == "BODY" and rows:
+            return list(rows[0])
+    return None

@@ -1,0 +1,86 @@
+"""Signup tokens: JWTs signed with HS256 by a key of their world, valid one hour of the world's time (§4.3, §5.3, §8).
+
+The token names its signup, whose id begins with the tag of the world, so that the world is found without a key. PyJWT
+would look at the machine's clock; that is switched off, and the instant is compared with the world's.
+
+PyJWT takes 70 ms to import, so it is imported when the first token is made or read: `NotLoaded` asks whoever runs the
+event loop to do so off it.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import orjson
+
+from sendbox.contract.validators import NotLoaded
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.services.partner.records import Signup
+
+ALGORITHM: Final = "HS256"
+#: What PyJWT must not check: everything that it would compare with the machine's clock.
+_TIMELESS: Final = {"verify_exp": False, "verify_iat": False, "verify_nbf": False, "require": ["sub", "exp"]}
+
+
+def preload() -> None:
+    """Imports PyJWT, so that the first token need not: call it off the event loop."""
+    import_module("jwt")
+
+
+def loaded(*, deferred: bool = False) -> Any:
+    """PyJWT. With `deferred` it raises `NotLoaded` instead of importing where it stands."""
+    if deferred and "jwt" not in sys.modules:
+        raise NotLoaded(preload)
+    return import_module("jwt")
+
+
+def given(body: bytes) -> str | None:
+    """The token in the body of a call, None where there is none."""
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    token = value.get("token") if isinstance(value, dict) else None
+    return token if isinstance(token, str) else None
+
+
+def issue(world: World, signup: Signup) -> str:
+    """The token of a signup."""
+    claims = {"sub": signup.id, "iat": signup.created_at // 1000, "exp": signup.expires_at // 1000}
+    return str(loaded().encode(claims, _secret(world), algorithm=ALGORITHM))
+
+
+def subject(token: str) -> str | None:
+    """The signup that a token names, unchecked: only to find its world. None for what is no token."""
+    jwt = loaded()
+    try:
+        claims = jwt.decode(token, options={"verify_signature": False, **_TIMELESS})
+    except jwt.PyJWTError:
+        return None
+    return str(claims["sub"])
+
+
+#: What is wrong with a token: it was not made here, or its hour is over.
+Fault = Literal["unknown", "expired"]
+
+
+def check(world: World, token: str) -> Signup | Fault:
+    """The signup whose token this is, or what is wrong with it."""
+    jwt = loaded()
+    try:
+        claims = jwt.decode(token, _secret(world), algorithms=[ALGORITHM], options=_TIMELESS)
+    except jwt.PyJWTError:
+        return "unknown"
+    signup = world.partner.signups.get(str(claims["sub"]))
+    if signup is None:
+        return "unknown"
+    return signup if world.partner.valid(signup) else "expired"
+
+
+def _secret(world: World) -> str:
+    """The key by which a world signs."""
+    return world.name("jwt", b"key")[:32].hex()

@@ -1,0 +1,109 @@
+"""Compiles `partner:` into what the core asks about reviews and signups, and the accounts that are there already."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+import orjson
+
+from sendbox.engine.patterns import Pattern
+from sendbox.scenario import validate as lint
+from sendbox.scenario.model import Node, plain, show
+from sendbox.scenario.values import Reader, items, text_of
+from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
+
+T = TypeVar("T")
+
+
+def compile_partner(node: Node | None, reader: Reader) -> PartnerSpec:
+    """All of `partner:`, the defaults where nothing is said."""
+    if node is None:
+        return PartnerSpec()
+    parts = {key: item.items() for key, item in node.entries().items()}
+    for key in ("template_review", "signup"):
+        lint.names_differ(parts.get(key, []), reader)
+    for item in parts.get("library", ()):
+        lint.template_makes_sense(item, reader)
+    return PartnerSpec(
+        accounts=_accounts(parts.get("accounts", []), reader),
+        reviews=tuple(_review(item, reader) for item in parts.get("template_review", ())),
+        signups=tuple(_signup(item, reader) for item in parts.get("signup", ())),
+        library=tuple({"category": "UTILITY"} | plain(item) for item in parts.get("library", ())),
+    )
+
+
+def _accounts(nodes: list[Node], reader: Reader) -> tuple[BusinessSpec, ...]:
+    """The accounts; an id and a number may stand once in all of them."""
+    seen: set[tuple[str, str]] = set()
+
+    def once(node: Node, what: str, value: str) -> str:
+        if not node.cut and (what, value) in seen:
+            reader.complain(node, "taken", f"{show(value)} is {what} of this scenario already")
+        seen.add((what, value))
+        return value
+
+    accounts = []
+    for node in nodes:
+        fields = node.entries()
+        numbers = []
+        for item in items(node.get("numbers")):
+            parts = item.entries()
+            given = parts.get("phone_number_id")
+            number = NumberSpec(
+                phone_number=once(parts["phone_number"], "a business number", reader.number(parts["phone_number"])),
+                id=None if given is None else once(given, "a Phone Number ID", str(given.value)),
+                name=text_of(parts.get("name")),
+            )
+            numbers.append(_with(number, {"status": parts.get("status"), "quality": parts.get("quality")}))
+        account = BusinessSpec(
+            id=once(fields["waba_id"], "a business account", str(fields["waba_id"].value)),
+            client_id=text_of(fields.get("client_id")),
+            numbers=tuple(numbers),
+        )
+        accounts.append(_with(account, {"name": fields.get("name")}))
+    return tuple(accounts)
+
+
+def _review(node: Node, reader: Reader) -> ReviewRule:
+    asked = node.get("when")
+    when = {} if asked is None else asked.entries()
+    after = node.get("after")
+    rule = ReviewRule(
+        key=_key(node),
+        name=_pattern(when.get("template")),
+        language=_pattern(when.get("language")),
+        category=text_of(when.get("category")),
+        after=None if after is None else reader.span(after),
+        reason=text_of(node.get("reason")),
+    )
+    return _with(rule, {"result": node.get("result")})
+
+
+def _signup(node: Node, reader: Reader) -> SignupRule:
+    asked = node.get("when")
+    when = {} if asked is None else asked.entries()
+    after = node.get("after")
+    rule = SignupRule(
+        key=_key(node),
+        client=_pattern(when.get("client")),
+        mode=text_of(when.get("mode")),
+        after=None if after is None else reader.span(after),
+        reason=text_of(node.get("reason")),
+    )
+    return _with(rule, {"result": node.get("result")})
+
+
+def _key(node: Node) -> str:
+    """What draws are keyed by: the rule's name, or else what it says."""
+    return text_of(node.get("name")) or orjson.dumps(plain(node), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _with(record: T, given: dict[str, Node | None]) -> T:
+    """The record with the words that were given in place of its defaults."""
+    words = {name: str(node.value) for name, node in given.items() if node is not None}
+    return replace(record, **words)  # type: ignore[type-var] # records of the core, all of them dataclasses
+
+
+def _pattern(node: Node | None) -> Pattern | None:
+    return None if node is None else Pattern(str(node.value))

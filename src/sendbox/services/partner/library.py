@@ -1,0 +1,95 @@
+"""The provider's template library: a few well-known forms from which a template is made (§4.3, A42).
+
+What the real library holds is not known; a scenario adds templates of its own (`partner.library`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sendbox.services.messaging.content.buttons import VARIABLE
+from sendbox.services.partner.records import Failure
+
+
+def _entry(name: str, category: str, text: str, *buttons: dict[str, Any], header: str = "") -> dict[str, Any]:
+    components: list[dict[str, Any]] = [{"type": "HEADER", "format": "TEXT", "text": header}] if header else []
+    components += [{"type": "BODY", "text": text}, {"type": "BUTTONS", "buttons": list(buttons)}]
+    return {"name": name, "category": category, "components": components}
+
+
+LIBRARY: Final = (
+    _entry("verify_code_1", "AUTHENTICATION", "{{1}} is your verification code.", {"type": "OTP", "text": "Copy code"}),
+    _entry(
+        "delivery_update_1",
+        "UTILITY",
+        "Hello {{1}}, your order {{2}} is on its way and should arrive on {{3}}.",
+        {"type": "URL", "text": "Track it"},
+        header="Your order",
+    ),
+    _entry(
+        "appointment_reminder_1",
+        "UTILITY",
+        "Hello {{1}}, we expect you on {{2}} at {{3}}.",
+        {"type": "QUICK_REPLY", "text": "I will come"},
+        {"type": "QUICK_REPLY", "text": "I cannot"},
+    ),
+    _entry(
+        "payment_reminder_1",
+        "UTILITY",
+        "Hello {{1}}, {{2}} is due on {{3}}.",
+        {"type": "URL", "text": "Pay now"},
+        {"type": "PHONE_NUMBER", "text": "Call us"},
+    ),
+    _entry("feedback_survey_1", "MARKETING", "Hello {{1}}, how was {{2}}?", {"type": "URL", "text": "Tell us"}),
+)
+
+
+def components_of(
+    library: tuple[dict[str, Any], ...], name: str, category: str | None, button_inputs: list[dict[str, Any]]
+) -> tuple[str, list[dict[str, Any]]]:
+    """Category and components of a library template with the client's addresses and numbers in its buttons.
+
+    `library` holds the scenario's own, asked before the built-in ones. Raises `Failure` for a name it does not have,
+    for another category than the entry's, and for buttons that lack their input.
+    """
+    entries = (*library, *LIBRARY)
+    entry = next((each for each in entries if each["name"] == name), None)
+    if entry is None:
+        legal = ", ".join(dict.fromkeys(str(each["name"]) for each in entries))
+        text = f'"{name}" is no template of the library; there are: {legal}'
+        raise Failure(text, "$.template.library_template_name", "library", assumed="A42")
+    if category is not None and category != entry["category"]:
+        text = f'"{category}" is not the category of {name}, which is {entry["category"]}'
+        raise Failure(text, "$.template.category", "category", assumed="A42")
+    inputs = list(button_inputs)
+    made = [_with_inputs(component, inputs) for component in entry["components"]]
+    return str(entry["category"]), made
+
+
+def _with_inputs(component: dict[str, Any], inputs: list[dict[str, Any]]) -> dict[str, Any]:
+    if str(component.get("type", "")).upper() != "BUTTONS":
+        return component
+    return {**component, "buttons": [_button(button, inputs) for button in component.get("buttons") or ()]}
+
+
+def _button(button: dict[str, Any], inputs: list[dict[str, Any]]) -> dict[str, Any]:
+    """A button with the first input of its kind, which is used up; one that needs none as it is."""
+    kind = str(button.get("type", "")).upper()
+    field = {"URL": "url", "PHONE_NUMBER": "phone_number"}.get(kind)
+    if field is None or field in button:
+        return button
+    given = next((each for each in inputs if str(each.get("type", "")).upper() == kind and each.get(field)), None)
+    if given is None:
+        text = f'the button "{button.get("text")}" of type {kind} has no input; give {{"type": "{kind}", "{field}": …}}'
+        raise Failure(text, "$.template.library_template_button_inputs", "button-input", assumed="A42")
+    inputs.remove(given)
+    return {**button, field: _address(given[field]) if kind == "URL" else str(given[field])}
+
+
+def _address(value: Any) -> str:
+    """The address of a button: a text, or an object with `base_url`; a suffix makes it dynamic."""
+    if not isinstance(value, dict):
+        return str(value)
+    base = str(value.get("base_url") or "")
+    dynamic = value.get("url_suffix_example") and not VARIABLE.search(base)
+    return f"{base}{{{{1}}}}" if dynamic else base

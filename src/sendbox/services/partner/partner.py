@@ -1,0 +1,396 @@
+"""Partner management: signups of a partner's clients, their business accounts and numbers (§4.3, §2.5).
+
+A signup goes through the table `SIGNUP` of `services/partner/states.py`: by the steps of the hosted page, or at once by
+a registration. Each of its states is told to the partner (§6, A24). What comes of it, an account and a number, is there
+for every call; the number is a sender of chatapp steps from then on. Templates are in `services/partner/templates.py`,
+statistics in `services/partner/analytics.py`.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.delivery.batches import Target
+from sendbox.engine.identity import derive
+from sendbox.engine.journal import CODE
+from sendbox.engine.patterns import Pattern
+from sendbox.services.numbers.normal import normalize
+from sendbox.services.partner import states as partner_states
+from sendbox.services.partner.pool import assigned, calling_code, iso_of, pooled
+from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Failure, Notice, Onboarding, Signup
+from sendbox.services.partner.rules import SignupRule, drawn
+from sendbox.services.partner.templates import Templates, digits
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import TimelineEntry
+    from sendbox.engine.world import World
+    from sendbox.services.account.keys import Key
+
+#: How long the token of a signup is valid (§8).
+TOKEN_MS: Final = 3_600_000
+#: Who a verification code seems to come from.
+CODE_SENDER: Final = "Chatapp"
+_LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
+_LENGTH: Final = 10
+#: How a signup goes that no rule of the scenario is about.
+_USUAL: Final = SignupRule("signup")
+
+
+class Partner:
+    """Partner management of one world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.signups: dict[str, Signup] = {}
+        self.accounts: dict[str, BusinessAccount] = {}
+        #: texts on handsets that are no messages of the account
+        self.notices: list[Notice] = []
+        #: ids that were given out, to what stands for them in the digest: the same in every world
+        self.plain: dict[str, str] = {}
+        self.templates = Templates(world, self.plain)
+        self._codes: dict[str, int] = {}
+        for spec in world.blueprint.partner.accounts:
+            account = self._add_account(spec.id, spec.name, spec.client_id, None)
+            for each in spec.numbers:
+                number = self._add_number(account, each.id, each.phone_number, each.name or spec.name)
+                number.status, number.quality = each.status, each.quality
+
+    @property
+    def numbers(self) -> dict[str, BusinessNumber]:
+        """Every number of every business account by its Phone Number ID."""
+        return self._world.account.business
+
+    # -- signup
+
+    def sign_up(
+        self, mode: str, client_id: str | None, details: dict[str, str], callback_url: str, key: Key, content: bytes
+    ) -> Signup:
+        """Begins a signup (§4.3, A38). `content` names it: the request without callback. Raises `Failure`."""
+        world = self._world
+        now = world.clock.now
+        digest = blake2b(content, digest_size=16, person=b"partnerSignup").digest()
+        n = world.count_equal(digest)
+        drawn_name = world.name("signup", digest, n)
+        signup_id = world.tag + "".join(_LETTERS[byte % len(_LETTERS)] for byte in drawn_name[:_LENGTH])
+        secret = key.default_callback_secret or world.keys[world.id].default_callback_secret
+        outlet = world.outlets.line(Target(callback_url, batch_size=1, secret=secret))
+        signup = Signup(signup_id, f"{digest.hex()}:{n}", key, mode, client_id, details, outlet, now)
+        signup.expires_at = -(-(now + TOKEN_MS) // 1000) * 1000  # tokens count in whole seconds
+        if mode == "preassign":
+            signup.phone_number = pooled(world, self._code_of(details.get("country")), signup.name)
+        elif mode == "assigned":
+            signup.phone_number = assigned(world, client_id)
+        self.signups[signup_id] = signup
+        world.timeline.lapse(signup.expires_at, "token", signup)
+        self._tell(signup)
+        return signup
+
+    def valid(self, signup: Signup) -> bool:
+        """Whether the signup's token is valid still (§5.3, §8)."""
+        return self._world.clock.now < signup.expires_at
+
+    def lapsed(self, signup: Signup) -> bool:
+        """The token of a signup is valid no more; True when that ended the signup (A46)."""
+        if signup.ended or signup.finishing:
+            return False
+        self._enter(signup, "token_lapsed")
+        return True
+
+    def open(self, signup: Signup) -> None:
+        """The client's browser shows the hosted page."""
+        if signup.state == "created":
+            self._enter(signup, "page_opened")
+
+    def give_number(self, signup: Signup, phone_number: str | None, details: dict[str, str]) -> None:
+        """The client says who it is, and which number it brings. Raises `Failure`.
+
+        A code goes to a number of its own (mode `manual`); the service has confirmed the others itself.
+        """
+        self._expect(signup, "opened")
+        if signup.mode == "manual":
+            number = normalize(phone_number or "", self._world.account.country)
+            if number is None:
+                raise Failure(f'"{phone_number or ""}" is no phone number', "$.phone_number", "phone-number", "§7.3")
+            self._free(number)
+            signup.phone_number = number
+        signup.details = {**signup.details, **{name: value for name, value in details.items() if value}}
+        if signup.mode == "manual":
+            self._send_code(signup)
+        else:
+            self._enter(signup, "number_confirmed")
+
+    def change_number(self, signup: Signup) -> None:
+        """The client wants to give another number than the one to which the code went. Raises `Failure`."""
+        self._expect(signup, "opened")
+        signup.code = signup.phone_number = None
+
+    def resend_code(self, signup: Signup) -> None:
+        """Sends the code again. Raises `Failure` where none was sent."""
+        self._expect(signup, "opened")
+        if signup.code is None:
+            raise Failure("no code was sent yet; give a phone number first", "$.phone_number", "code")
+        self._send_code(signup)
+
+    def confirm(self, signup: Signup, code: str) -> None:
+        """The client enters the code that came to its number. Raises `Failure`."""
+        self._expect(signup, "opened")
+        if signup.code is None or code.strip() != signup.code:
+            raise Failure(f'"{code}" is not the code that was sent to the number', "$.code", "code", assumed="A46")
+        signup.code = None
+        self._enter(signup, "number_confirmed")
+
+    def finish(self, signup: Signup) -> None:
+        """The client has done its part: the provider connects the account, at once unless a rule says otherwise."""
+        self._expect(signup, "number_verified")
+        rule = self._rule(signup)
+        after = drawn(rule.after, self._world.seed, rule.key, signup.client_id or "", 0)
+        signup.finishing = True
+        if after:
+            self._world.timeline.at(self._world.clock.now + after, -1, self.finish_due, (signup, rule))
+        else:
+            self.finish_due((signup, rule))
+
+    def finish_due(self, what: tuple[Signup, SignupRule]) -> None:
+        """The provider has answered."""
+        signup, rule = what
+        if signup.ended:
+            return
+        if rule.result == "failed":
+            self.fail(signup, rule.reason)
+            return
+        account_id = digits(self._world.name("waba", signup.name.encode()), 15)
+        self.plain.setdefault(account_id, f"account {signup.name}")
+        try:
+            self._connect(signup, account_id, None, signup.phone_number or "")
+        except Failure as failure:  # somebody else was faster
+            self.fail(signup, failure.message)
+
+    def fail(self, signup: Signup, reason: str | None) -> None:
+        """The signup comes to nothing. Raises `Failure` when it has ended already."""
+        if signup.ended:
+            raise Failure(f"the signup is {signup.state} already", "$.signup", "state", "§3.3", "A46")
+        signup.reason = reason
+        self._enter(signup, "broke_down")
+
+    def complete(self, signup: Signup, phone_number: str | None = None, details: dict[str, str] | None = None) -> None:
+        """All that a client would still do on the hosted page, in one act. Raises `Failure`."""
+        self.open(signup)
+        if signup.state == "opened":
+            if signup.code is None:
+                self.give_number(signup, phone_number, details or {})
+            if signup.code is not None:
+                self.confirm(signup, signup.code)
+        self.finish(signup)
+
+    def register(self, signup: Signup, account_id: str, number_id: str | None, country: str | None) -> BusinessNumber:
+        """Completes a signup without the page (§4.3, A39). Raises `Failure`."""
+        if signup.ended or signup.finishing:
+            state = "being finished" if signup.finishing and not signup.ended else signup.state
+            raise Failure(f"the signup is {state} already", "$.token", "state", "§3.3", "A46")
+        rule = self._rule(signup)
+        if rule.result == "failed":
+            self.fail(signup, rule.reason)
+            raise Failure(rule.reason or "The provider refused the registration", "$.code", "scenario", assumed="A39")
+        phone = signup.phone_number
+        if phone is None:
+            code = self._code_of(country or signup.details.get("country"))
+            phone = pooled(self._world, code, number_id or signup.name)
+        return self._connect(signup, account_id, number_id, phone)
+
+    # -- accounts and numbers
+
+    def account(self, account_id: str, signup: Signup | None = None) -> BusinessAccount:
+        """A business account; with the signup whose token was given only one of that client. Raises `Failure`."""
+        found = self.accounts.get(account_id)
+        if found is None or not self._owns(signup, found):
+            raise Failure(f'"{account_id}" is not a connected business account', "$.waba_id", "waba", assumed="A39")
+        return found
+
+    def numbers_of(self, account: BusinessAccount) -> list[BusinessNumber]:
+        """The numbers of a business account, in the order in which they were connected."""
+        return [number for number in self.numbers.values() if number.account_id == account.id]
+
+    def number_of(self, phone_number: str, signup: Signup | None = None) -> BusinessNumber | None:
+        """The business number with this phone number, None when there is none (or it is another client's)."""
+        digits_of = normalize(phone_number, self._world.account.country)
+        for number in self.numbers.values():
+            if number.phone_number == digits_of and self._owns(signup, self.accounts[number.account_id]):
+                return number
+        return None
+
+    def _owns(self, signup: Signup | None, account: BusinessAccount) -> bool:
+        """Whether a token reaches the account: it came of this signup, or of one of the same client."""
+        if signup is None or signup.account is account:
+            return True
+        return signup.client_id is not None and signup.client_id == account.client_id
+
+    def verify(self, phone_number: str, code: str | None, signup: Signup | None) -> None:
+        """Sends a number's verification code again, or the one given (§4.3, A41). Raises `Failure`."""
+        wanted = normalize(phone_number, self._world.account.country)
+        for each in self.signups.values():
+            mine = signup is None or each is signup
+            if mine and each.code is not None and not each.ended and each.phone_number == wanted:
+                each.code = self._code_to(each.phone_number or "", code)
+                return
+        number = self.number_of(phone_number, signup)
+        if number is None:
+            raise self._no_number(phone_number)
+        self._code_to(number.phone_number, code)
+
+    def check(self, phone_number: str, signup: Signup | None) -> None:
+        """Raises `Failure` unless the number exists and is verified, so that it can be used (A41)."""
+        number = self.number_of(phone_number, signup)
+        if number is None:
+            raise self._no_number(phone_number)
+        if not number.sends:
+            text = f'"{phone_number}" is {number.status} and cannot be used'
+            raise Failure(text, "$.phone_number", "status", assumed="A41")
+
+    @staticmethod
+    def _no_number(phone_number: str) -> Failure:
+        text = f'"{phone_number}" is no number of a connected business account'
+        return Failure(text, "$.phone_number", "number", assumed="A41")
+
+    def move_number(self, number: BusinessNumber, status: str | None, quality: str | None) -> None:
+        """Moves a number by hand or by scenario. Raises `IllegalMove` (A44).
+
+        Without a status a rating moves it too: RED flags a connected number, a better one takes the flag away.
+        """
+        to = number.status if status is None else partner_states.to("number", number.status, status)
+        if status is None and quality == "RED" and to == "CONNECTED":
+            to = partner_states.after("number", to, "flagged")
+        elif status is None and quality in ("GREEN", "YELLOW") and to == "FLAGGED":
+            to = partner_states.after("number", to, "recovered")
+        number.status, number.quality = to, quality or number.quality
+        self._note(number)
+
+    # -- what a scenario's timeline does
+
+    def happened(self, entry: TimelineEntry) -> None:
+        """An entry `template` or `number` of the timeline has come; what the tables forbid is left out, and said."""
+        world, what = self._world, entry.what
+        if entry.kind == "template":
+            names = Pattern(what["name"])
+            for record in world.account.templates:
+                if names.matches(record["name"]) and what.get("language") in (None, record["language"]):
+                    try:
+                        self.templates.set_status(record, what["status"], what.get("reason"))
+                    except partner_states.IllegalMove as illegal:
+                        self._refused("template", record["name"], illegal)
+            return
+        phones = Pattern(what["phone_number"], phone=True)
+        for number in self.numbers.values():
+            if phones.matches(number.phone_number):
+                try:
+                    self.move_number(number, what.get("status"), what.get("quality"))
+                except partner_states.IllegalMove as illegal:
+                    self._refused("number", number.phone_number, illegal)
+
+    def _refused(self, kind: str, name: str, illegal: partner_states.IllegalMove) -> None:
+        what = {"name": name, "refused": str(illegal)}
+        self._world.journal.add(self._world.clock.now, CODE[kind], what)
+
+    # -- inside
+
+    def _rule(self, signup: Signup) -> SignupRule:
+        rules = self._world.blueprint.partner.signups
+        return next((rule for rule in rules if rule.fits(signup.client_id, signup.mode)), _USUAL)
+
+    @staticmethod
+    def _expect(signup: Signup, state: str) -> None:
+        if signup.state != state or signup.finishing:
+            shown = "being finished" if signup.finishing and not signup.ended else signup.state
+            raise Failure(f"the signup is {shown}, and must be {state} for this", "$.signup", "state", "§3.3", "A46")
+
+    def _connect(self, signup: Signup, account_id: str, number_id: str | None, phone: str) -> BusinessNumber:
+        self._free(phone)
+        if number_id in self.numbers:
+            text = f'"{number_id}" is a number of another business account already'
+            raise Failure(text, "$.phone_number_id", "taken", assumed="A39")
+        there = self.accounts.get(account_id)
+        if there is not None and there.client_id != signup.client_id:
+            text = f'"{account_id}" is the business account of another client already'
+            raise Failure(text, "$.waba_id", "taken", assumed="A39")
+        name = signup.details.get("name") or signup.details.get("partner_name") or "Client"
+        account = there or self._add_account(account_id, name, signup.client_id, signup.details.get("country"))
+        number = self._add_number(account, number_id, phone, name)
+        number.status = partner_states.after("number", number.status, "registered")
+        number.quality = "GREEN"
+        signup.account, signup.number, signup.phone_number = account, number, phone
+        self._note(number)
+        self._enter(signup, "registered")
+        return number
+
+    def _add_account(self, account_id: str, name: str, client_id: str | None, country: str | None) -> BusinessAccount:
+        world = self._world
+        iso = iso_of(self._code_of(country))
+        owner = digits(world.name("owner", account_id.encode()), 15)
+        account = BusinessAccount(account_id, name, client_id, owner, world.account.currency, iso)
+        self.accounts[account_id] = account
+        return account
+
+    def _add_number(self, account: BusinessAccount, number_id: str | None, phone: str, name: str) -> BusinessNumber:
+        if number_id is None:
+            number_id = digits(self._world.name("number", phone.encode()), 15)
+            self.plain[number_id] = f"number {phone}"
+        number = BusinessNumber(number_id, account.id, phone, name)
+        self.numbers[number_id] = number
+        return number
+
+    def _free(self, phone: str) -> None:
+        if any(number.phone_number == phone for number in self.numbers.values()):
+            text = f'"{phone}" is a number of a connected business account already'
+            raise Failure(text, "$.phone_number", "taken", assumed="A39")
+
+    def _code_of(self, country: str | None) -> str:
+        return calling_code(country, self._world.account.country)
+
+    def _send_code(self, signup: Signup) -> None:
+        signup.code = self._code_to(signup.phone_number or "", None)
+
+    def _code_to(self, phone: str, code: str | None) -> str:
+        """A code on its way to a number's phone: the one given, or a drawn one."""
+        world = self._world
+        if code is None:
+            n = self._codes.get(phone, 0)
+            self._codes[phone] = n + 1
+            code = f"{int.from_bytes(derive(world.seed, 'number-code', phone.encode(), n)[:8], 'big') % 1_000_000:06}"
+        world.timeline.at(world.clock.now, -1, self.code_due, (phone, code))
+        return code
+
+    def code_due(self, what: tuple[str, str]) -> None:
+        """A code arrives on a phone (A41)."""
+        phone, code = what
+        world = self._world
+        notice = Notice(world.clock.now, phone, CODE_SENDER, f"{code} is the code that confirms your number.")
+        self.notices.append(notice)
+        world.journal.add(world.clock.now, CODE["notice"], notice)
+
+    def _enter(self, signup: Signup, event: str) -> None:
+        signup.state = partner_states.after("signup", signup.state, event)
+        self._tell(signup)
+
+    def _tell(self, signup: Signup) -> None:
+        """Journals a state of a signup and tells the partner (§6, A24)."""
+        world = self._world
+        fields: dict[str, Any] = {"partner_client_id": signup.client_id, "status": signup.state}
+        if signup.account is not None:
+            fields["chatapp_id"] = signup.account.id
+        if signup.number is not None:
+            fields["phone_number_id"] = signup.number.id
+        if signup.phone_number is not None:
+            fields["phone_number"] = signup.phone_number
+        onboarding = Onboarding(signup, signup.told, fields)
+        signup.told += 1
+        world.journal.add(world.clock.now, CODE["signup"], onboarding)
+        world.outlets.post(signup.outlet, onboarding)
+
+    def _note(self, number: BusinessNumber) -> None:
+        what = {
+            "phone_number_id": number.id,
+            "phone": number.phone_number,
+            "status": number.status,
+            "quality": number.quality,
+        }
+        self._world.journal.add(self._world.clock.now, CODE["number"], what)

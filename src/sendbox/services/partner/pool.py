@@ -1,0 +1,60 @@
+"""Where a client's number comes from when it brings none: the service's pool, or what was assigned to it (§4.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sendbox.engine.identity import derive
+from sendbox.services.numbers.plan import CODES
+from sendbox.services.partner.records import Failure
+from sendbox.services.partner.templates import digits
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+
+
+def calling_code(country: str | None, default: str) -> str:
+    """The calling code of a country, given by that or by its ISO code; `default` where it is not known."""
+    wanted = (country or "").strip().lstrip("+").upper()
+    return next((code for code, iso, *_ in CODES if wanted in (code, iso)), default)
+
+
+def iso_of(code: str) -> str:
+    """The ISO code of the country of a calling code."""
+    return next(iso for each, iso, *_ in CODES if each == code)
+
+
+def pooled(world: World, code: str, key: str) -> str:
+    """A number from the pool of a country: no business number, and none that another signup was promised.
+
+    Drawn from the seed, not from the world's name: equal signups get equal numbers in every world.
+    """
+    lengths = next(row[-1] for row in CODES if row[0] == code)
+    taken: set[str | None] = {number.phone_number for number in world.account.business.values()}
+    taken |= {signup.phone_number for signup in world.partner.signups.values()}
+    n = 0
+    while True:
+        raw = derive(world.seed, "pool", f"{code}\0{key}".encode(), n)
+        phone = f"{code}9{digits(raw, max(lengths) - 1)}"
+        if phone not in taken:
+            return phone
+        n += 1
+
+
+def assigned(world: World, client_id: str | None) -> str:
+    """A number that is the client's already: pre-assigned by an earlier signup, else one of the account's.
+
+    Raises `Failure` when there is none that is free.
+    """
+    used = {number.phone_number for number in world.account.business.values()}
+    earlier = [
+        signup.phone_number
+        for signup in world.partner.signups.values()
+        if signup.mode == "preassign" and signup.client_id == client_id and client_id is not None
+    ]
+    for phone in (*reversed(earlier), *sorted(world.account.numbers)):
+        if phone is not None and phone not in used:
+            return phone
+    who = "this client" if client_id is None else f'"{client_id}"'
+    text = f"no number is assigned to {who}; pre-assign one, or give the account one"
+    raise Failure(text, "$.phone_number", "assigned", assumed="A38")

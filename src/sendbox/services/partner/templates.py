@@ -1,0 +1,248 @@
+"""Templates of business accounts: created, reviewed, edited, deleted (§4.3, A42, A43).
+
+There is one list, the account's (`services/account/account.py`): what is created here is what `chatapp_template` steps
+look up, once it is approved. A record with a `waba_id` belongs to that business account; those of the scenario have
+none, are shown under every account, and every number may use them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.durations import Span
+from sendbox.engine.journal import CODE
+from sendbox.services.messaging.content.buttons import VARIABLE
+from sendbox.services.partner import states as partner_states
+from sendbox.services.partner.library import components_of
+from sendbox.services.partner.media import with_handles
+from sendbox.services.partner.records import Failure
+from sendbox.services.partner.rules import ReviewRule, drawn
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.services.partner.records import BusinessAccount
+
+Record = dict[str, Any]
+
+#: The longest name that a step can give (§2.2, §8).
+LONGEST_NAME: Final = 100
+#: Parts that a template has at most once.
+PARTS: Final = ("HEADER", "BODY", "FOOTER", "BUTTONS", "CAROUSEL", "LIMITED_TIME_OFFER")
+#: Who reviews when no rule of the scenario does.
+_USUAL: Final = ReviewRule("review")
+
+
+class Templates:
+    """The templates of one world, as its business accounts see them."""
+
+    def __init__(self, world: World, plain: dict[str, str]) -> None:
+        self._world = world
+        #: ids that were given out, to what stands for them in the digest
+        self._plain = plain
+        self._ids: dict[tuple[str, str, str], str] = {}
+        self._made: dict[tuple[str, str, str], int] = {}
+        #: id -> how often it was sent to review; an older review counts no more
+        self._versions: dict[str, int] = {}
+        self._reviews: dict[str, int] = {}
+        #: id -> why it has its status
+        self.reasons: dict[str, str] = {}
+
+    # -- looking
+
+    def id_of(self, record: Record) -> str:
+        """The id of a template: 16 digits, the same as long as it exists."""
+        key = _key(record)
+        found = self._ids.get(key)
+        if found is None:
+            n = self._made.get(key, 0)
+            self._made[key] = n + 1
+            owner = self._plain.get(key[0], key[0])
+            name = "\0".join((owner, *key[1:]))
+            found = self._ids[key] = digits(self._world.name("template", name.encode(), n), 16)
+            self._plain[found] = f"template {owner} {key[1]} {key[2]} {n}"
+        return found
+
+    def of(self, account: BusinessAccount) -> list[Record]:
+        """The templates of a business account, in the order in which they were made."""
+        return [record for record in self._world.account.templates if record.get("waba_id") in (None, account.id)]
+
+    def get(self, account: BusinessAccount, template_id: str, *, own: bool = False) -> Record:
+        """A template of the account; with `own` none that other accounts use too. Raises `Failure`."""
+        for record in self.of(account):
+            if self.id_of(record) == template_id and ("waba_id" in record or not own):
+                return record
+        raise Failure(f'"{template_id}" is no template of {account.id}', "$.template_id", "template")
+
+    def by_id(self, template_id: str) -> Record | None:
+        """A template of any account by its id."""
+        return next((each for each in self._world.account.templates if self.id_of(each) == template_id), None)
+
+    def status(self, record: Record) -> str:
+        """The status of a record; those of a scenario are in any case of letters."""
+        return str(record["status"]).upper()
+
+    # -- changing
+
+    def create(self, account: BusinessAccount, given: Record) -> Record:
+        """A new template, `PENDING`, and its review (A43). Raises `Failure`."""
+        name, language = given["name"], given["language"]
+        if len(name) > LONGEST_NAME:
+            text = f"{len(name)} characters are too many for a template name; at most {LONGEST_NAME} (§8)"
+            raise Failure(text, "$.template.name", "name", "§8")
+        if any((each["name"], each["language"]) == (name, language) for each in self.of(account)):
+            text = f'"{name}" ({language}) is a template of {account.id} already'
+            raise Failure(text, "$.template.name", "exists")
+        _check(given["components"])
+        record = {
+            "name": name,
+            "language": language,
+            "category": given["category"],
+            "status": "PENDING",
+            "components": with_handles(given["components"], "$.template.components"),
+            "waba_id": account.id,
+        }
+        self._world.account.set_templates((*self._world.account.templates, record))
+        self._note(record)
+        self._send_to_review(record)
+        return record
+
+    def create_from_library(self, account: BusinessAccount, given: Record) -> Record:
+        """A template made from one of the provider's library (§4.3, A42). Raises `Failure`."""
+        category, components = components_of(
+            self._world.blueprint.partner.library,
+            given["library_template_name"],
+            given.get("category"),
+            given.get("library_template_button_inputs") or [],
+        )
+        return self.create(account, {**given, "category": category, "components": components})
+
+    def edit(self, account: BusinessAccount, template_id: str, changes: Record, *, own: bool = False) -> Record:
+        """Another category or other components: `PENDING` again, and another review. Raises `Failure`."""
+        record = self.get(account, template_id, own=own)
+        if not changes.keys() & {"category", "components"}:
+            raise Failure("nothing is to be edited; give category or components", "$.template", "edit", assumed="A42")
+        changed: Record = {name: changes[name] for name in ("category", "components") if name in changes}
+        if "components" in changed:
+            _check(changed["components"])
+            changed["components"] = with_handles(changed["components"], "$.template.components")
+        record = self._move(record, self._after(record, "edited"), None, changed)
+        self._send_to_review(record)
+        return record
+
+    def delete(self, account: BusinessAccount, name: str, *, own: bool = False) -> int:
+        """Takes a template away in every language; how many there were. Raises `Failure` when there was none."""
+        gone = [record for record in self.of(account) if record["name"] == name and ("waba_id" in record or not own)]
+        if not gone:
+            raise Failure(f'"{name}" is no template of {account.id}', "$.template_name", "template")
+        for record in gone:
+            self._drop(record)
+        return len(gone)
+
+    def set_status(self, record: Record, status: str, reason: str | None = None) -> Record:
+        """Moves a template by hand or by scenario. Raises `IllegalMove` (A43)."""
+        to = partner_states.to("template", self.status(record), status)
+        if to == "DELETED":
+            return self._drop(record)
+        moved = self._move(record, to, reason, {})
+        if to == "PENDING":
+            self._send_to_review(moved)
+        return moved
+
+    def _after(self, record: Record, event: str) -> str:
+        try:
+            return partner_states.after("template", self.status(record), event)
+        except partner_states.IllegalMove as illegal:
+            raise Failure(str(illegal), "$.template_id", "status", "§3.3", "A43") from None
+
+    def _move(self, record: Record, status: str, reason: str | None, changes: Record) -> Record:
+        changed = {**record, **changes, "status": status}
+        account = self._world.account
+        account.set_templates(tuple(changed if each is record else each for each in account.templates))
+        template_id = self.id_of(record)
+        self._versions[template_id] = self._versions.get(template_id, 0) + 1  # whatever was under review is void
+        self.reasons.pop(template_id, None)
+        if reason is not None:
+            self.reasons[template_id] = reason
+        self._note(changed)
+        return changed
+
+    def _drop(self, record: Record) -> Record:
+        gone = {**record, "status": "DELETED"}
+        account = self._world.account
+        account.set_templates(tuple(each for each in account.templates if each is not record))
+        template_id = self.id_of(record)
+        self.reasons.pop(template_id, None)
+        self._note(gone)
+        del self._ids[_key(record)]
+        return gone
+
+    # -- review
+
+    def _send_to_review(self, record: Record) -> None:
+        """The review falls due after its delay (A43)."""
+        world = self._world
+        rule = next((each for each in world.blueprint.partner.reviews if each.fits(record)), _USUAL)
+        subject = f"{record['name']}\0{record['language']}"
+        n = self._reviews.get(subject, 0)
+        self._reviews[subject] = n + 1
+        usual = world.assume.template_review
+        after = drawn(Span(usual, usual) if rule.after is None else rule.after, world.seed, rule.key, subject, n)
+        template_id = self.id_of(record)
+        version = self._versions.get(template_id, 0)
+        world.timeline.at(world.clock.now + after, -1, self.review_due, (template_id, version, rule))
+
+    def review_due(self, what: tuple[str, int, ReviewRule]) -> None:
+        """A review has come to its end, unless the template was edited, moved or deleted meanwhile."""
+        template_id, version, rule = what
+        record = self.by_id(template_id)
+        if record is None or self._versions.get(template_id, 0) != version or self.status(record) != "PENDING":
+            return
+        event = "approved" if rule.result == "APPROVED" else "rejected"
+        self._move(record, partner_states.after("template", self.status(record), event), rule.reason, {})
+
+    def _note(self, record: Record) -> None:
+        template_id = self.id_of(record)
+        what = {
+            "template_id": template_id,
+            "name": record["name"],
+            "language": record["language"],
+            "category": record["category"],
+            "status": record["status"],
+            "reason": self.reasons.get(template_id),
+        }
+        self._world.journal.add(self._world.clock.now, CODE["template"], what)
+
+
+def digits(raw: bytes, count: int) -> str:
+    """So many digits of a name, the first of them not 0."""
+    return f"{int.from_bytes(raw[:16], 'big') % (9 * 10 ** (count - 1)) + 10 ** (count - 1)}"
+
+
+def _key(record: Record) -> tuple[str, str, str]:
+    return str(record.get("waba_id") or ""), str(record["name"]), str(record["language"])
+
+
+def _check(components: list[Record]) -> None:
+    """A template has one body and no part twice, and variables that a step can fill (§2.2, §2.5). Raises `Failure`."""
+    path = "$.template.components"
+    kinds = [str(component["type"]).upper() for component in components]
+    for index, kind in enumerate(kinds):
+        if kind not in PARTS:
+            text = f'"{components[index]["type"]}" is no type of a component; legal: {", ".join(PARTS)} (§2.5)'
+            raise Failure(text, f"{path}[{index}].type", "component", "§2.5")
+        if kind in kinds[:index]:
+            raise Failure(f"{kind} stands twice, a template has it once (§2.5)", f"{path}[{index}]", "twice", "§2.5")
+    if "BODY" not in kinds:
+        raise Failure("no component is a BODY, which every template has (§2.5)", path, "body", "§2.5")
+    at = kinds.index("BODY")
+    body = components[at].get("text")
+    if not isinstance(body, str) or not body.strip():
+        raise Failure("the BODY has no text (§2.5)", f"{path}[{at}].text", "body", "§2.5")
+    names = list(dict.fromkeys(VARIABLE.findall(body)))
+    numbers = sorted(int(name) for name in names if name.isascii() and name.isdigit())
+    if numbers and len(numbers) < len(names):
+        text = "numbered and named variables stand in one text; use one kind (§2.2)"
+        raise Failure(text, f"{path}[{at}].text", "variables", "§2.2")
+    if numbers and numbers != list(range(1, len(numbers) + 1)):
+        text = f"the variables {', '.join(map(str, numbers))} are not numbered from 1 on (§2.2)"
+        raise Failure(text, f"{path}[{at}].text", "variables", "§2.2")

@@ -1,0 +1,72 @@
+"""Partner management as plain objects, for control and the hosted page; made when asked, never kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sendbox.engine.durations import iso
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Signup
+
+
+def signup_view(world: World, signup: Signup) -> dict[str, Any]:
+    """A signup: how far it got, the code that its number waits for, and what came of it."""
+    return {
+        "signup": signup.id,
+        "partner_client_id": signup.client_id,
+        "mode": signup.mode,
+        "state": signup.state,
+        "finishing": signup.finishing and not signup.ended,
+        "reason": signup.reason,
+        "details": signup.details,
+        "phone_number": signup.phone_number,
+        "code": signup.code,
+        "created_at": iso(signup.created_at),
+        "token_expires_at": iso(signup.expires_at),
+        "token_valid": world.partner.valid(signup),
+        "chatapp_id": None if signup.account is None else signup.account.id,
+        "phone_number_id": None if signup.number is None else signup.number.id,
+    }
+
+
+def business_view(world: World, account: BusinessAccount) -> dict[str, Any]:
+    """A business account with its numbers."""
+    return {
+        "chatapp_id": account.id,
+        "name": account.name,
+        "partner_client_id": account.client_id,
+        "currency": account.currency,
+        "country": account.country,
+        "template_analytics": account.analytics,
+        "numbers": [number_view(number) for number in world.partner.numbers_of(account)],
+    }
+
+
+def number_view(number: BusinessNumber) -> dict[str, Any]:
+    """A business number."""
+    return {
+        "phone_number_id": number.id,
+        "chatapp_id": number.account_id,
+        "phone_number": number.phone_number,
+        "name": number.name,
+        "status": number.status,
+        "quality": number.quality,
+    }
+
+
+def template_view(world: World, record: dict[str, Any]) -> dict[str, Any]:
+    """A template with its id, its account (None: the whole account shares it), and why it has its status."""
+    templates = world.partner.templates
+    template_id = templates.id_of(record)
+    return {
+        "template_id": template_id,
+        "chatapp_id": record.get("waba_id"),
+        "name": record["name"],
+        "language": record["language"],
+        "category": record["category"],
+        "status": templates.status(record),
+        "reason": templates.reasons.get(template_id),
+        "components": record["components"],
+    }

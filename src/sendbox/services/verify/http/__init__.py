@@ -1,0 +1,1 @@
+"""The Verify interface under /v1 (§4.5)."""

@@ -1,1 +1,0 @@
-"""Deliveries: what goes out, when it is tried again, and the one door through which it leaves."""
