@@ -18,7 +18,7 @@ ENV PATH=/opt/sendbox/bin:$PATH \
 # The slim images have no compiled standard library, and whoever serves cannot write: what a start imports is compiled
 # here, by importing it once.
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin sendbox \
- && python -c 'import aiohttp, httpx, jinja2, jsonschema, trustme, uvloop, sendbox.app, sendbox.cli'
+ && python -c 'import aiohttp, httpx, jinja2, jsonschema, trustme, uvloop, sendbox.app, sendbox.cli.serve'
 USER 10001
 WORKDIR /work
 EXPOSE 7357
