@@ -25,8 +25,8 @@ from sendbox.engine.durations import instant, iso
 from sendbox.scenario import shape
 from sendbox.scenario.compile import check
 from sendbox.scenario.model import errors
+from sendbox.services.operations import CALLS
 from sendbox.services.routes import ROUTES
-from sendbox.services.traffic import CALLS
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, Reading, boxed
 from tests.contract.samples import FULL
 

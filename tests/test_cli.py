@@ -18,7 +18,7 @@ from sendbox.cli import main as cli
 from sendbox.cli import serve as serving
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
 from sendbox.cli.serve import Options
-from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.assumptions import registry
 
 
 @pytest.fixture(autouse=True)
@@ -219,7 +219,7 @@ def test_assumptions_lists_every_row() -> None:
     """Each assumption is listed with its section, default, confidence and setting."""
     result = sendbox("assumptions")
     assert result.exit_code == OK
-    assert re.findall(r"^A\d+", result.output, re.MULTILINE) == [row.id for row in ASSUMPTIONS]
+    assert re.findall(r"^A\d+", result.output, re.MULTILINE) == [row.id for row in registry()]
     assert "A02  §2.2  the flow channel rcs\n" in result.output
     assert "     [confidence F; setting rcs]\n" in result.output
 
@@ -227,7 +227,7 @@ def test_assumptions_lists_every_row() -> None:
 def test_assumptions_as_json() -> None:
     """The same as an array of objects."""
     result = sendbox("assumptions", "--json")
-    assert json.loads(result.output) == [row.as_json() for row in ASSUMPTIONS]
+    assert json.loads(result.output) == [row.as_json() for row in registry()]
     assert json.loads(result.output)[0].keys() == {
         "id", "section", "title", "default", "setting", "confidence", "built"
     }  # fmt: skip

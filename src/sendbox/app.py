@@ -22,12 +22,14 @@ from starlette.types import Receive, Scope, Send
 from sendbox import __version__
 from sendbox.contract.openapi import document
 from sendbox.contract.validators import Contract
+from sendbox.control.catalog import catalog
 from sendbox.control.routes import control_routes
 from sendbox.page.routes import page_routes
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.gateway import Emulated
 from sendbox.server.origin import origin_of
 from sendbox.server.uploads import upload_route
+from sendbox.services.advice import on_answer
 from sendbox.services.routes import ROUTES as ROUTES
 
 #: Any mix of events in one delivery, and the one that goes by itself (A24).
@@ -37,6 +39,8 @@ ONBOARDING: Final = "webhooks.json#/$defs/Onboarding"
 
 def make_app(runtime: Runtime, contract: Contract) -> Starlette:
     """The whole application over one runtime."""
+    runtime.remark = on_answer
+    runtime.tried.load = catalog
     emulated = Emulated(runtime, contract, ROUTES)
     app = Application(
         emulated,

@@ -9,12 +9,12 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from sendbox.control.coverage import catalog
-from sendbox.engine.coverage.catalog import DIMENSIONS, Item
-from sendbox.engine.coverage.tally import Row
+from sendbox.control.catalog import catalog
+from sendbox.engine.coverage.catalog import Row
+from sendbox.engine.coverage.facts import DIMENSIONS, Item
 from sendbox.runtime.slot import Slice
 from sendbox.scenario.compile import check
-from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.assumptions import registry
 from sendbox.services.routes import ROUTES
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, boxed, turns
 
@@ -69,7 +69,7 @@ def test_items_have_names_of_their_own() -> None:
     assert len({(item.dimension, item.name) for item in ITEMS}) == len(ITEMS)
     assert {item.dimension for item in ITEMS} == set(DIMENSIONS)
     assert [item.name for item in ITEMS if not item.section.startswith("§")] == []
-    ids = {row.id for row in ASSUMPTIONS}
+    ids = {row.id for row in registry()}
     assert [item.name for item in ITEMS if item.assumed is not None and item.assumed not in ids] == []
 
 
@@ -256,7 +256,7 @@ async def test_assumptions_say_what_was_leaned_on() -> None:
     async with boxed() as box:
         await box.send(unheard=1)
         told = (await box.get(f"{WORLD}/assumptions")).json
-        assert [row["id"] for row in told["assumptions"]] == [row.id for row in ASSUMPTIONS]
+        assert [row["id"] for row in told["assumptions"]] == [row.id for row in registry()]
         assert told["settings"]["webhook_retry"] == [30_000, 60_000, 120_000, 240_000]
         assert told["leaned"] == [{"id": "A57", "count": 1, "entries": [1]}]
         assert told["untold"] == []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.digest import ENGINE
-from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.assumptions import registry
 from tests.box import KEY, ORIGIN, WORLD, boxed, turns
 from tests.receivers import answering, receiving
 
@@ -312,7 +312,7 @@ async def test_assumptions_are_all_that_this_version_builds_on() -> None:
     async with boxed({"sendbox": 1, "assume": {"webhook_retry": ["5s", "10s"]}}) as box:
         await box.open()
         shown = (await box.get(f"{WORLD}/assumptions")).json
-        assert [row["id"] for row in shown["assumptions"]] == [row.id for row in ASSUMPTIONS]
+        assert [row["id"] for row in shown["assumptions"]] == [row.id for row in registry()]
         assert shown["assumptions"][0].keys() == {
             "id", "section", "title", "default", "setting", "confidence", "built",
         }  # fmt: skip

@@ -9,8 +9,8 @@ import pytest
 
 from sendbox import __version__
 from sendbox.control.report import Report, Unreadable, minimum
-from sendbox.engine.coverage.catalog import DIMENSIONS
-from sendbox.engine.coverage.tally import Catalog, FieldRow, Row
+from sendbox.engine.coverage.catalog import Catalog, FieldRow, Row
+from sendbox.engine.coverage.facts import DIMENSIONS
 from sendbox.engine.digest import ENGINE
 
 #: A service with one operation that has one field.

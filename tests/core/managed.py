@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sendbox.engine.remarks import Finding
 from sendbox.engine.world import World
-from sendbox.services.account.catalog import SERVICES
+from sendbox.services.account.catalog import services
 from sendbox.services.account.lists import enter
 from sendbox.services.messaging.bulk import VALID_MS, Bulk, Decoded
 from tests.core.worlds import advance, command
@@ -28,7 +28,7 @@ def manage(world: World) -> None:
     key.billing.balance = 10**9
     for _ in enter(world, "blacklist", key.billing, "420777000801\n420777000802"):
         pass  # two lines: it does not pause
-    world.orders.place(SERVICES["sender_sms_420_text"], "Acme", "month", key.billing, b"{}")
+    world.orders.place(services()["sender_sms_420_text"], "Acme", "month", key.billing, b"{}")
     bulks = world.bulks
     bulks.decode = decode
     bulk = bulks.begin(bulks.issue("b1", "jsonl", key, b"{}", ORIGIN).address)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.services.numbers.countries import country, every, operator
-from sendbox.services.numbers.plan import CODES, PARTS
+from sendbox.services.numbers.plan import codes, territories
 
 WHERE = [
     pytest.param("420777000101", "420", "CZ", 230, id="Czechia"),
@@ -58,8 +58,8 @@ def test_a_number_without_a_calling_code_has_no_country(number: str) -> None:
 @given(st.text("0123456789", max_size=15))
 def test_the_quick_table_agrees_with_the_longest_prefix(number: str) -> None:
     """The look-up by three digits is nothing but the search for the longest prefix."""
-    rows = {code: iso for code, iso, *_ in CODES}
-    rows |= {code + part: iso for code, parts, iso, *_ in PARTS for part in parts.split()}
+    rows = {code: row.country for code, row in codes().items()}
+    rows |= {row.code + part: row.country for row in territories() for part in row.prefixes}
     prefixes = [prefix for prefix in rows if number.startswith(prefix)]
     found = country(number)
     assert (found and found.iso) == (rows[max(prefixes, key=len)] if prefixes else None)
@@ -86,11 +86,11 @@ def test_s6_operator_is_0_where_unknown() -> None:
 
 def test_the_table_holds_together() -> None:
     """MCCs have three digits, no MNC is the 0 that means unknown, no two rows name the same prefix."""
-    rows = [(code, mcc, mncs) for code, _, _, mcc, mncs, _ in CODES]
-    rows += [(code + part, mcc, mncs) for code, parts, _, _, mcc, mncs in PARTS for part in parts.split()]
+    rows = [(row.code, row.mcc, row.mncs) for row in codes().values()]
+    rows += [(row.code + part, row.mcc, row.mncs) for row in territories() for part in row.prefixes]
     assert len({prefix for prefix, *_ in rows}) == len(rows)
     assert all(200 <= mcc <= 999 and 0 not in mncs and len(set(mncs)) == len(mncs) for _, mcc, mncs in rows)
-    assert {code for code, *_ in PARTS} <= {code for code, *_ in CODES}
+    assert {row.code for row in territories()} <= codes().keys()
 
 
 def test_every_country_of_the_table() -> None:

@@ -10,10 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.control.coverage import catalog
+from sendbox.control.catalog import catalog
 from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import AccountSpec, TimelineEntry
-from sendbox.engine.coverage.tally import Sum, Tally, collect, denied, last_restore, merge
+from sendbox.engine.coverage.catalog import Tally
+from sendbox.engine.coverage.tally import Sum, collect, denied, last_restore, merge
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.journal import CODE

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from sendbox import data
-from sendbox.control.coverage import catalog
+from sendbox.control.catalog import catalog
 from sendbox.engine.coverage.assumptions import MOST_ENTRIES, OPERATIONS, REFUSALS, TOLD, UNTOLD, Leaned, note
 from sendbox.engine.coverage.tally import collect
 from sendbox.engine.delivery.batches import Target
@@ -22,7 +22,7 @@ from sendbox.engine.requests import RequestRecord
 from sendbox.engine.world import World
 from sendbox.services.account.lists import enter
 from sendbox.services.assume import Assume
-from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.assumptions import registry
 from sendbox.services.messaging.model import Shortening, TemplateUse
 from sendbox.services.messaging.windows import Window
 from tests.core.managed import manage
@@ -30,7 +30,7 @@ from tests.core.worlds import HOOK, HOUR, PHONE, START, advance, make_world, pat
 from tests.documentation.markdown import ROOT
 
 SENDER: Final = "109876543210987"
-IDS: Final = [row.id for row in ASSUMPTIONS]
+IDS: Final = [row.id for row in registry()]
 
 
 # --- the table
@@ -57,7 +57,7 @@ def test_the_tellers_are_there() -> None:
         "item": {item.assumed for item in catalog().items},
         "operation": {id_ for ids in OPERATIONS.values() for id_ in ids},
         "remark": {*_named(r'"(A\d\d)"', src / "services", src / "contract", src / "engine", data.folder("schemas"))},
-        "rule": {*_named(r'"(A\d\d)"', src / "engine", src / "services")},
+        "rule": {*_named(r'"(A\d\d)"', src / "services", src / "engine")},
     }
     for id_, by in TOLD.items():
         for teller in by:

@@ -6,14 +6,14 @@ import pytest
 
 from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.world import World
-from sendbox.services.account.catalog import POOL, SERVICES
+from sendbox.services.account.catalog import POOL, services
 from sendbox.services.account.orders import ORDER, IllegalMove, NoCredit, NoSender, Order, fee_of
 from sendbox.services.assume import Assume
 from tests.core.worlds import advance, journaled, make_world, send_one
 
 DAY = 86_400_000
 NAME, NUMBER, SIM, RICH = (
-    SERVICES[f"sender_{each}"] for each in ("sms_420_text", "sms_420_number", "sms_420_simhost", "richmsg_420_text")
+    services()[f"sender_{each}"] for each in ("sms_420_text", "sms_420_number", "sms_420_simhost", "richmsg_420_text")
 )
 
 

@@ -139,8 +139,8 @@ def test_a_click_and_a_fallback() -> None:
 
 def test_every_step_has_words() -> None:
     """No handler of a step is told by its name: whoever adds one adds what it means."""
-    folder = Path(sendbox.__path__[0])
-    files = [file for room in ("engine", "services") for file in (folder / room).rglob("*.py")]
+    source = Path(sendbox.__path__[0])
+    files = [file for folder in ("engine", "services") for file in (source / folder).rglob("*.py")]
     trees = [ast.parse(file.read_text("utf-8")) for file in files]
     functions = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     assert {name for name in functions if name.endswith("_due") and name != "next_due"} == set(pending._WORDS)

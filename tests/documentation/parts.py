@@ -16,9 +16,9 @@ import click
 from sendbox.app import ROUTES
 from sendbox.cli.main import sendbox as command_line
 from sendbox.control import operations
-from sendbox.control.coverage import catalog
+from sendbox.control.catalog import catalog
 from sendbox.control.operation import Operation
-from sendbox.engine.coverage.catalog import DIMENSIONS
+from sendbox.engine.coverage.facts import DIMENSIONS
 from sendbox.engine.expect.subjects import THINGS
 from sendbox.engine.interpolation import FAKES, GAPS
 from sendbox.engine.journal import KINDS
@@ -30,7 +30,7 @@ from sendbox.scenario.read import read
 from sendbox.scenario.shape import schema
 from sendbox.services.account.orders import ORDER
 from sendbox.services.advice import ADVICE
-from sendbox.services.assumptions import ASSUMPTIONS, CONFIDENCE, Assumption
+from sendbox.services.assumptions import CONFIDENCE, Assumption, registry
 from sendbox.services.messaging.results import ATTEMPT
 from sendbox.services.partner.states import TABLES
 from sendbox.services.verify.session import VALIDATION
@@ -89,7 +89,7 @@ def _story(text: str) -> str:
 
 def assumptions(which: str) -> str:
     """The registry: the rows that are `built`, or those for `later`."""
-    rows = [_assumption(row) for row in ASSUMPTIONS if row.built == (which == "built")]
+    rows = [_assumption(row) for row in registry() if row.built == (which == "built")]
     return table(("id", "specification", "what it leaves open", "what happens here", "setting", "sure"), rows)
 
 

@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from sendbox.app import ROUTES
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.faults.calls import ApiFault, ApiWhen
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.compile import compile_api_rule, load
 from sendbox.scenario.model import ScenarioError
-from sendbox.services.operations import EMULATED
 
 
 def compiled(**rule: Any) -> Any:
@@ -106,8 +104,3 @@ def test_rules_of_control() -> None:
     with pytest.raises(ScenarioError) as caught:
         compile_api_rule({"when": {"nth": 1, "call": 1, "every": 1}, "fault": {"status": 200}})
     assert [each.path for each in caught.value.problems] == ["$.when.nth", "$.fault.status", "$.when.every"]
-
-
-def test_every_emulated_operation_is_a_word() -> None:
-    """`operation` knows every row that is served, and uploads."""
-    assert (*(row.operation for row in ROUTES), "uploadBulk") == EMULATED

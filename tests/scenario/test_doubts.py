@@ -14,7 +14,7 @@ from sendbox.engine.patterns import Pattern
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.lint import globs, reach, shadows
-from sendbox.scenario.lint.lint import Doubts
+from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, Source
 from sendbox.scenario.parse import from_object, parse
 from tests.scenario.test_read import write

@@ -8,7 +8,7 @@ import pytest
 
 from sendbox.scenario import library, numbers
 from sendbox.scenario.compile import check, load
-from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.assumptions import registry
 from sendbox.services.messaging.content.templates import compile_template
 
 
@@ -65,7 +65,7 @@ def test_a_scenario_of_the_library(name: str) -> None:
     assert sum(line.startswith("# ") for line in rest) >= 3
     assert name == "default" or "\nextends: default\n" in text
     assert load(name).name
-    known = {row.id for row in ASSUMPTIONS}
+    known = {row.id for row in registry()}
     assert set(re.findall(r"\bA[0-9]{2}\b", text)) <= known
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from sendbox import data
 from sendbox.app import ROUTES
-from sendbox.services.operations import EMULATED, SENDING
-from sendbox.services.traffic import CALLS
+from sendbox.services.operations import CALLS, EMULATED, SENDING
 from sendbox.services.verify.verify import OPERATION
 
 

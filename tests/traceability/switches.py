@@ -203,15 +203,15 @@ def listed_as_written(patch: pytest.MonkeyPatch) -> None:
 @_proof("s2_5-10", "services-are-a-tree")
 def flat_catalog(patch: pytest.MonkeyPatch) -> None:
     """The catalog is a list by flat id."""
-    patch.setattr(catalog, "tree", lambda: {id_: service.as_json() for id_, service in catalog.SERVICES.items()})
+    patch.setattr(catalog, "tree", lambda: {id_: service.as_json() for id_, service in catalog.services().items()})
 
 
 @_proof("s2_5-12", "order-below-the-minimum-interval")
 def no_least_term(patch: pytest.MonkeyPatch) -> None:
     """No price asks for a least term."""
-    for id_, service in catalog.SERVICES.items():
+    for id_, service in catalog.services().items():
         prices = {currency: replace(price, min_interval=None) for currency, price in service.prices.items()}
-        patch.setitem(catalog.SERVICES, id_, replace(service, prices=prices))
+        patch.setitem(catalog.services(), id_, replace(service, prices=prices))
 
 
 @_proof("s3_2-03", "a-code-is-sent-read-and-verified")

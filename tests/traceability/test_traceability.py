@@ -8,14 +8,14 @@ from collections import Counter
 
 import pytest
 
-from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.assumptions import registry
 from tests.box import boxed
 from tests.conformance import exchanges
 from tests.traceability import sentences
 from tests.traceability.sentences import SECTIONS, Sentence
 from tests.traceability.switches import PROOFS
 
-KNOWN = {row.id for row in ASSUMPTIONS}
+KNOWN = {row.id for row in registry()}
 
 
 @pytest.mark.parametrize("sentence", [pytest.param(each, id=each.id) for each in sentences.load()])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def merged(files: tuple[str, ...]) -> Report:
     """The sum of several reports. Raises `Failure` for a file that is none."""
-    from sendbox.control.coverage import catalog
+    from sendbox.control.catalog import catalog
     from sendbox.control.report import Report, Unreadable
 
     report = Report(catalog())

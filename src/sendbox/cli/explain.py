@@ -18,17 +18,12 @@ from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
 from sendbox.engine.durations import iso
 from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.rules.explain import checks, explain, explain_session, happened
+from sendbox.services.operations import CALLS
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.runtime.slot import Hosted
 
-#: The operations that a message may be sent by.
-PATHS: Final = {
-    "sendMessage": "/v2/message",
-    "sendPriorityMessage": "/v2/message/priority",
-    "sendMessages": "/v2/messages",
-}
 #: The channels of a step made of flags.
 CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
 #: A number that nobody asked for: the recipient of a message made of flags that name none.
@@ -131,7 +126,7 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
             _validate(hosted, verify)
         else:
             named = operation or ("sendMessages" if isinstance(request, list) else "sendMessage")
-            await _post(make_app(runtime, Contract()), PATHS[named], orjson.dumps(request))
+            await _post(make_app(runtime, Contract()), CALLS[named].path, orjson.dumps(request))
             record = _record(hosted)
         world = hosted.world
         before = [

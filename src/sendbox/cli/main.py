@@ -466,13 +466,13 @@ def assumptions(as_json: bool) -> None:
     Example:
       sendbox assumptions --json
     """
-    from sendbox.services.assumptions import ASSUMPTIONS
+    from sendbox.services.assumptions import registry
 
     if as_json:
-        click.echo(json.dumps([row.as_json() for row in ASSUMPTIONS], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([row.as_json() for row in registry()], indent=2, ensure_ascii=False))
         return
     width = min(shutil.get_terminal_size().columns, 120)
-    for row in ASSUMPTIONS:
+    for row in registry():
         click.echo(f"{row.id}  {row.section}  {row.title}")
         click.echo(textwrap.fill(row.default, width, initial_indent="     ", subsequent_indent="     "))
         about = [f"confidence {row.confidence}"]

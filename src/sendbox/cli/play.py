@@ -12,7 +12,7 @@ from sendbox.cli.files import meant
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure, one_line
 
 if TYPE_CHECKING:
-    from sendbox.cli.playing.player import Played
+    from sendbox.cli.playing.played import Played
 
 #: What stands for characters that the encoding of a terminal does not have.
 _ASCII: Final = str.maketrans({"→": ">", "…": "~"})

@@ -7,10 +7,11 @@ from html import escape
 from typing import Any, Final
 
 from sendbox import __version__
-from sendbox.engine.coverage.catalog import DIMENSIONS, Item
-from sendbox.engine.coverage.tally import Catalog, Collected, Tally, merge
+from sendbox.engine.coverage.catalog import Catalog, Tally
+from sendbox.engine.coverage.facts import DIMENSIONS, Item
+from sendbox.engine.coverage.tally import Collected, merge
 from sendbox.engine.digest import ENGINE
-from sendbox.services.assumptions import ASSUMPTIONS
+from sendbox.services.assumptions import registry
 
 #: Formats by the suffix of a file.
 SUFFIXES: Final = {".json": "json", ".html": "html", ".htm": "html", ".txt": "text"}
@@ -92,7 +93,7 @@ class Report:
             "sendbox": __version__,
             "engine": ENGINE,
             "items": self.catalog.named(self.tally),
-            "leaned": {row.id: self.leaned[row.id] for row in ASSUMPTIONS if row.id in self.leaned},
+            "leaned": {row.id: self.leaned[row.id] for row in registry() if row.id in self.leaned},
         }
 
     def text(self, most: int | None = None) -> str:
@@ -127,7 +128,7 @@ class Report:
             yield "Assumptions leaned on:"
             yield from (
                 f"  {row.id}  {self.leaned[row.id]:>6}  {row.title} ({row.section})"
-                for row in ASSUMPTIONS
+                for row in registry()
                 if row.id in self.leaned
             )
 
@@ -154,7 +155,7 @@ class Report:
             parts += [
                 f"<tr><td class=num>{self.leaned[row.id]}</td><td>{row.id}</td><td>{escape(row.title)} "
                 f"<span class=at>{escape(row.section)}</span></td><td class=why>{escape(row.default)}</td></tr>"
-                for row in ASSUMPTIONS
+                for row in registry()
                 if row.id in self.leaned
             ]
             parts.append("</table>")

@@ -33,9 +33,9 @@ PIECE = 50
 
 def control_routes(runtime: Runtime) -> list[Route]:
     """All operations as routes."""
-    rows = operations.load()
     routes = [
-        Route(PREFIX + row.path, _endpoint(runtime, row), methods=[row.method], name=row.name) for row in rows.values()
+        Route(PREFIX + row.path, _endpoint(runtime, row), methods=[row.method], name=row.name)
+        for row in operations.load().values()
     ]
     routes.append(Route(PREFIX + "/worlds/{id}/stream", _stream(runtime), methods=["GET"], name="stream"))
     routes.append(Route(PREFIX + "/openapi.json", _openapi(runtime), methods=["GET"], name="control_openapi"))

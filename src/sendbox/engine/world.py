@@ -152,7 +152,7 @@ class World(Rulebook[Rule]):
         #: advances, for whoever carries the world out again: (entries before, entries after, instant reached)
         self.moves: list[tuple[int, int, int]] = []
         self._equal: dict[bytes, int] = {}
-        self.simulator = Simulator(self)
+        self.simulator: Simulator = Simulator(self)
         self.phones = Phones(self)
         self.outages = Outages(self)
         self.outlets = Outlets(self)

@@ -9,15 +9,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Generator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Generator, Mapping
+from typing import TYPE_CHECKING, Protocol
 
-from sendbox.engine.coverage.tally import Catalog, Collected, Sum, collect_in_slices, denied, last_restore
+from sendbox.engine.coverage.catalog import Catalog
+from sendbox.engine.coverage.tally import Collected, Sum, collect_in_slices, denied, last_restore
 from sendbox.runtime.slot import Hosted, Slice
 
 if TYPE_CHECKING:
-    from sendbox.control.report import Report
     from sendbox.engine.world import World
+
+
+class Report(Protocol):
+    """Who adds up what was tried."""
+
+    catalog: Catalog
+
+    def add(self, collected: Collected) -> None:
+        """What was tried in one world."""
+
+    def add_counts(self, tally: Mapping[str, Mapping[str, int]], leaned: Mapping[str, int]) -> None:
+        """What was added up before."""
 
 
 class Tried:
@@ -25,6 +37,8 @@ class Tried:
 
     def __init__(self, *, keeping: bool) -> None:
         self.keeping = keeping
+        #: makes the catalog of all that can be tried; whoever serves hands it in
+        self.load: Callable[[], Catalog] = lambda: Catalog(())
         #: calls whose key opened no world, by the item they count for
         self.denied: Counter[str] = Counter()
         self._all = Sum()
@@ -44,7 +58,7 @@ class Tried:
         """A world was reset or closed; it will be read before it is taken apart."""
         if self.keeping:
             if self._catalog is None and self._loading is None:
-                self._loading = asyncio.get_running_loop().run_in_executor(None, _catalog)  # there when it is needed
+                self._loading = asyncio.get_running_loop().run_in_executor(None, self.load)  # there when it is needed
             self._waiting[world] = hosted
 
     def reads(self, world: World) -> bool:
@@ -57,7 +71,7 @@ class Tried:
         if hosted is None:
             return
         if self._catalog is None:
-            self._catalog = _catalog()
+            self._catalog = self.load()
         self._reading.add(world)
         collected = yield from collect_in_slices(world, self._catalog, last_restore(world))
         self._reading.discard(world)
@@ -102,9 +116,3 @@ class Tried:
         await self._settle()
         report.add_counts(self._all.tally, self._all.leaned)
         report.add_counts({"errors": self.denied}, {})
-
-
-def _catalog() -> Catalog:
-    from sendbox.control.coverage import catalog  # control imports the runtime, which this is a part of
-
-    return catalog()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 import orjson
 
@@ -13,11 +13,9 @@ from sendbox.engine.delivery.events import body_of
 from sendbox.engine.delivery.faults import FakedTry, FaultyDelivery
 from sendbox.engine.world import World
 from sendbox.runtime import policy
+from sendbox.runtime.host import Host
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import Hosted, Slice
-
-if TYPE_CHECKING:
-    from sendbox.runtime.worlds import Runtime
 
 #: So many tries are begun before the loop gets its turn.
 LAUNCH: Final = 16
@@ -28,7 +26,7 @@ BUDGET: Final = 32
 class Carrier:
     """Carries out what the worlds of one runtime have to deliver."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Host) -> None:
         self._runtime = runtime
 
     async def launch(self, hosted: Hosted, taken: list[Delivery]) -> None:
@@ -91,7 +89,7 @@ class Carrier:
     def _landed(self, hosted: Hosted, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
         world, log = hosted.world, self._runtime.log
         world.outlets.outcome(delivery, outcome.status, outcome.error)
-        advice = outcome.advice()
+        advice = self._runtime.remark(outcome.status) if outcome.ok else None
         if advice is not None:
             world.advise(advice, world.outlets.id_of(delivery))
         if outcome.error == "not_allowed":

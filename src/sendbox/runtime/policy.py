@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote, urlsplit
 
 from sendbox import __version__
-from sendbox.services.advice import ANSWER_NOT_200, advise
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target
-    from sendbox.engine.remarks import Advice
 
 FORM: Final = "application/x-www-form-urlencoded"
 USER_AGENT: Final = f"Sendbox/{__version__}"
@@ -76,13 +74,6 @@ class Outcome:
     def ok(self) -> bool:
         """Whether the batch counts as delivered: a complete answer with any 2xx (A20)."""
         return self.error is None and self.status is not None and 200 <= self.status < 300
-
-    def advice(self, path: str = "$.callback") -> Advice | None:
-        """The remark on an answer that is taken though it should have been 200; `path` names the target."""
-        if not self.ok or self.status == 200:
-            return None
-        message = f"{self.status} counts as delivered, but a receiver must answer 200"
-        return advise(ANSWER_NOT_200, message, path)
 
 
 def encode(

@@ -9,14 +9,13 @@ thinks.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sendbox.engine.bounds import END
 from sendbox.engine.durations import iso, show
+from sendbox.runtime.dispatcher import Carrier
+from sendbox.runtime.host import Host
 from sendbox.runtime.slot import Conflict, Hosted, Slice
-
-if TYPE_CHECKING:
-    from sendbox.runtime.worlds import Runtime
 
 #: Steps fired between two looks at the machine's clock.
 CHUNK: Final = 32
@@ -29,8 +28,9 @@ LONGEST_TIMER: Final = 86_400.0
 class Mover:
     """Moves the worlds of one runtime, each by its own clock."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Host, carrier: Carrier) -> None:
         self._runtime = runtime
+        self._carrier = carrier
         self._loop = asyncio.get_running_loop()
 
     # -- clocks that run by themselves
@@ -73,10 +73,10 @@ class Mover:
             while True:
                 world.run(until, CHUNK)
                 until = world.clock.read(reading)  # the scenario may have changed the clock
-                runtime.carrier.check(hosted)
+                self._carrier.check(hosted)
                 taken = world.outlets.take(AT_ONCE)
                 if taken:
-                    runtime.keep(hosted, self._loop.create_task(runtime.carrier.launch(hosted, taken)))
+                    runtime.keep(hosted, self._loop.create_task(self._carrier.launch(hosted, taken)))
                 if world.settled(until) or work.over:
                     break
         finally:
@@ -139,7 +139,7 @@ class Mover:
         world = hosted.world
         began, first, fired, failed = world.now, len(world.journal), world.fired, world.outlets.failed
         made = len(world.outlets.deliveries)
-        way = _Way(self._runtime, hosted)
+        way = _Way(self._runtime, self._carrier, hosted)
         hosted.advancing = True
         try:
             if next_instants is not None:
@@ -169,10 +169,11 @@ class Mover:
 class _Way:
     """One call of `advance`: how a world is moved, and how far it may go."""
 
-    __slots__ = ("_began", "_hosted", "_instants", "_runtime", "_settings", "_work", "_world")
+    __slots__ = ("_began", "_carrier", "_hosted", "_instants", "_runtime", "_settings", "_work", "_world")
 
-    def __init__(self, runtime: Runtime, hosted: Hosted) -> None:
+    def __init__(self, runtime: Host, carrier: Carrier, hosted: Hosted) -> None:
         self._runtime = runtime
+        self._carrier = carrier
         self._settings = runtime.settings
         self._hosted = hosted
         self._world = hosted.world
@@ -247,12 +248,12 @@ class _Way:
             fired, made = world.fired, len(outlets.deliveries)
             left = self._settings.max_instants - (world.instants - self._instants)
             world.run(until, min(CHUNK, left + 1), rest=rest)
-            runtime.carrier.check(hosted)
+            self._carrier.check(hosted)
             if world.now != at:
                 at, rounds, tried = world.now, 0, 0
             before = tried
             while taken := outlets.take(AT_ONCE):
-                await runtime.carrier.launch(hosted, taken)
+                await self._carrier.launch(hosted, taken)
                 tried += 1
                 self._turns(rounds, tried)
             if tried != before:

@@ -19,6 +19,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.clock import Mode
 from sendbox.engine.identity import tag_of
 from sendbox.engine.journal import CODE, Capped
+from sendbox.engine.remarks import Advice
 from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.coverage import Tried
@@ -71,14 +72,17 @@ class Runtime:
         self.instance = tag_of(f"instance {os.getpid()} {wall.monotonic_ns()}")[2:]
         self.reading = reading
         self.tried = Tried(keeping=settings.coverage)
-        self.mover = Mover(self)
         self.carrier = Carrier(self)
+        self.mover = Mover(self, self.carrier)
+        self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
         self._loop = asyncio.get_running_loop()
         self._gone: list[tuple[Hosted, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
         #: what went out against the contract (tests only), and what holds a batch of events against it
         self.violations: list[str] = []
         self.check_batch: Callable[[Any], list[str]] | None = None
+        #: what the service remarks on the status of an answer that was taken
+        self.remark: Callable[[int | None], Advice | None] = lambda status: None
         #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
         self.dropped: Callable[[], int] = lambda: 0
@@ -328,10 +332,6 @@ class Runtime:
 
     # -- what happens around a request
 
-    def present(self, hosted: Hosted) -> None:
-        """Brings a world in `real` mode to the present before something is done in it."""
-        self.mover.present(hosted)
-
     def changed(self, hosted: Hosted) -> None:
         """After a request, an outcome or an act: waiters look again, and the clock is wound."""
         hosted.touch()
@@ -370,22 +370,6 @@ class Runtime:
         """Something that runs for a world; it ends with the world's epoch."""
         hosted.tasks.add(task)
         task.add_done_callback(hosted.tasks.discard)
-
-    async def steady(self, hosted: Hosted) -> None:
-        """Waits until the step that an `auto` clock is taking has ended, so that it is in nobody's way."""
-        await self.mover.steady(hosted)
-
-    async def advance(
-        self,
-        hosted: Hosted,
-        *,
-        by: int | None = None,
-        to: int | None = None,
-        next_instants: int | None = None,
-        until_idle: bool = False,
-    ) -> dict[str, Any]:
-        """Moves a world forward and settles each instant; see `Mover.advance`."""
-        return await self.mover.advance(hosted, by=by, to=to, next_instants=next_instants, until_idle=until_idle)
 
     # -- who takes deliveries
 

@@ -109,6 +109,13 @@ def advise(code: str, message: str, path: str, section: str | None = None, *, no
     return Advice(code, message, path, section or kind.section, kind.assumed, note)
 
 
+def on_answer(status: int | None, path: str = "$.callback") -> Advice | None:
+    """The remark on an answer that is taken though it should have been 200; `path` names the target."""
+    if status == 200:
+        return None
+    return advise(ANSWER_NOT_200, f"{status} counts as delivered, but a receiver must answer 200", path)
+
+
 def codes(words: Iterable[str]) -> frozenset[str]:
     """The words, each of which must be a code. Raises ValueError that names the first that is none, and the nearest."""
     found = frozenset(words)

@@ -1,63 +1,103 @@
-"""Operations by their ids, in the order of their routes: what rules of a scenario may ask for in `when.operation`."""
+"""The operations of the emulated interfaces: how each is called, what it carries, and whether it sends.
+
+The one table of them, in the order in which they are listed. What is served is built from it, rules and traffic of
+scenarios name its rows.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, cast
 
-#: Those that take messages (§4.1).
-MESSAGES: Final = (
-    "sendMessage",
-    "sendPriorityMessage",
-    "sendMessages",
-    "sendSimpleMessageByQuery",
-    "sendSimpleMessage",
-    "legacySend",
-    "legacySendByQuery",
-    "legacyApiSend",
-    "legacyApiSendByQuery",
-)
-#: Those that send, for rules of `attempts`. The lines of a bulk file are sent as `sendMessage` (§4.2), so an upload has
-#: no name here.
-SENDING: Final = (
-    *MESSAGES,
-    "createValidation",
-    "testTemplate",
-)
+#: What a call carries: a JSON body, a form, a query, or a file as it stands.
+Part = Literal["body", "form", "query", "content"]
+PARTS: Final[tuple[Part, ...]] = ("body", "form", "query", "content")
+_PARAMETER: Final = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """How an operation is called: method, path with its parameters in braces, what it carries (None = nothing).
+
+    `interface` is "" where none has a row for it; `sends` says whether it hands messages to the world.
+    """
+
+    interface: str
+    name: str
+    method: str
+    path: str
+    part: Part | None
+    sends: bool
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """The parameters that stand in the path."""
+        return tuple(_PARAMETER.findall(self.path))
+
+
+#: Interface, name, method, path, what is carried. A file goes to the address that requestUpload answered; its lines are
+#: sent as `sendMessage` (§4.2). A short link is that of a message.
+_TABLE: Final = """
+    sending sendMessage POST /v2/message body sends
+    sending sendPriorityMessage POST /v2/message/priority body sends
+    sending sendMessages POST /v2/messages body sends
+    sending sendSimpleMessageByQuery GET /v2/simple/message query sends
+    sending sendSimpleMessage POST /v2/simple/message form sends
+    legacy legacySend POST /Send form sends
+    legacy legacySendByQuery GET /Send query sends
+    legacy legacyApiSend POST /api-send.php form sends
+    legacy legacyApiSendByQuery GET /api-send.php query sends
+    rest requestUpload POST /v1/messaging/url body
+    rest blacklist POST /v1/blacklist body
+    rest optout POST /v1/optout body
+    rest listMessages GET /v1/messages query
+    rest getMessage GET /v1/message query
+    rest listServices GET /v1/credit/services -
+    rest orderService POST /v1/credit/order body
+    rest registerDevice POST /v1/push/device body
+    rest updateKey POST /v1/apikey/update body
+    rest addSubKey POST /v1/apikey/add body
+    rest listSubKeys GET /v1/apikey/list -
+    rest changeSubKey POST /v1/apikey/change body
+    rest showKey GET /v1/apikey/me -
+    verify createValidation POST /v1/validations body sends
+    verify verifyCode POST /v1/validations/{token}/verify body
+    verify checkProof PATCH /v1/validations/{token} body
+    verify verifyProof POST /v1/verify-proof body
+    partner partnerSignup POST /v1/chatapp/signup body
+    partner partnerRegistration POST /v1/chatapp/registration body
+    partner listPartnerAccounts POST /v1/chatapp/accounts/list body
+    partner verifyPartnerNumber POST /v1/chatapp/phone_numbers/verify body
+    partner checkPartnerNumber POST /v1/chatapp/phone_numbers/check body
+    partner listPartnerNumbers POST /v1/chatapp/phone_numbers/list body
+    partner listTemplates POST /v1/chatapp/templates/list body
+    partner createTemplate POST /v1/chatapp/templates/create body
+    partner createLibraryTemplate POST /v1/chatapp/templates/library/create body
+    partner editTemplate POST /v1/chatapp/templates/edit body
+    partner deleteTemplate POST /v1/chatapp/templates/delete body
+    partner testTemplate POST /v1/chatapp/templates/test body sends
+    partner messageAnalytics POST /v1/chatapp/analytics/messages body
+    partner conversationAnalytics POST /v1/chatapp/analytics/conversations body
+    partner templateAnalytics POST /v1/chatapp/analytics/templates body
+    partner enableTemplateAnalytics POST /v1/chatapp/analytics/templates/enable body
+    bulk uploadBulk PUT {url} content
+    links openLink GET {message_id} -
+"""
+
+
+def _operation(interface: str, name: str, method: str, path: str, part: str, sends: str = "") -> Operation:
+    return Operation(interface, name, method, path, None if part == "-" else cast("Part", part), bool(sends))
+
+
+_ROWS: Final = tuple(_operation(*line.split()) for line in _TABLE.strip().splitlines())
+_LAST: Final = "links"
+_PLACES: Final = ("body", "form", "query", None, "content")
+#: By name, those that carry alike together: what traffic may ask for.
+CALLS: Final = {
+    row.name: row for row in sorted(_ROWS, key=lambda row: (row.interface == _LAST, _PLACES.index(row.part)))
+}
+#: Those that send, for rules of `attempts`.
+SENDING: Final = tuple(row.name for row in _ROWS if row.sends)
 #: Every one that is emulated, for rules of `api`; the last is the upload of a bulk file.
-EMULATED: Final = (
-    *MESSAGES,
-    "requestUpload",
-    "blacklist",
-    "optout",
-    "listMessages",
-    "getMessage",
-    "listServices",
-    "orderService",
-    "registerDevice",
-    "updateKey",
-    "addSubKey",
-    "listSubKeys",
-    "changeSubKey",
-    "showKey",
-    "createValidation",
-    "verifyCode",
-    "checkProof",
-    "verifyProof",
-    "partnerSignup",
-    "partnerRegistration",
-    "listPartnerAccounts",
-    "verifyPartnerNumber",
-    "checkPartnerNumber",
-    "listPartnerNumbers",
-    "listTemplates",
-    "createTemplate",
-    "createLibraryTemplate",
-    "editTemplate",
-    "deleteTemplate",
-    "testTemplate",
-    "messageAnalytics",
-    "conversationAnalytics",
-    "templateAnalytics",
-    "enableTemplateAnalytics",
-    "uploadBulk",
-)
+EMULATED: Final = tuple(row.name for row in _ROWS if row.interface != _LAST)

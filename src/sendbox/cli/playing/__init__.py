@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from sendbox.cli.playing.player import Asked, Played, play
+from sendbox.cli.playing.played import Asked, Played
+from sendbox.cli.playing.player import play
 
 __all__ = ["Asked", "Played", "play"]

@@ -13,10 +13,11 @@ import orjson
 from sendbox.engine.journal import CODE
 from sendbox.server.wire import WIRE, Inside
 from sendbox.services.messaging.bulk import FILETYPES
-from sendbox.services.traffic import CALLS, Traffic, reference, resolved
+from sendbox.services.operations import CALLS
+from sendbox.services.traffic import Traffic, reference, resolved
 
 if TYPE_CHECKING:
-    from sendbox.cli.playing.player import Asked
+    from sendbox.cli.playing.played import Asked
     from sendbox.engine.world import World
 
 _JSON: Final = "application/json"

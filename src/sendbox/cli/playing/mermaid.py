@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from sendbox.cli.playing.player import Played
+from sendbox.cli.playing.played import Played
 from sendbox.cli.playing.rows import CLIENT, RECEIVER, WORLD, Row, cut, rows
 from sendbox.engine.durations import iso, show
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from sendbox.cli.playing.player import Asked, Played
+from sendbox.cli.playing.played import Asked, Played
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import iso
 from sendbox.scenario.library import folder

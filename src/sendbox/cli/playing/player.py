@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.cli.playing.played import Asked as Asked
+from sendbox.cli.playing.played import Played as Played
 from sendbox.engine.durations import DAY, instant
 from sendbox.engine.entries import entry_view
 from sendbox.services.traffic import WORLD, Traffic
@@ -32,59 +34,6 @@ SALT: Final = "play"
 LONGEST: Final = 30 * DAY
 #: Real seconds that an answer may take while the world stands still; what takes longer waits for its time to pass.
 PATIENCE: Final = 1.0
-
-
-@dataclass(slots=True)
-class Asked:
-    """One request of the traffic, and what came of it.
-
-    `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None where it
-    has none. `at` is the instant at which it was sent. `garbled` = the answer says that it is JSON, and is none.
-    """
-
-    traffic: Traffic
-    at: int
-    status: int | None = None
-    answer: Any = None
-    error: str | None = None
-    number: int | None = None
-    #: False where a reference led nowhere
-    sent: bool = True
-    garbled: bool = False
-    #: how many entries the journal had before; those up to `number` are of what the request did
-    before: int | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether its own expectation holds, if it has one, and whether it could be sent at all."""
-        wanted = self.traffic.status
-        if not self.sent or (self.error is not None and self.status is None and wanted is None):
-            return False
-        return wanted is None or wanted == (self.status or 0)
-
-
-@dataclass(slots=True)
-class Played:
-    """What became of a scenario. `entries` are the journal's, rendered; `verdict` None = the scenario expects nothing.
-
-    `sampled` says that the traffic is the built-in one; `stopped` that time was up before the world was idle.
-    """
-
-    blueprint: Blueprint
-    world: World
-    sampled: bool
-    asked: list[Asked] = field(default_factory=list)
-    entries: list[dict[str, Any]] = field(default_factory=list)
-    canonical: list[dict[str, Any]] = field(default_factory=list)
-    verdict: dict[str, Any] | None = None
-    digest: str = ""
-    order_sensitive: bool = False
-    stopped: bool = False
-
-    @property
-    def passed(self) -> bool:
-        """Whether every request went as its entry expects, and the scenario's own expectations were met."""
-        return all(each.ok for each in self.asked) and (self.verdict is None or bool(self.verdict["passed"]))
 
 
 def play(

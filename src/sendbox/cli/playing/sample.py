@@ -14,7 +14,8 @@ from sendbox import data
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.patterns import Pattern
 from sendbox.services.messaging.rules.rules import Rule
-from sendbox.services.traffic import CALLS, WORLD, Traffic
+from sendbox.services.operations import CALLS
+from sendbox.services.traffic import WORLD, Traffic
 from sendbox.services.verify.rules import RANDOM, VerifyRule
 
 #: Milliseconds between two samples.

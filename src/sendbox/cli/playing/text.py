@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any, Final
 
-from sendbox.cli.playing.player import Played
+from sendbox.cli.playing.played import Played
 from sendbox.cli.playing.rows import Names, Row, cut, rows
 from sendbox.engine.durations import DAY, iso, show
 from sendbox.engine.expect.verdict import lines

@@ -13,7 +13,8 @@ from sendbox.engine.bounds import DEEPEST, deeper
 from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import CODE
 from sendbox.scenario.compile import compile_api_rule
-from sendbox.services.traffic import CALLS, Part, reference
+from sendbox.services.operations import CALLS, Part
+from sendbox.services.traffic import reference
 
 if TYPE_CHECKING:
     from sendbox.engine.requests import RequestRecord

@@ -1,400 +1,116 @@
-"""What coverage counts beside operations and their fields: one item a fact of the specification.
+"""All that can be tried: the facts, and each operation with the fields of its requests.
 
-Long because it is one table. Each item has the place in the specification that it comes from, the assumption where the
-specification is silent, and a snippet that would try it: the YAML of a scenario, a request (method, path, body), or a
-line of a test in which `sendbox` is the fixture and `client` whatever the test calls the service with. A word in
-capitals stands for a name that the world gives out.
+The engine is told the operations, because it knows no schemas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-from sendbox.services.account.orders import ORDER
-from sendbox.services.messaging.checks import CREDIT
-from sendbox.services.messaging.model import FAMILY
-from sendbox.services.messaging.outages import IN_FLIGHT, NEW
-from sendbox.services.messaging.results import ATTEMPT, STATES
-from sendbox.services.partner.states import NUMBER, SIGNUP, TEMPLATE
-from sendbox.services.verify.session import VALIDATION
+from sendbox.engine.coverage.facts import DIMENSIONS, FACTS, Form, Item
 
-#: What a snippet is.
-Form = Literal["scenario", "request", "python"]
-
-#: Every dimension in the order of a report, with its heading.
-DIMENSIONS: Final[dict[str, str]] = {
-    "operations": "Operations",
-    "results": "Results of each channel",
-    "transitions": "Transitions of each channel",
-    "flows": "Ways from one flow step to the next",
-    "refusals": "Reasons why a hand-over is refused",
-    "infos": "Texts of result_info",
-    "errors": "Error answers",
-    "events": "Events received",
-    "webhooks": "Misfortunes of webhooks",
-    "webhook faults": "Faults of webhooks from a scenario",
-    "api faults": "Faults of the interfaces from a scenario",
-    "outages": "Outages from a scenario",
-    "phones": "What recipients do",
-    "states": "States of sessions, templates, signups and orders",
-    "limits": "Limits touched",
-    "fields": "Fields of requests",
-}
+#: Dimension to name to how often it was tried.
+Tally = dict[str, dict[str, int]]
+#: The part of a path that stands for the items of an array.
+_ITEM: Final = "[]"
 
 
-class Item(NamedTuple):
-    """One thing that a client's tests may try: its name in its dimension, where it is written, and how to try it."""
+class FieldRow(NamedTuple):
+    """A field of a request: its path, the assumption it rests on, and a request that has it."""
 
-    dimension: str
-    name: str
-    section: str
-    form: Form
+    path: str
+    assumed: str | None
     snippet: str
-    assumed: str | None = None
 
 
-#: The results that lead to a state, itself left out.
-_BEFORE: Final = {
-    "accepted": (),
-    "sending": ("sending",),
-    "sent": ("sending", "sent"),
-    "delivered": ("sending", "sent", "delivered"),
-}
-_MESSAGE: Final = 'POST /v2/message {"body": "Hello", "to": [{"phone_number": "420777000101"}]'
-_SESSION: Final = 'POST /v1/validations {"phoneNumber": "420777000101"}'
-_SIGNUP: Final = (
-    'POST /v1/chatapp/signup {"partner_callback_url": "https://client.example/onboarding", "phone_number": "manual"}'
-)
-_REPLAY: Final = 'f"{sendbox.origin}/_sandbox/worlds/{sendbox.api_key}/deliveries/{sendbox.deliveries[0].id}/replay"'
-_APART: Final = "sendbox.deliver_to({})"
+class Row(NamedTuple):
+    """An operation: whose interface, where it is written, how its request comes, and what may become of it.
+
+    `takes` is `json`, `form`, `query`, or empty where nothing is asked; `refused` the snippet of a call that is
+    refused, None where none is.
+    """
+
+    operation: str
+    interface: str
+    section: str
+    takes: str
+    fields: tuple[FieldRow, ...]
+    accepted: str
+    refused: tuple[Form, str] | None
 
 
-def _rule(channel: str, then: str) -> str:
-    return f"attempts: [{{when: {{channel: {channel}}}, then: {then}}}]"
+class Catalog:
+    """All that can be tried. `assumed` are the assumptions that items rest on, by dimension and name."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows: Mapping[str, Row] = {row.operation: row for row in rows}
+        self.items: tuple[Item, ...] = (*_of_operations(rows), *FACTS, *_of_fields(rows))
+        self.dimensions: dict[str, list[Item]] = {name: [] for name in DIMENSIONS}
+        for item in self.items:
+            self.dimensions[item.dimension].append(item)
+        self.assumed = {(item.dimension, item.name): item.assumed for item in self.items if item.assumed is not None}
+        self._paths = {row.operation: _tree(row) for row in rows}
+
+    def fields(self, operation: str, request: Any) -> set[str]:
+        """The names of the fields that a parsed request of an operation has."""
+        found: set[str] = set()
+        _find(self._paths[operation], request, found)
+        return found - {""}
+
+    def named(self, tally: Tally) -> Tally:
+        """A tally of everything that can be tried, with 0 where it was not; what is not in the catalog is left out."""
+        none: dict[str, int] = {}
+        return {
+            name: {item.name: tally.get(name, none).get(item.name, 0) for item in items}
+            for name, items in self.dimensions.items()
+        }
 
 
-def _results() -> Iterator[Item]:
-    for channel, table in ATTEMPT.items():
-        reached = {after for row in table.values() for after in row.values()}
-        for result in STATES[1:]:
-            if result in reached:
-                yield Item("results", f"{channel} {result}", "§3.1", "scenario", _rule(channel, result))
+def _of_operations(rows: Sequence[Row]) -> list[Item]:
+    found = []
+    for row in rows:
+        found.append(Item("operations", f"{row.operation} accepted", row.section, "request", row.accepted))
+        if row.refused is not None:
+            found.append(Item("operations", f"{row.operation} refused", row.section, *row.refused))
+    return found
 
 
-def _transitions() -> Iterator[Item]:
-    for channel, table in ATTEMPT.items():
-        for state, row in table.items():
-            for after in row.values():
-                path = ", ".join((*_BEFORE.get(state, ()), after))
-                yield Item(
-                    "transitions", f"{channel} {state} -> {after}", "§3.1", "scenario", _rule(channel, f"[{path}]"),
-                    None if (state, after) in _SHOWN else "A25",
-                )  # fmt: skip
+def _of_fields(rows: Sequence[Row]) -> list[Item]:
+    return [
+        Item("fields", f"{row.operation} {field.path}", row.section, "request", field.snippet, field.assumed)
+        for row in rows
+        for field in row.fields
+    ]
 
 
-#: The transitions that the specification's own table has (§3.1).
-_SHOWN: Final = frozenset({
-    ("accepted", "sending"), ("sending", "sent"), ("sent", "delivered"), ("sent", "undelivered"),
-    ("accepted", "rejected"), ("sending", "failed"), ("sent", "failed"), ("accepted", "failed"),
-})  # fmt: skip
+class _Tree:
+    """The fields of an operation by the parts of their paths: the item of this one, and what is below it."""
+
+    __slots__ = ("below", "item")
+
+    def __init__(self) -> None:
+        self.item = ""
+        self.below: dict[str, _Tree] = {}
 
 
-def _scenarios(dimension: str, *rows: tuple[str, str, str, str | None]) -> Iterator[Item]:
-    """Rows of (name, section, snippet, assumption)."""
-    for name, section, snippet, assumed in rows:
-        yield Item(dimension, name, section, "scenario", snippet, assumed)
+def _tree(row: Row) -> _Tree:
+    root = _Tree()
+    for field in row.fields:
+        node = root
+        for part in field.path.replace("[]", ".[]").split(".")[1:]:
+            node = node.below.setdefault(part, _Tree())
+        node.item = f"{row.operation} {field.path}"
+    return root
 
 
-def _flows() -> Iterator[Item]:
-    flow = f'{_MESSAGE}, "flow": [{{"richmsg": {{"sender": "Acme", "ttl": 1}}}}, {{"sms": {{}}}}]}}'
-    yield Item("flows", "fallback ttl", "§2.2", "scenario", _rule("richmsg", "sent"), "A64")
-    for word in ("undelivered", "failed", "rejected"):
-        yield Item("flows", f"fallback {word}", "§2.2", "scenario", _rule("richmsg", word), "A04")
-    yield Item("flows", "fallback refused", "§2.2", "scenario", 'phones: [{number: "*", channels: [sms]}]', "A62")
-    yield Item("flows", "condition met", "§2.2", "request", flow, "A64")
-    late = _rule("richmsg", "[sending, sent, {delivered: {after: 10m}}]")
-    yield Item("flows", "receipt after the flow moved on", "§2.2", "scenario", late, "A05")
-
-
-def _refusals() -> Iterator[Item]:
-    number = 'POST /v2/message {"body": "Hello", "to": [{"phone_number": "12"}]}'
-    free = (
-        'POST /v2/message {"to": [{"phone_number": "420777000101"}], '
-        '"flow": [{"chatapp_text": {"body": "Hello", "sender": "109876543210987"}}]}'
-    )
-    unknown = (
-        'POST /v2/message {"to": [{"phone_number": "420777000101"}], "flow": [{"chatapp_template": '
-        '{"template_name": "unknown", "language": "en", "sender": "109876543210987"}}]}'
-    )
-    pending = (
-        "account: {templates: [{name: otp, language: en, category: AUTHENTICATION, status: PENDING, "
-        'components: [{type: BODY, text: "Code {{1}}"}]}]}'
-    )
-    yield Item("refusals", "number", "§7.3", "request", number)
-    yield from _scenarios(
-        "refusals",
-        ("allowed", "§7.3", 'assume: {allowed: ["420900*"]}', "A83"),
-        ("blacklist", "§1", 'account: {blacklist: ["420777000101"]}', None),
-        ("optout", "§2.1", 'account: {optout: ["420777000101"]}', None),
-        ("identical", "§7.3", "assume: {identical: {max: 1, within: 1h}}", "A83"),
-        ("credit", "§3.1", "account: {credit: {eur: 0}}", None),
-        ("sender", "§2.2", "account: {senders: {richmsg: [Acme], chatapp: []}}", "A59"),
-        ("channel", "§2.2", 'phones: [{number: "*", channels: [sms]}]', "A62"),
-    )
-    yield Item("refusals", "conversation", "§2.2", "request", free, "A66")
-    yield Item("refusals", "template-unknown", "§2.2", "request", unknown)
-    yield Item("refusals", "template-not-approved", "§2.2", "scenario", pending)
-
-
-def _infos() -> Iterator[Item]:
-    def ends(text: str) -> str:
-        return f'attempts: [{{then: [sending, sent, {{undelivered: {{info: "{text}"}}}}]}}]'
-
-    yield from _scenarios(
-        "infos",
-        ("[0]", "§7.3", "attempts: [{then: delivered}]", None),
-        ("[1]", "§7.3", "attempts: [{then: undelivered}]", "A23"),
-        ("[2]", "§7.3", "attempts: [{then: rejected}]", "A23"),
-        ("[3]", "§7.3", "attempts: [{then: failed}]", "A23"),
-        ("[303]", "§7.3", 'assume: {allowed: ["420900*"]}', "A83"),
-        ("[304]", "§7.3", 'account: {optout: ["420777000101"]}', "A23"),
-        ("[306]", "§7.3", "assume: {identical: {max: 1, within: 1h}}", "A83"),
-        (str(CREDIT.info).partition(" ")[0], "§7.3", "account: {credit: {eur: 0}}", None),
-        ("[131042]", "§7.3", ends("[131042] Payment method"), None),
-        ("code only", "§7.3", ends("[368]"), None),
-        ("text only", "§7.3", ends("Unauthorized error"), None),
-    )
-    number = 'POST /v2/message {"body": "Hello", "to": [{"phone_number": "12"}]}'
-    yield Item("infos", "[302]", "§7.3", "request", number, "A23")
-
-
-def _errors() -> Iterator[Item]:
-    denied = 'httpx.{}(f"{{sendbox.origin}}{}", headers={{"x-api-key": "denied"}}{})'
-
-    def fault(operation: str) -> str:
-        return f"api: [{{when: {{operation: {operation}}}, fault: {{status: 500}}}}]"
-
-    rows: tuple[tuple[str, str, Form, str, str | None], ...] = (
-        ("sending 400", "§7.1", "request", 'POST /v2/message {"to": []}', None),
-        ("sending denied key", "§5", "python", denied.format("post", "/v2/message", ", json={}"), None),
-        ("sending 415", "§7.1", "python",
-         'client.post("/v2/simple/message", content="message=Hello", headers={"content-type": "text/plain"})', None),
-        ("sending 500", "§7.1", "scenario", fault("sendMessage"), None),
-        ("legacy 101", "§4.1", "python", 'client.put("/Send")', "A13"),
-        ("legacy 102", "§4.1", "python", 'client.post("/Send?apikey=test-demo", json={})', "A13"),
-        ("legacy denied key", "§5", "request", "POST /Send apikey=denied&number=420777000101&message=Hello", "A13"),
-        ("legacy 105", "§4.1", "scenario", "account: {credit: {eur: 0}}", "A13"),
-        ("legacy 109", "§4.1", "python", 'client.send_legacy(number=";".join(["420777000101"] * 101))', "A13"),
-        ("legacy 201", "§4.1", "request", "POST /Send apikey=test-demo&number=&message=Hello", "A13"),
-        ("legacy 202", "§4.1", "request", "POST /Send apikey=test-demo&number=420777000101", "A13"),
-        ("legacy 203", "§4.1", "request",
-         "POST /Send apikey=test-demo&number=420777000101&message=Hello&sender=TwelveChars1", "A13"),
-        ("rest 400", "§7.2", "request", "POST /v1/push/device {}", "A26"),
-        ("rest denied key", "§5", "python", denied.format("get", "/v1/credit/services", ""), "A26"),
-        ("rest 403", "§7.2", "scenario", "account: {subkeys: [{name: sender, scope: api}]}", "A26"),
-        ("rest 500", "§7.1", "scenario", fault("listMessages"), "A26"),
-        ("partner 400", "§7.1", "request", "POST /v1/chatapp/templates/list {}", "A37"),
-        ("partner 401", "§5", "request", "POST /v1/chatapp/registration {}", "A39"),
-        ("partner success false", "§4.3", "request", 'POST /v1/chatapp/templates/list {"waba_id": "0"}', "A37"),
-        ("verify INVALID_PHONE", "§7.2", "request", 'POST /v1/validations {"phoneNumber": "+420"}', None),
-        ("verify MISSING_FIELD", "§7.2", "request", "POST /v1/validations {}", None),
-        ("verify MISSING_API_KEY", "§7.2", "python",
-         'httpx.post(f"{sendbox.verify_url}/v1/validations", json={"phoneNumber": "420777000101"})', None),
-        ("verify INVALID_API_KEY", "§7.2", "python", denied.format("post", "/v1/validations", ", json={}"), None),
-        ("verify TENANT_RATE_LIMIT", "§7.2", "scenario", "verify: {limits: {account: 1/1m}}", None),
-        ("verify PHONE_RATE_LIMIT", "§7.2", "scenario", "verify: {limits: {number: 1/10m}}", None),
-        ("verify TOO_MANY_ATTEMPTS", "§7.2", "python", 'for _ in range(7): client.verify(token, "000000")', None),
-        ("verify INVALID_CODE", "§7.2", "request", 'POST /v1/validations/TOKEN/verify {"code": "000000"}', "A49"),
-        ("verify EXPIRED", "§7.2", "python", 'sendbox.advance("10m"); client.verify(token, code)', "A49"),
-        ("verify NOT_FOUND", "§7.1", "request", 'POST /v1/validations/unknown/verify {"code": "123456"}', "A49"),
-        ("verify INTERNAL_ERROR", "§7.2", "scenario", fault("createValidation"), None),
-        ("unknown path", "§7", "request", "GET /v2/unknown", "A75"),
-        ("wrong method", "§7", "request", "GET /v2/message", "A75"),
-    )  # fmt: skip
-    for name, section, form, snippet, assumed in rows:
-        yield Item("errors", name, section, form, snippet, assumed)
-
-
-def _events() -> Iterator[Item]:
-    for result in STATES[1:]:
-        channel = "richmsg" if result == "seen" else "sms"
-        yield Item("events", f"sentMessage {result}", "§6", "scenario", _rule(channel, result))
-    for family in dict.fromkeys(FAMILY.values()):
-        channel = next(each for each in reversed(FAMILY) if FAMILY[each] == family)
-        reply = f'attempts: [{{when: {{channel: {channel}}}, then: delivered, replies: [{{after: 5s, body: "YES"}}]}}]'
-        yield Item("events", f"incomingReplyMessage {family}", "§6", "scenario", reply)
-    for family in dict.fromkeys(FAMILY.values()):
-        writes = (
-            f'timeline: [{{at: 5m, inbound: {{channel: {family}, from: "420777000002", to: "420900000001", '
-            f'body: "Hello"}}}}]'
-        )
-        yield Item("events", f"incomingMessage {family}", "§6", "scenario", writes)
-    for state in SIGNUP:
-        form, snippet = _SIGNUPS[state]
-        yield Item("events", f"partnerOnboarding {state}", "§6", form, snippet, "A24")
-
-
-_SIGNUPS: Final[dict[str, tuple[Form, str]]] = {
-    "created": ("request", _SIGNUP),
-    "opened": ("python", 'client.get(signup["redirect_url"])'),
-    "number_verified": ("python", 'sendbox.complete_signup(signup["redirect_url"])'),
-    "completed": ("python", 'sendbox.complete_signup(signup["redirect_url"]); sendbox.advance("1m")'),
-    "failed": ("scenario", "partner: {signup: [{result: failed, reason: refused}]}"),
-    "expired": ("python", 'sendbox.advance("1h")'),
-}
-
-
-def _webhooks() -> Iterator[Item]:
-    rows: tuple[tuple[str, str, str | None], ...] = (
-        ("answered 4xx", _APART.format("app_that_answers_404"), None),
-        ("answered 5xx", _APART.format("app_that_answers_500"), None),
-        ("answered another 2xx", _APART.format("app_that_answers_204"), "A20"),
-        ("redirect", _APART.format("app_that_redirects"), "A20"),
-        ("timeout", _APART.format("app_that_never_answers"), "A20"),
-        ("no connection", 'client.send(callback="http://127.0.0.1:1/")', None),
-        ("retry", f'{_APART.format("app_that_answers_500_once")}; sendbox.advance("30s")', "A20"),
-        ("late", f'{_APART.format("app_that_answers_500_once")}; sendbox.advance("1m")', "A20"),
-        ("given up", f'{_APART.format("app_that_answers_500")}; sendbox.advance("10m")', "A20"),
-        ("duplicate", f"httpx.post({_REPLAY})", None),
-        ("out of order", f'{_APART.format("app_that_answers_500_once")}; sendbox.advance("1m")', None),
-    )
-    for name, snippet, assumed in rows:
-        yield Item("webhooks", name, "§6", "python", snippet, assumed)
-    yield from _scenarios(
-        "webhooks",
-        ("several events in one", "§6", "clock: {mode: manual}", "A22"),
-        ("signed", "§5", "account: {default_callback_secret: s3cret}", "A21"),
-        ("nobody to tell", "§6", "account: {default_callback_url: null}", "A68"),
-    )
-
-
-#: Faults that a scenario may name, each with what stands after `fault:` (a word, or an object with one key).
-API_FAULTS: Final = {
-    "status": "{status: 500}",
-    "delay": "{delay: 2s}",
-    "disconnect": "disconnect",
-    "garbage": "garbage",
-    "bad_json": "bad_json",
-    "trickle": "trickle",
-    "timeout": "timeout",
-    "rate_limit": "{rate_limit: 2/1m}",
-}
-WEBHOOK_FAULTS: Final = {
-    "drop": "drop",
-    "duplicate": "duplicate",
-    "delay": "{delay: 5s}",
-    "reorder": "{reorder: 5s}",
-    "split": "split",
-    "bundle": "{bundle: 5s}",
-    "bad_signature": "bad_signature",
-    "stale": "stale",
-    "overtake": "overtake",
-    "content_type": "{content_type: text/plain}",
-    "answer": "{answer: 500}",
-}
-
-
-def _faults() -> Iterator[Item]:
-    for word, fault in WEBHOOK_FAULTS.items():
-        yield Item("webhook faults", word, "§6", "scenario", f"webhooks: [{{fault: {fault}}}]")
-    for word, fault in API_FAULTS.items():
-        yield Item("api faults", word, "§7.1", "scenario", f"api: [{{fault: {fault}}}]")
-
-
-def _outages() -> Iterator[Item]:
-    rows = {
-        "of a channel": "channel: richmsg",
-        "of a country": "country: CZ",
-        "of an operator": "country: CZ, operator: 2",
-        **{f"in_flight {word}": f"channel: sms, in_flight: {word}" for word in IN_FLIGHT},
-        **{f"new {word}": f"channel: sms, new: {word}" for word in NEW},
-    }
-    for name, what in rows.items():
-        yield Item("outages", name, "§3.1", "scenario", f"timeline: [{{at: 1m, outage: {{{what}, for: 10m}}}}]")
-
-
-def _phones() -> Iterator[Item]:
-    yield from _scenarios(
-        "phones",
-        ("replies", "§6", 'attempts: [{then: delivered, replies: [{after: 5s, body: "YES"}]}]', None),
-        ("follows a short link", "§2.1", "attempts: [{then: delivered, click: {after: 1m}}]", "A17"),
-        ("opts out", "§1", 'attempts: [{then: delivered, replies: [{after: 5s, body: "STOP"}]}]', None),
-    )
-    for act, method in (("writes", 'write("Hello", channel="sms", to="420900000001")'), ("is offline", "offline()")):
-        yield Item("phones", act, "§6", "python", f'sendbox.phone("420777000101").{method}')
-
-
-def _states() -> Iterator[Item]:
-    sessions: dict[str, tuple[Form, str]] = {
-        "pending": ("request", _SESSION),
-        "code_sent": ("python", 'client.validate("420777000101"); sendbox.advance("10s")'),
-        "verified": ("python", 'client.verify(token, sendbox.codes(phone="420777000101")[0].code)'),
-        "failed": ("python", 'for _ in range(6): client.verify(token, "000000")'),
-        "expired": ("python", 'sendbox.advance("10m")'),
-    }
-    for state in VALIDATION:
-        yield Item("states", f"validation {state}", "§3.2", *sessions[state])
-    for status in TEMPLATE:
-        moved = f"timeline: [{{at: 1m, template: {{name: otp, status: {status}}}}}]"
-        yield Item("states", f"template {status}", "§3.3", "scenario", moved, "A43")
-    for status in NUMBER:
-        moved = f'timeline: [{{at: 1m, number: {{phone_number: "*", status: {status}}}}}]'
-        yield Item("states", f"number {status}", "§2.5", "scenario", moved, "A44")
-    for state in SIGNUP:
-        yield Item("states", f"signup {state}", "§3.3", *_SIGNUPS[state], "A46")
-    orders = {
-        "new": 'POST /v1/credit/order {"service_id": "sender_richmsg_420_text", "period": "month", "subject": "Acme"}',
-        "active": 'POST /v1/credit/order {"service_id": "sender_sms_420_number", "period": "month"}',
-    }
-    for state in ORDER:
-        if state in orders:  # nothing that a client can call cancels an order
-            yield Item("states", f"order {state}", "§3.3", "request", orders[state], "A36")
-    for state in ("stored", "done", "line skipped"):
-        lines = '["no message"]' if state == "line skipped" else "[message] * 3"
-        yield Item("states", f"bulk {state}", "§4.2", "python", f"client.upload(url, {lines})", "A79")
-    for word, snippet in (
-        ("added", 'POST /v1/apikey/add {"shared": true}'),
-        ("changed", 'POST /v1/apikey/change {"apikey": "SUBKEY", "disable": 1}'),
-        ("updated", 'POST /v1/apikey/update {"note": "ours"}'),
-    ):
-        yield Item("states", f"key {word}", "§2.5", "request", snippet, "A32")
-
-
-def _limits() -> Iterator[Item]:
-    many = 'client.post("/v2/message{}", json={})'
-    ten = '{"body": "Hello", "to": [{"phone_number": "420777000101"}] * 10}'
-    one = '{"body": "Hello", "to": [{"phone_number": "420777000101"}]}'
-    long = '{"template_name": "t" * 100, "language": "en", "sender": "109876543210987"}'
-    template = f'{{"to": [{{"phone_number": "420777000101"}}], "flow": [{{"chatapp_template": {long}}}]}}'
-    button = '{"title": "Track", "url": "https://client.example"}'
-    rows: tuple[tuple[str, Form, str, str | None], ...] = (
-        ("10 recipients a message", "python", many.format("", ten), None),
-        ("10 messages a call", "python", many.format("s", f"[{one}] * 10"), None),
-        ("100 recipients a call", "python", many.format("s", f"[{ten}] * 10"), None),
-        ("body of 1000 characters", "python", many.format("", one.replace('"Hello"', '"x" * 1000')), None),
-        ("sender of 11 characters", "request", f'{_MESSAGE}, "sender": "ElevenChars"}}', None),
-        ("ttl of 0.5 minutes", "request", f'{_MESSAGE}, "flow": [{{"sms": {{"ttl": 0.5}}}}]}}', None),
-        ("1 button", "request",
-         f'{_MESSAGE}, "flow": [{{"richmsg": {{"sender": "Acme", "buttons": [{button}]}}}}]}}', None),
-        ("template_name of 100 characters", "python", many.format("", template), None),
-        ("media over its size", "python", "client.create_template(image=bytes(6 * 1024 * 1024))", None),
-        ("scheduled over a minute ahead", "request", f'{_MESSAGE}, "datetime": "2030-03-01T09:00:00Z"}}', None),
-        ("short link expired after 7 days", "python", 'sendbox.advance("7d")', None),
-        ("upload address expired after 60 s", "python", 'sendbox.advance("60s")', None),
-        ("signup token expired after 1 hour", "python", 'sendbox.advance("1h")', None),
-        ("6 Verify attempts", "python", 'for _ in range(6): client.verify(token, "000000")', None),
-        ("Verify session expired after 10 minutes", "python", 'sendbox.advance("10m")', None),
-        ("Verify code not of 6 digits", "request", 'POST /v1/validations/TOKEN/verify {"code": "12345"}', None),
-        ("Verify sessions of the account", "scenario", "verify: {limits: {account: 1/1m}}", "A53"),
-        ("Verify sessions of a number", "scenario", "verify: {limits: {number: 1/10m}}", "A53"),
-        ("conversation closed after 24 hours", "python", 'sendbox.advance("24h")', "A66"),
-    )  # fmt: skip
-    for name, form, snippet, assumed in rows:
-        yield Item("limits", name, "§2.2" if assumed == "A66" else "§8", form, snippet, assumed)
-
-
-FACTS: Final[tuple[Item, ...]] = (
-    *_results(), *_transitions(), *_flows(), *_refusals(), *_infos(), *_errors(), *_events(), *_webhooks(), *_faults(),
-    *_outages(), *_phones(), *_states(), *_limits(),
-)  # fmt: skip
+def _find(tree: _Tree, value: Any, found: set[str]) -> None:
+    found.add(tree.item)
+    if isinstance(value, list):
+        if _ITEM in tree.below:
+            for item in value:
+                _find(tree.below[_ITEM], item, found)
+    elif isinstance(value, dict):
+        for name, below in tree.below.items():
+            if name in value and name != _ITEM:
+                _find(below, value[name], found)

@@ -25,7 +25,7 @@ from sendbox.services.verify.session import EXPIRED, Session
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage.assumptions import Leaned
-    from sendbox.engine.coverage.tally import Catalog, Row, Tally
+    from sendbox.engine.coverage.catalog import Catalog, Row, Tally
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.remarks import Advice
     from sendbox.engine.requests import RequestRecord

@@ -19,9 +19,9 @@ from sendbox.engine.faults.calls import PROCESSED, Applied
 from sendbox.engine.journal import CODE, KINDS
 from sendbox.services.advice import ADVICE
 from sendbox.services.events import EVENTS as _ROWS
+from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.events import info_of, kind_of
 from sendbox.services.messaging.records import Attempt, Inbound, Message
-from sendbox.services.messaging.refusals import WHY
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.views import target_of
 from sendbox.services.operations import EMULATED, SENDING
@@ -322,7 +322,10 @@ THINGS: Final[dict[str, Thing]] = {
             **_ABOUT_STEP,
             "result": Field("word", "its result", lambda _world, attempt: STATES[attempt.state], RESULTS),
             "refused": Field(
-                "text", "why a check refused it", lambda _world, attempt: (attempt.extra or {}).get("why"), tuple(WHY)
+                "text",
+                "why a check refused it",
+                lambda _world, attempt: (attempt.extra or {}).get("why"),
+                tuple(BY_WORD),
             ),
             "rule": Field("text", "a rule that decided about it", lambda _world, attempt: _rules([attempt])),
         },

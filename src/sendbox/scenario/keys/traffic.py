@@ -8,7 +8,8 @@ from typing import Final
 
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader
-from sendbox.services.traffic import CALLS, NONE, PARENT, PARTS, Traffic, reference
+from sendbox.services.operations import CALLS, PARTS
+from sendbox.services.traffic import NONE, PARENT, Traffic, reference
 
 _SUFFIX: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sendbox.engine import durations as spans
-from sendbox.scenario.lint.lint import Doubts
+from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, plain, show
 from sendbox.services.messaging.rules.rules import GOALS
 

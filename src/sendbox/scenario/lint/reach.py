@@ -12,8 +12,8 @@ from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.keys.traffic import leaves
 from sendbox.scenario.lint import globs
+from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.lint.lengths import REACH
-from sendbox.scenario.lint.lint import Doubts
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader
 from sendbox.services.messaging.model import FAMILY

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sendbox.scenario.lint import globs
-from sendbox.scenario.lint.lint import Doubts
+from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import CHATAPP
 from sendbox.services.numbers.normal import normalize

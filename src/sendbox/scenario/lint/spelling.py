@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sendbox.scenario import shape
-from sendbox.scenario.lint.lint import Doubts
+from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, nearest, show
 
 

@@ -1,13 +1,17 @@
 """The catalog of services that can be ordered: sender names, virtual numbers, SIM hosting (§2.5, §4.4).
 
 Countries, figures and texts are made up, of the order of what such services offer; their shape is the specification's.
-The tree is `sender.<platform>.<calling code>.<variant>`; the flat id joins the same words with underscores.
+The table is `catalog.json`: each variant is there in each country. The tree is
+`sender.<platform>.<calling code>.<variant>`; the flat id joins the same words with underscores.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Literal
+
+from sendbox.services.tables import table
 
 #: Months that a period of an order has (A31).
 PERIODS: Final = {"month": 1, "quarter": 3, "year": 12}
@@ -81,72 +85,24 @@ class Service:
         }
 
 
-#: Calling code to the name of the country in each language, and the beginning of the numbers of its pool.
-_COUNTRIES: Final = {
-    "420": ("Czechia", "Česko", "4209000010"),
-    "421": ("Slovakia", "Slovensko", "4219000010"),
-    "48": ("Poland", "Polsko", "487999900"),
-    "49": ("Germany", "Německo", "4915999900"),
-}
+@cache
+def services() -> dict[str, Service]:
+    """Every variant of every country, by its flat id."""
+    data = table(__name__, "catalog.json")
+    every = [_service(country, variant) for country in data["countries"] for variant in data["variants"]]
+    return {service.id: service for service in every}
 
 
-def _price(czk: tuple[float, float], eur: tuple[float, float], **more: Any) -> dict[str, Price]:
-    """Prices (setup, monthly) by currency; `more` holds in both."""
-    spend = more.pop("min_monthly_spend", (None, None))
-    return {
-        "czk": Price(*czk, min_monthly_spend=spend[0], **more),
-        "eur": Price(*eur, min_monthly_spend=spend[1], **more),
-    }
-
-
-def _country(code: str, english: str, czech: str, pool: str) -> tuple[Service, ...]:
-    return (
-        Service(
-            "sms",
-            code,
-            "text",
-            {"en": f"Text sender for SMS, {english}", "cs": f"Textový odesílatel SMS, {czech}"},
-            _price((0, 250), (0, 10), min_interval="month"),
-            requirements={"en": "The name of a company or brand of yours", "cs": "Název vaší firmy nebo značky"},
-        ),
-        Service(
-            "sms",
-            code,
-            "number",
-            {"en": f"Virtual number for SMS, {english}", "cs": f"Virtuální číslo pro SMS, {czech}"},
-            _price((500, 375), (20, 15), min_interval="month"),
-            "assigned",
-            "number",
-            pool=pool,
-        ),
-        Service(
-            "sms",
-            code,
-            "simhost",
-            {"en": f"Hosting of your own SIM card, {english}", "cs": f"Hosting vlastní SIM karty, {czech}"},
-            _price((1250, 750), (50, 30), min_interval="year"),
-            kind="number",
-            requirements={"en": "A SIM card, sent to us by mail", "cs": "SIM karta zaslaná poštou"},
-            delay=3,
-        ),
-        Service(
-            "richmsg",
-            code,
-            "text",
-            {"en": f"Rich-message sender, {english}", "cs": f"Odesílatel bohatých zpráv, {czech}"},
-            _price((2500, 0), (100, 0), min_monthly_spend=(2500, 100)),
-            requirements={"en": "A logo and a description", "cs": "Logo a popis"},
-            delay=5,
-        ),
-    )
-
-
-SERVICES: Final = {service.id: service for code, names in _COUNTRIES.items() for service in _country(code, *names)}
+def _service(country: dict[str, Any], variant: dict[str, Any]) -> Service:
+    names = {tongue: text.format(country=country["names"][tongue]) for tongue, text in variant["name"].items()}
+    prices = {currency: Price(**price) for currency, price in variant["prices"].items()}
+    pool = country["pool"] if variant["subject"] == "assigned" else ""
+    return Service(**variant | {"code": country["code"], "name": names, "prices": prices, "pool": pool})
 
 
 def tree() -> dict[str, Any]:
     """The catalog as `/credit/services` shows it: platform, calling code, variant below `sender`."""
     sender: dict[str, dict[str, dict[str, Any]]] = {}
-    for service in SERVICES.values():
+    for service in services().values():
         sender.setdefault(service.platform, {}).setdefault(service.code, {})[service.variant] = service.as_json()
     return {"sender": sender}

@@ -60,7 +60,7 @@ class Order:
         self.billing = billing
         self.fee = fee
         self.at = 0
-        self.state = catalog.SERVICES[service].status
+        self.state = catalog.services()[service].status
 
 
 def fee_of(service: Service, period: str, currency: str) -> int:
@@ -116,7 +116,7 @@ class Orders:
 
     def _entered(self, order: Order) -> int:
         world = self._world
-        service = catalog.SERVICES[order.service]
+        service = catalog.services()[order.service]
         if order.state == "active" and service.kind == "number":
             world.account.add_number(order.subject)
         elif order.state == "active":

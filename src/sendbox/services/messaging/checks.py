@@ -1,12 +1,13 @@
-"""Checks: what speaks against handing an attempt over (§1, §7.3; A61, A62, A83).
+"""Checks: what speaks against handing an attempt over (§1, §7.3; A61, A62, A83), a row each.
 
-They are asked in this order, and the first that speaks up decides. Number, allowed list, blacklist, opt-out list and
-identical texts concern the recipient: they end the message. Sender, handset, conversation and template concern one
-step: the flow goes on with the next. Credit is asked last, by the simulator, when the price is known.
+They are asked in the order of their rows, and the first that refuses decides. Those of the recipient come first
+(number, allowed list, blacklist, opt-out list, identical texts) and end the message. Those of one step follow (sender,
+handset, conversation, template): the flow goes on with the next step. Credit is asked last, when the price is known.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.patterns import Pattern
@@ -22,31 +23,126 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.records import Message
 
 
-class Refusal(NamedTuple):
-    """Why an attempt is not handed over.
+class Check(NamedTuple):
+    """One check. `refuses` says whether it speaks against flow step `number` of a message at this instant.
 
-    `why` is a word for the journal, `info` the `result_info` (None = the default), `ends_message` whether further steps
-    are not tried either, `order_sensitive` whether messages compete for what ran out.
+    `word` is for the journal, `says` and `source` for people: what it means and where it is written. `info` is the
+    `result_info` (None = the default), `ends_message` whether further steps are not tried either, `order_sensitive`
+    whether messages compete for what ran out.
     """
 
-    why: str
+    word: str
+    refuses: Callable[[World, Message, int, Step], bool]
+    says: str
+    source: str
     info: str | None = None
     ends_message: bool = False
     order_sensitive: bool = False
 
 
+def _blacklisted(world: World, message: Message, _number: int, _step: Step) -> bool:
+    billing = message.submission.key.billing or world.account
+    return bool(billing.blacklist) and billing.blacklisted(message.phone, world.clock.now)
+
+
+def _opted_out(world: World, message: Message, _number: int, _step: Step) -> bool:
+    billing = message.submission.key.billing or world.account
+    promotional = "promotional" in message.submission.send.tags
+    return bool(billing.optout) and promotional and billing.opted_out(message.phone, world.clock.now)
+
+
+def _unregistered(world: World, message: Message, _number: int, step: Step) -> bool:
+    if step.sender is None or (step.channel == "sms" and world.assume.sms_sender != "strict"):
+        return False
+    own = message.submission.token is not None  # the service's own message, whose sender is registered by itself (A73)
+    return not own and not world.account.registered(FAMILY[step.channel], step.sender)
+
+
+def _without_channel(world: World, message: Message, _number: int, step: Step) -> bool:
+    return not world.phones.has(message.phone, FAMILY[step.channel])
+
+
+def _no_conversation(world: World, message: Message, _number: int, step: Step) -> bool:
+    return step.channel == "chatapp_text" and not world.phones.conversation_open(message.phone)
+
+
+def _template_unknown(world: World, _message: Message, _number: int, step: Step) -> bool:
+    use = step.template
+    return use is not None and world.account.template(use.name, use.language, step.sender) is None
+
+
+def _template_not_approved(world: World, _message: Message, _number: int, step: Step) -> bool:
+    use = step.template
+    template = None if use is None else world.account.template(use.name, use.language, step.sender)
+    return template is not None and not approved(template)
+
+
+def _too_dear(world: World, message: Message, number: int, step: Step) -> bool:
+    """Whether the balance does not cover the step; when it is handed over, the charge itself says so."""
+    billing = message.submission.key.billing or world.account
+    count = prepare(message.submission, number, step, world.account).count
+    eur, czk = world.simulator.cost(step.channel, message.phone, count)
+    return (eur if billing.currency == "EUR" else czk) > billing.balance
+
+
 _LISTED: Final = "[304] Phone number is blacklisted or opted-out"
-NUMBER: Final = Refusal("number", "[302] Invalid phone number format", True)
-ALLOWED: Final = Refusal("allowed", "[303] Phone number is not in allowed list", True)
-BLACKLIST: Final = Refusal("blacklist", _LISTED, True)
-OPTOUT: Final = Refusal("optout", _LISTED, True)
-IDENTICAL: Final = Refusal("identical", "[306] Too many identical messages for the same recipient", True, True)
-CREDIT: Final = Refusal("credit", "[307] Insufficient credit", True, True)
-SENDER: Final = Refusal("sender")
-CHANNEL: Final = Refusal("channel")
-CONVERSATION: Final = Refusal("conversation")
-TEMPLATE_UNKNOWN: Final = Refusal("template-unknown")
-TEMPLATE_NOT_APPROVED: Final = Refusal("template-not-approved")
+CREDIT: Final = Check(
+    "credit",
+    _too_dear,
+    "the account's credit does not cover the price",
+    "§3.1",
+    "[307] Insufficient credit",
+    ends_message=True,
+    order_sensitive=True,
+)
+CHECKS: Final = (
+    Check(
+        "number",
+        lambda _world, message, _number, _step: not message.valid,
+        "the number cannot be normalized to international form",
+        "§7.3",
+        "[302] Invalid phone number format",
+        ends_message=True,
+    ),
+    Check(
+        "allowed",
+        lambda world, message, _number, _step: world.simulator.checks.not_allowed(message.phone),
+        "the number is not among those that the scenario allows",
+        "A83",
+        "[303] Phone number is not in allowed list",
+        ends_message=True,
+    ),
+    Check("blacklist", _blacklisted, "the number is on the account's blacklist", "§1", _LISTED, ends_message=True),
+    Check(
+        "optout",
+        _opted_out,
+        "the recipient opted out, and the message carries the tag promotional",
+        "§2.1",
+        _LISTED,
+        ends_message=True,
+    ),
+    Check(
+        "identical",
+        lambda world, message, number, step: world.simulator.checks.identical(world, message, number, step),
+        "the same text went to this number too often",
+        "A83",
+        "[306] Too many identical messages for the same recipient",
+        ends_message=True,
+        order_sensitive=True,
+    ),
+    Check("sender", _unregistered, "the sender is not registered for this channel", "A59"),
+    Check("channel", _without_channel, "the phone cannot receive on this channel", "A62"),
+    Check(
+        "conversation",
+        _no_conversation,
+        "no conversation is open: the recipient has not written in the last 24 hours",
+        "§2.2",
+    ),
+    Check("template-unknown", _template_unknown, "the account has no template of this name and language", "§2.2"),
+    Check("template-not-approved", _template_not_approved, "the template is not approved", "§2.2"),
+    CREDIT,
+)
+BY_WORD: Final = {check.word: check for check in CHECKS}
 
 
 class Checks:
@@ -55,49 +151,19 @@ class Checks:
     def __init__(self, assume: Assume) -> None:
         self._allowed = None if assume.allowed is None else [Pattern(text, phone=True) for text in assume.allowed]
         self._identical = assume.identical
-        self._strict_sms = assume.sms_sender == "strict"
+        off = {CREDIT.word} | ({"allowed"} if self._allowed is None else set())
+        off |= {"identical"} if self._identical is None else set()
+        #: the words of those that are asked before the price is known, in order
+        self._asked = tuple(check.word for check in CHECKS if check.word not in off)
         #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
 
-    def refusal(self, world: World, message: Message, number: int, step: Step) -> Refusal | None:
+    def refusal(self, world: World, message: Message, number: int, step: Step) -> Check | None:
         """What refuses flow step `number` at this instant, None when it may be handed over."""
-        phone = message.phone
-        if not message.valid:
-            return NUMBER
-        if self._allowed is not None and self.not_allowed(phone):
-            return ALLOWED
-        account = world.account
-        now = world.clock.now
-        submission = message.submission
-        billing = submission.key.billing or account
-        if billing.blacklist and billing.blacklisted(phone, now):
-            return BLACKLIST
-        if billing.optout and "promotional" in submission.send.tags and billing.opted_out(phone, now):
-            return OPTOUT
-        if self._identical is not None and self.identical(world, message, number, step):
-            return IDENTICAL
-        return self._step_refusal(world, phone, step, own=message.submission.token is not None)
-
-    def _step_refusal(self, world: World, phone: str, step: Step, *, own: bool) -> Refusal | None:
-        """`own`: the service's own message, whose sender nobody has to register (A73)."""
-        channel = step.channel
-        family = FAMILY[channel]
-        account = world.account
-        sender = step.sender
-        asked = sender is not None and (self._strict_sms or channel != "sms") and not own
-        if asked and sender is not None and not account.registered(family, sender):
-            return SENDER
-        if not world.phones.has(phone, family):
-            return CHANNEL
-        if channel == "chatapp_text" and not world.phones.conversation_open(phone):
-            return CONVERSATION
-        use = step.template
-        if use is not None:
-            template = account.template(use.name, use.language, sender)
-            if template is None:
-                return TEMPLATE_UNKNOWN
-            if not approved(template):
-                return TEMPLATE_NOT_APPROVED
+        for word in self._asked:
+            check = BY_WORD[word]
+            if check.refuses(world, message, number, step):
+                return check
         return None
 
     def not_allowed(self, phone: str) -> bool:

@@ -16,7 +16,7 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.timeline import LATE
 from sendbox.services.messaging import prices
 from sendbox.services.messaging import windows as window
-from sendbox.services.messaging.checks import CREDIT, Checks, Refusal
+from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.text import prepare, text_of
 from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.records import TRANSITION_SIZE, Attempt, Message, Submission, pack_transition
@@ -74,7 +74,7 @@ class Simulator:
         self._costs: dict[tuple[str, str, int], tuple[int, int]] = {}
         #: the first instant that no message of the normal queue has yet (A18)
         self._queue_free_at = 0
-        self.checks = Checks(world.assume)
+        self.checks: Checks = Checks(world.assume)
 
     # -- hand-over
 
@@ -159,12 +159,12 @@ class Simulator:
         attempt.plan = plan
         self._next(attempt, plan)
 
-    def _refuse(self, attempt: Attempt, refusal: Refusal) -> None:
+    def _refuse(self, attempt: Attempt, refusal: Check) -> None:
         world = self._world
-        entry = world.journal.add(world.clock.now, CODE["refusal"], (attempt, refusal.why))
+        entry = world.journal.add(world.clock.now, CODE["refusal"], (attempt, refusal.word))
         if refusal.order_sensitive:
             world.journal.mark(entry)
-        attempt.note("why", refusal.why)
+        attempt.note("why", refusal.word)
         self.enter(attempt, REJECTED, refusal.info)
         if not refusal.ends_message:
             self._move_on(attempt, "refused")

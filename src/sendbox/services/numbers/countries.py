@@ -1,15 +1,15 @@
 """Which country and which operator a phone number belongs to (§6 `country`, `operator`; A82).
 
-The table is `numbering`; a number belongs to the row with the longest prefix it begins with.
+A number belongs to the row with the longest prefix it begins with.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
-from typing import Final
 
-from sendbox.services.numbers.plan import CODES, PARTS
+from sendbox.services.numbers.plan import codes, territories
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,37 +27,40 @@ class Country:
     mncs: tuple[int, ...]
 
 
-def _table() -> dict[str, Country]:
-    found = {code: Country(code, iso, name, mcc, mncs) for code, iso, name, mcc, mncs, _ in CODES}
-    for code, parts, iso, name, mcc, mncs in PARTS:
-        part = Country(code, iso, name, mcc, mncs)
-        for prefix in parts.split():
-            found[code + prefix] = part
+@cache
+def _by_prefix() -> dict[str, Country]:
+    found = {row.code: Country(row.code, row.country, row.name, row.mcc, row.mncs) for row in codes().values()}
+    for row in territories():
+        part = Country(row.code, row.country, row.name, row.mcc, row.mncs)
+        found |= {row.code + prefix: part for prefix in row.prefixes}
     return found
 
 
-def _decided(table: dict[str, Country]) -> dict[str, Country]:
+@cache
+def _decided() -> dict[str, Country]:
+    """Three digits that decide: one look-up for every country that shares its code with none."""
+    table = _by_prefix()
     deep = {prefix[:3] for prefix in table if len(prefix) > 3}
-    heads = (str(head) for head in range(100, 1000))
+    every_head = (str(head) for head in range(100, 1000))
     nearest = {
-        head: table.get(head) or table.get(head[:2]) or table.get(head[:1]) for head in heads if head not in deep
+        head: table.get(head) or table.get(head[:2]) or table.get(head[:1]) for head in every_head if head not in deep
     }
     return {head: found for head, found in nearest.items() if found}
 
 
-_BY_PREFIX: Final = _table()
-_DEPTHS: Final = range(max(map(len, _BY_PREFIX)), 0, -1)
-#: Three digits that decide: one look-up for every country that shares its code with none.
-_DECIDED: Final = _decided(_BY_PREFIX)
+@cache
+def _deepest() -> int:
+    return max(map(len, _by_prefix()))
 
 
 def country(number: str) -> Country | None:
     """The country of a normalized number, None when it begins with no assigned calling code."""
-    found = _DECIDED.get(number[:3])
+    found = _decided().get(number[:3])
     if found is not None:
         return found
-    for depth in _DEPTHS:
-        found = _BY_PREFIX.get(number[:depth])
+    table = _by_prefix()
+    for depth in range(_deepest(), 0, -1):
+        found = table.get(number[:depth])
         if found is not None:
             return found
     return None
@@ -65,7 +68,7 @@ def country(number: str) -> Country | None:
 
 def every() -> frozenset[Country]:
     """All countries of the table, those without a mobile country code left out."""
-    return frozenset(place for place in _BY_PREFIX.values() if place.mcc)
+    return frozenset(place for place in _by_prefix().values() if place.mcc)
 
 
 def operator(number: str) -> int:

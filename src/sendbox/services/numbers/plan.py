@@ -1,284 +1,76 @@
-"""The world's numbering plans as data: calling codes (E.164), countries, MCC and main MNCs (E.212).
+"""The world's numbering plans: calling codes (E.164), countries, MCC and main MNCs (E.212).
 
-Long because it is a table: one line a calling code, and one a country that shares a code with others. Nothing here
-computes; `countries` asks which country a number belongs to, `numbers` what a national number looks like.
-
-`CODES` rows: calling code, ISO 3166 country (`001` = no country), name, MCC, MNCs of the main networks (never 0, which
-means "unknown" on the wire, A82), lengths that a fixed or mobile number has behind the code (A14).
-`PARTS` rows: calling code, prefixes behind it, ISO country, name, MCC, MNCs. Where a territory uses the MCC of its
-mother country on the air, that one stands here. Codes of no country have the shared MCC 901.
+The tables are `codes.json`, and `territories.json` for countries that share a code with another one. Where a territory
+uses the MCC of its mother country on the air, that one stands there. Codes of no country have the shared MCC 901.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
 
-CODES: Final[tuple[tuple[str, str, str, int, tuple[int, ...], tuple[int, ...]], ...]] = (
-    ("1", "US", "United States", 310, (12, 260, 410), (10,)),
-    ("20", "EG", "Egypt", 602, (1, 2, 3, 4), (8, 9, 10)),
-    ("211", "SS", "South Sudan", 659, (2, 6), (9,)),
-    ("212", "MA", "Morocco", 604, (1, 2), (9,)),
-    ("213", "DZ", "Algeria", 603, (1, 2, 3), (8, 9)),
-    ("216", "TN", "Tunisia", 605, (1, 2, 3), (8,)),
-    ("218", "LY", "Libya", 606, (1,), (9,)),
-    ("220", "GM", "Gambia", 607, (1, 2, 3, 4), (7, 9)),
-    ("221", "SN", "Senegal", 608, (1, 2, 3), (9,)),
-    ("222", "MR", "Mauritania", 609, (1, 2, 10), (8,)),
-    ("223", "ML", "Mali", 610, (1, 2), (8,)),
-    ("224", "GN", "Guinea", 611, (1, 4, 5), (8, 9)),
-    ("225", "CI", "Ivory Coast", 612, (2, 3, 5), (10,)),
-    ("226", "BF", "Burkina Faso", 613, (1, 2, 3), (8,)),
-    ("227", "NE", "Niger", 614, (2, 3, 4), (8,)),
-    ("228", "TG", "Togo", 615, (1, 3), (8,)),
-    ("229", "BJ", "Benin", 616, (2, 3), (10,)),
-    ("230", "MU", "Mauritius", 617, (1, 10), (7, 8)),
-    ("231", "LR", "Liberia", 618, (1, 7), (7, 8, 9)),
-    ("232", "SL", "Sierra Leone", 619, (1, 3), (8,)),
-    ("233", "GH", "Ghana", 620, (1, 2, 3), (9,)),
-    ("234", "NG", "Nigeria", 621, (20, 30, 50, 60), (10,)),
-    ("235", "TD", "Chad", 622, (1, 3), (8,)),
-    ("236", "CF", "Central African Republic", 623, (1, 2, 3), (8,)),
-    ("237", "CM", "Cameroon", 624, (1, 2), (9,)),
-    ("238", "CV", "Cape Verde", 625, (1, 2), (7,)),
-    ("239", "ST", "Sao Tome and Principe", 626, (1,), (7,)),
-    ("240", "GQ", "Equatorial Guinea", 627, (1, 3), (9,)),
-    ("241", "GA", "Gabon", 628, (1, 3), (7, 8)),
-    ("242", "CG", "Congo", 629, (1, 10), (9,)),
-    ("243", "CD", "DR Congo", 630, (1, 2, 86), (7, 8, 9, 10)),
-    ("244", "AO", "Angola", 631, (2, 4), (9,)),
-    ("245", "GW", "Guinea-Bissau", 632, (2, 3), (9,)),
-    ("246", "IO", "British Indian Ocean Territory", 995, (1,), (7,)),
-    ("247", "AC", "Ascension Island", 658, (1,), (5,)),
-    ("248", "SC", "Seychelles", 633, (1, 10), (7,)),
-    ("249", "SD", "Sudan", 634, (1, 2, 7), (9,)),
-    ("250", "RW", "Rwanda", 635, (10, 14), (8, 9)),
-    ("251", "ET", "Ethiopia", 636, (1, 2), (9,)),
-    ("252", "SO", "Somalia", 637, (1, 30, 71), (6, 7, 8, 9)),
-    ("253", "DJ", "Djibouti", 638, (1,), (8,)),
-    ("254", "KE", "Kenya", 639, (2, 3, 7), (7, 8, 9)),
-    ("255", "TZ", "Tanzania", 640, (2, 4, 5, 9), (9,)),
-    ("256", "UG", "Uganda", 641, (1, 10, 11), (9,)),
-    ("257", "BI", "Burundi", 642, (3, 8, 82), (8,)),
-    ("258", "MZ", "Mozambique", 643, (1, 3, 4), (8, 9)),
-    ("260", "ZM", "Zambia", 645, (1, 2, 3), (9,)),
-    ("261", "MG", "Madagascar", 646, (1, 2, 4), (9,)),
-    ("262", "RE", "Reunion", 647, (2, 10), (9,)),
-    ("263", "ZW", "Zimbabwe", 648, (1, 3, 4), (9,)),
-    ("264", "NA", "Namibia", 649, (1, 3), (8, 9)),
-    ("265", "MW", "Malawi", 650, (1, 10), (7, 9)),
-    ("266", "LS", "Lesotho", 651, (1, 2), (8,)),
-    ("267", "BW", "Botswana", 652, (1, 2, 4), (7, 8)),
-    ("268", "SZ", "Eswatini", 653, (2, 10), (8,)),
-    ("269", "KM", "Comoros", 654, (1, 2), (7,)),
-    ("27", "ZA", "South Africa", 655, (1, 2, 7, 10), (5, 6, 7, 8, 9)),
-    ("290", "SH", "Saint Helena", 658, (1,), (4, 5)),
-    ("291", "ER", "Eritrea", 657, (1,), (7,)),
-    ("297", "AW", "Aruba", 363, (1, 2), (7,)),
-    ("298", "FO", "Faroe Islands", 288, (1, 2), (6,)),
-    ("299", "GL", "Greenland", 290, (1,), (6,)),
-    ("30", "GR", "Greece", 202, (1, 5, 10), (10,)),
-    ("31", "NL", "Netherlands", 204, (4, 8, 16), (9, 11)),
-    ("32", "BE", "Belgium", 206, (1, 10, 20), (8, 9)),
-    ("33", "FR", "France", 208, (1, 10, 15, 20), (9,)),
-    ("34", "ES", "Spain", 214, (1, 3, 4, 7), (9,)),
-    ("350", "GI", "Gibraltar", 266, (1,), (8,)),
-    ("351", "PT", "Portugal", 268, (1, 3, 6), (9,)),
-    ("352", "LU", "Luxembourg", 270, (1, 77, 99), (4, 5, 6, 7, 8, 9, 10, 11)),
-    ("353", "IE", "Ireland", 272, (1, 3, 5), (7, 8, 9, 10)),
-    ("354", "IS", "Iceland", 274, (1, 2, 11), (7, 9)),
-    ("355", "AL", "Albania", 276, (1, 2, 3), (8, 9)),
-    ("356", "MT", "Malta", 278, (1, 21, 77), (8,)),
-    ("357", "CY", "Cyprus", 280, (1, 10, 20), (8,)),
-    ("358", "FI", "Finland", 244, (5, 12, 91), (5, 6, 7, 8, 9, 10)),
-    ("359", "BG", "Bulgaria", 284, (1, 3, 5), (6, 7, 8, 9)),
-    ("36", "HU", "Hungary", 216, (1, 30, 70), (8, 9)),
-    ("370", "LT", "Lithuania", 246, (1, 2, 3), (8,)),
-    ("371", "LV", "Latvia", 247, (1, 2, 5), (8,)),
-    ("372", "EE", "Estonia", 248, (1, 2, 3), (7, 8)),
-    ("373", "MD", "Moldova", 259, (1, 2, 5), (8,)),
-    ("374", "AM", "Armenia", 283, (1, 5, 10), (8,)),
-    ("375", "BY", "Belarus", 257, (1, 2, 4), (9,)),
-    ("376", "AD", "Andorra", 213, (3,), (6, 9)),
-    ("377", "MC", "Monaco", 212, (10,), (8, 9)),
-    ("378", "SM", "San Marino", 292, (1,), (8, 10)),
-    ("379", "VA", "Vatican City", 225, (), ()),
-    ("380", "UA", "Ukraine", 255, (1, 3, 6), (9,)),
-    ("381", "RS", "Serbia", 220, (1, 3, 5), (7, 8, 9, 10, 11, 12)),
-    ("382", "ME", "Montenegro", 297, (1, 2, 3), (8,)),
-    ("383", "XK", "Kosovo", 221, (1, 2), (8, 9, 10, 11, 12)),
-    ("385", "HR", "Croatia", 219, (1, 2, 10), (8, 9)),
-    ("386", "SI", "Slovenia", 293, (40, 41, 64, 70), (8,)),
-    ("387", "BA", "Bosnia and Herzegovina", 218, (3, 5, 90), (8, 9)),
-    ("389", "MK", "North Macedonia", 294, (1, 3), (8,)),
-    ("39", "IT", "Italy", 222, (1, 10, 50, 88), (6, 7, 8, 9, 10, 11, 12)),
-    ("40", "RO", "Romania", 226, (1, 3, 5, 10), (6, 9)),
-    ("41", "CH", "Switzerland", 228, (1, 2, 3), (9,)),
-    ("420", "CZ", "Czechia", 230, (1, 2, 3), (9,)),
-    ("421", "SK", "Slovakia", 231, (1, 2, 3, 6), (6, 7, 9)),
-    ("423", "LI", "Liechtenstein", 295, (1, 2, 5), (7, 9)),
-    ("43", "AT", "Austria", 232, (1, 3, 10), (4, 5, 6, 7, 8, 9, 10, 11, 12, 13)),
-    ("44", "GB", "United Kingdom", 234, (10, 15, 20, 30), (9, 10)),
-    ("45", "DK", "Denmark", 238, (1, 2, 6, 20), (8,)),
-    ("46", "SE", "Sweden", 240, (1, 2, 7, 8), (7, 8, 9)),
-    ("47", "NO", "Norway", 242, (1, 2, 14), (8,)),
-    ("48", "PL", "Poland", 260, (1, 2, 3, 6), (7, 9)),
-    ("49", "DE", "Germany", 262, (1, 2, 3), (5, 6, 7, 8, 9, 10, 11, 12, 13)),
-    ("500", "FK", "Falkland Islands", 750, (1,), (5,)),
-    ("501", "BZ", "Belize", 702, (67, 99), (7,)),
-    ("502", "GT", "Guatemala", 704, (1, 2, 3), (8,)),
-    ("503", "SV", "El Salvador", 706, (1, 2, 3, 4), (8,)),
-    ("504", "HN", "Honduras", 708, (1, 2), (8,)),
-    ("505", "NI", "Nicaragua", 710, (21, 30), (8,)),
-    ("506", "CR", "Costa Rica", 712, (1, 3, 4), (8,)),
-    ("507", "PA", "Panama", 714, (1, 2, 3, 4), (7, 8)),
-    ("508", "PM", "Saint Pierre and Miquelon", 308, (1, 2), (6, 9)),
-    ("509", "HT", "Haiti", 372, (2, 3), (8,)),
-    ("51", "PE", "Peru", 716, (6, 10, 15, 17), (8, 9)),
-    ("52", "MX", "Mexico", 334, (20, 30, 50), (10,)),
-    ("53", "CU", "Cuba", 368, (1,), (6, 7, 8, 10)),
-    ("54", "AR", "Argentina", 722, (70, 310, 340), (10, 11)),
-    ("55", "BR", "Brazil", 724, (2, 5, 10), (10, 11)),
-    ("56", "CL", "Chile", 730, (1, 2, 3, 9), (9,)),
-    ("57", "CO", "Colombia", 732, (101, 103, 123), (8, 10)),
-    ("58", "VE", "Venezuela", 734, (2, 4, 6), (10,)),
-    ("590", "GP", "Guadeloupe", 340, (1, 2, 20), (9,)),
-    ("591", "BO", "Bolivia", 736, (1, 2, 3), (8,)),
-    ("592", "GY", "Guyana", 738, (1, 2), (7,)),
-    ("593", "EC", "Ecuador", 740, (1, 2), (8, 9)),
-    ("594", "GF", "French Guiana", 340, (1, 2, 20), (9,)),
-    ("595", "PY", "Paraguay", 744, (1, 2, 4, 5), (7, 8, 9)),
-    ("596", "MQ", "Martinique", 340, (1, 2, 20), (9,)),
-    ("597", "SR", "Suriname", 746, (2, 3), (6, 7)),
-    ("598", "UY", "Uruguay", 748, (1, 7, 10), (8,)),
-    ("599", "CW", "Curacao", 362, (69, 91), (7, 8)),
-    ("60", "MY", "Malaysia", 502, (12, 16, 18, 19), (8, 9, 10)),
-    ("61", "AU", "Australia", 505, (1, 2, 3), (9,)),
-    ("62", "ID", "Indonesia", 510, (1, 10, 11, 89), (7, 8, 9, 10, 11, 12)),
-    ("63", "PH", "Philippines", 515, (2, 3, 66), (6, 8, 9, 10)),
-    ("64", "NZ", "New Zealand", 530, (1, 5, 24), (8, 9, 10)),
-    ("65", "SG", "Singapore", 525, (1, 3, 5), (8,)),
-    ("66", "TH", "Thailand", 520, (3, 4, 5), (8, 9)),
-    ("670", "TL", "Timor-Leste", 514, (1, 2, 3), (7, 8)),
-    ("672", "NF", "Norfolk Island", 505, (10,), (6,)),
-    ("673", "BN", "Brunei", 528, (2, 11), (7,)),
-    ("674", "NR", "Nauru", 536, (2,), (7,)),
-    ("675", "PG", "Papua New Guinea", 537, (1, 3), (7, 8)),
-    ("676", "TO", "Tonga", 539, (1, 88), (5, 7)),
-    ("677", "SB", "Solomon Islands", 540, (1, 2), (5, 7)),
-    ("678", "VU", "Vanuatu", 541, (1, 5), (5, 7)),
-    ("679", "FJ", "Fiji", 542, (1, 2), (7,)),
-    ("680", "PW", "Palau", 552, (1, 80), (7,)),
-    ("681", "WF", "Wallis and Futuna", 543, (1,), (6,)),
-    ("682", "CK", "Cook Islands", 548, (1,), (5,)),
-    ("683", "NU", "Niue", 555, (1,), (4, 7)),
-    ("685", "WS", "Samoa", 549, (1, 27), (5, 6, 7, 10)),
-    ("686", "KI", "Kiribati", 545, (1,), (5, 8)),
-    ("687", "NC", "New Caledonia", 546, (1,), (6,)),
-    ("688", "TV", "Tuvalu", 553, (1,), (5, 6, 7)),
-    ("689", "PF", "French Polynesia", 547, (15, 20), (8,)),
-    ("690", "TK", "Tokelau", 554, (1,), (4, 5, 6, 7)),
-    ("691", "FM", "Micronesia", 550, (1,), (7,)),
-    ("692", "MH", "Marshall Islands", 551, (1,), (7,)),
-    ("7", "RU", "Russia", 250, (1, 2, 20, 99), (10,)),
-    ("800", "001", "International Freephone", 901, (), (8,)),
-    ("808", "001", "International Shared Cost Service", 901, (), (8,)),
-    ("81", "JP", "Japan", 440, (10, 11, 20, 50), (9, 10)),
-    ("82", "KR", "South Korea", 450, (5, 6, 8), (5, 6, 8, 9, 10)),
-    ("84", "VN", "Vietnam", 452, (1, 2, 4, 5), (9, 10)),
-    ("850", "KP", "North Korea", 467, (5,), (8, 10)),
-    ("852", "HK", "Hong Kong", 454, (3, 6, 12, 19), (8,)),
-    ("853", "MO", "Macao", 455, (1, 2, 3), (8,)),
-    ("855", "KH", "Cambodia", 456, (1, 6, 8), (8, 9)),
-    ("856", "LA", "Laos", 457, (1, 2, 3, 8), (8, 9, 10)),
-    ("86", "CN", "China", 460, (1, 2, 3), (7, 8, 9, 10, 11)),
-    ("870", "001", "Inmarsat", 901, (11,), (9, 12)),
-    ("878", "001", "Universal Personal Telecommunications", 901, (), (12,)),
-    ("880", "BD", "Bangladesh", 470, (1, 2, 3, 4), (6, 7, 8, 9, 10)),
-    ("881", "001", "Global Mobile Satellite System", 901, (3,), (9, 10)),
-    ("882", "001", "International Networks", 901, (), (7, 8, 9, 10, 11, 12)),
-    ("883", "001", "International Networks", 901, (), (8, 9, 10, 11, 12)),
-    ("886", "TW", "Taiwan", 466, (1, 92, 97), (8, 9)),
-    ("888", "001", "Disaster Relief", 901, (), (11,)),
-    ("90", "TR", "Turkey", 286, (1, 2, 3), (10,)),
-    ("91", "IN", "India", 404, (10, 20, 45, 57), (10,)),
-    ("92", "PK", "Pakistan", 410, (1, 3, 4, 6), (9, 10)),
-    ("93", "AF", "Afghanistan", 412, (1, 20, 40, 50), (9,)),
-    ("94", "LK", "Sri Lanka", 413, (1, 2, 8), (9,)),
-    ("95", "MM", "Myanmar", 414, (1, 5, 6, 9), (6, 7, 8, 9, 10)),
-    ("960", "MV", "Maldives", 472, (1, 2), (7,)),
-    ("961", "LB", "Lebanon", 415, (1, 3), (7, 8)),
-    ("962", "JO", "Jordan", 416, (1, 3, 77), (8, 9)),
-    ("963", "SY", "Syria", 417, (1, 2), (8, 9)),
-    ("964", "IQ", "Iraq", 418, (5, 20, 40), (8, 9, 10)),
-    ("965", "KW", "Kuwait", 419, (2, 3, 4), (8,)),
-    ("966", "SA", "Saudi Arabia", 420, (1, 3, 4), (9,)),
-    ("967", "YE", "Yemen", 421, (1, 2, 3), (7, 8, 9)),
-    ("968", "OM", "Oman", 422, (2, 3), (8,)),
-    ("970", "PS", "Palestine", 425, (5, 6), (8, 9)),
-    ("971", "AE", "United Arab Emirates", 424, (2, 3), (8, 9)),
-    ("972", "IL", "Israel", 425, (1, 2, 3, 7), (8, 9, 11, 12)),
-    ("973", "BH", "Bahrain", 426, (1, 2, 4), (8,)),
-    ("974", "QA", "Qatar", 427, (1, 2), (8,)),
-    ("975", "BT", "Bhutan", 402, (11, 77), (7, 8)),
-    ("976", "MN", "Mongolia", 428, (88, 91, 98, 99), (8, 9, 10)),
-    ("977", "NP", "Nepal", 429, (1, 2), (8, 10)),
-    ("979", "001", "International Premium Rate Service", 901, (), (9,)),
-    ("98", "IR", "Iran", 432, (11, 20, 35), (6, 7, 10)),
-    ("991", "001", "International Telecommunication Public Correspondence Service", 901, (), ()),
-    ("992", "TJ", "Tajikistan", 436, (1, 3, 4), (9,)),
-    ("993", "TM", "Turkmenistan", 438, (2,), (8,)),
-    ("994", "AZ", "Azerbaijan", 400, (1, 2, 4), (9,)),
-    ("995", "GE", "Georgia", 282, (1, 2, 4), (9,)),
-    ("996", "KG", "Kyrgyzstan", 437, (1, 5, 9), (9,)),
-    ("998", "UZ", "Uzbekistan", 434, (4, 5, 7), (9,)),
-)
+from sendbox.services.tables import table
 
-PARTS: Final[tuple[tuple[str, str, str, str, int, tuple[int, ...]], ...]] = (
-    (
-        "1",
-        """204 226 236 249 250 257 263 273 289 306 343 354 365 367 368 382 403 416 418 428 431 437 438 450 468 474 506
-        514 519 548 579 581 584 587 600 604 613 622 633 639 647 672 683 705 709 742 753 778 780 782 807 819 825 867 873
-        879 902 905 942""",
-        "CA",
-        "Canada",
-        302,
-        (220, 490, 500, 610, 720),
-    ),
-    ("1", "242", "BS", "Bahamas", 364, (39, 49)),
-    ("1", "246", "BB", "Barbados", 342, (600, 750)),
-    ("1", "264", "AI", "Anguilla", 365, (840,)),
-    ("1", "268", "AG", "Antigua and Barbuda", 344, (30, 50, 920)),
-    ("1", "284", "VG", "British Virgin Islands", 348, (170, 570, 770)),
-    ("1", "340", "VI", "US Virgin Islands", 332, ()),
-    ("1", "345", "KY", "Cayman Islands", 346, (50, 140)),
-    ("1", "441", "BM", "Bermuda", 350, (1, 2)),
-    ("1", "473", "GD", "Grenada", 352, (30, 110)),
-    ("1", "649", "TC", "Turks and Caicos Islands", 376, (350,)),
-    ("1", "658 876", "JM", "Jamaica", 338, (50, 180)),
-    ("1", "664", "MS", "Montserrat", 354, (860,)),
-    ("1", "670", "MP", "Northern Mariana Islands", 310, (110, 370)),
-    ("1", "671", "GU", "Guam", 310, (32, 140, 370)),
-    ("1", "684", "AS", "American Samoa", 544, (11,)),
-    ("1", "721", "SX", "Sint Maarten", 362, (51,)),
-    ("1", "758", "LC", "Saint Lucia", 358, (50, 110)),
-    ("1", "767", "DM", "Dominica", 366, (20, 110)),
-    ("1", "784", "VC", "Saint Vincent and the Grenadines", 360, (70, 110)),
-    ("1", "787 939", "PR", "Puerto Rico", 330, (110,)),
-    ("1", "809 829 849", "DO", "Dominican Republic", 370, (1, 2, 4)),
-    ("1", "868", "TT", "Trinidad and Tobago", 374, (12, 130)),
-    ("1", "869", "KN", "Saint Kitts and Nevis", 356, (50, 110)),
-    ("212", "5288 5289", "EH", "Western Sahara", 604, (1, 2)),
-    ("262", "269 639", "YT", "Mayotte", 647, (2, 10)),
-    ("290", "8", "TA", "Tristan da Cunha", 658, (1,)),
-    ("358", "18", "AX", "Aland Islands", 244, (14,)),
-    ("39", "06698", "VA", "Vatican City", 225, ()),
-    ("44", "1481 7781 7839 79111 79117", "GG", "Guernsey", 234, (3, 50, 55)),
-    ("44", "1534 7509 7700 7797 7829 7937", "JE", "Jersey", 234, (3, 50, 55)),
-    ("44", "1624 7524 7624 7924", "IM", "Isle of Man", 234, (36, 58)),
-    ("47", "79", "SJ", "Svalbard and Jan Mayen", 242, (1, 2)),
-    ("599", "3 4 7", "BQ", "Caribbean Netherlands", 362, (91,)),
-    ("61", "89162", "CC", "Cocos Islands", 505, (1,)),
-    ("61", "89164", "CX", "Christmas Island", 505, (1,)),
-    ("672", "1", "AQ", "Australian Antarctic Territory", 505, (1,)),
-    ("7", "6 7", "KZ", "Kazakhstan", 401, (1, 2, 77)),
-)
+
+class Code(NamedTuple):
+    """A calling code, its ISO 3166 country (`001` = no country) and the country's name.
+
+    `mncs` are those of the main networks (never 0, which means "unknown" on the wire, A82), `lengths` those that a
+    fixed or mobile number has behind the code, `begins` the first two digits behind it that the national plan assigns,
+    single ones and ranges (all where none is known; nothing is refused by it, A14).
+    """
+
+    code: str
+    country: str
+    name: str
+    mcc: int
+    mncs: tuple[int, ...]
+    lengths: tuple[int, ...]
+    begins: str
+
+
+class Territory(NamedTuple):
+    """A country that shares a calling code with another: the prefixes behind the code that are its own."""
+
+    code: str
+    prefixes: tuple[str, ...]
+    country: str
+    name: str
+    mcc: int
+    mncs: tuple[int, ...]
+
+
+_ANY: Final = "00-99"
+
+
+@cache
+def codes() -> dict[str, Code]:
+    """All calling codes."""
+    return {
+        row["code"]: Code(**{"begins": _ANY} | row | {"mncs": tuple(row["mncs"]), "lengths": tuple(row["lengths"])})
+        for row in table(__name__, "codes.json")
+    }
+
+
+@cache
+def heads() -> dict[str, Code]:
+    """First three digits of a number to its calling code. No code begins with 0, and none is a beginning of another."""
+    known = codes()
+    found = {head: known.get(head) or known.get(head[:2]) or known.get(head[:1]) for head in map(str, range(100, 1000))}
+    return {head: code for head, code in found.items() if code is not None}
+
+
+@cache
+def territories() -> tuple[Territory, ...]:
+    """All territories with prefixes of their own."""
+    return tuple(
+        Territory(**row | {"prefixes": tuple(row["prefixes"].split()), "mncs": tuple(row["mncs"])})
+        for row in table(__name__, "territories.json")
+    )
+
+
+@cache
+def beginnings(text: str) -> frozenset[str]:
+    """The digits that `begins` of a code stands for."""
+    pairs = (part.partition("-") for part in text.split())
+    return frozenset(f"{n:02d}" for low, _, high in pairs for n in range(int(low), int(high or low) + 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sendbox.engine.identity import derive
-from sendbox.services.numbers.plan import CODES
+from sendbox.services.numbers.plan import codes
 from sendbox.services.partner.records import Failure
 from sendbox.services.partner.templates import digits
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 def calling_code(country: str | None, default: str) -> str:
     """The calling code of a country, given by that or by its ISO code; `default` where it is not known."""
     wanted = (country or "").strip().lstrip("+").upper()
-    return next((code for code, iso, *_ in CODES if wanted in (code, iso)), default)
+    return next((code for code, row in codes().items() if wanted in (code, row.country)), default)
 
 
 def iso_of(code: str) -> str:
     """The ISO code of the country of a calling code."""
-    return next(iso for each, iso, *_ in CODES if each == code)
+    return codes()[code].country
 
 
 def pooled(world: World, code: str, key: str) -> str:
@@ -29,7 +29,7 @@ def pooled(world: World, code: str, key: str) -> str:
 
     Drawn from the seed, not from the world's name: equal signups get equal numbers in every world.
     """
-    lengths = next(row[-1] for row in CODES if row[0] == code)
+    lengths = codes()[code].lengths
     taken: set[str | None] = {number.phone_number for number in world.account.business.values()}
     taken |= {signup.phone_number for signup in world.partner.signups.values()}
     n = 0

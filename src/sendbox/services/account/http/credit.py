@@ -32,7 +32,7 @@ def order(exchange: Exchange) -> Answer:
     """`POST /credit/order`: a service by its flat id; with `dryrun` only what it would cost (§4.4, A31)."""
     may_change(exchange)
     request = read_body(exchange, _MISSING, "service_id", "period")
-    service = catalog.SERVICES.get(request["service_id"])
+    service = catalog.services().get(request["service_id"])
     if service is None:
         raise refused("Invalid service id", "$.service_id", "service", "§4.4", "A31", 500)
     period: str = request["period"]

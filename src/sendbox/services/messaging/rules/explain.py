@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import KINDS
-from sendbox.services.messaging.content.templates import approved
-from sendbox.services.messaging.content.text import prepare
+from sendbox.services.messaging.checks import CHECKS
 from sendbox.services.messaging.events import info_of
-from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.records import Attempt, Inbound
-from sendbox.services.messaging.refusals import WHY, refusal_line
+from sendbox.services.messaging.refusals import refusal_line
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.difference import differences
 from sendbox.services.messaging.views import target_of
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.delivery.faults import Detoured
     from sendbox.engine.world import World
-    from sendbox.services.messaging.model import Step
     from sendbox.services.messaging.outages import Current
     from sendbox.services.messaging.records import Message
     from sendbox.services.messaging.rules.rules import Ask, Memory, Rule
@@ -137,69 +134,12 @@ def checks(world: World, message: Message, number: int) -> list[dict[str, Any]]:
     step = message.submission.send.steps[number]
     kept = message.submission.prepared
     found = []
-    for name, refuses in CHECKS.items():
-        refused = refuses(world, message, number, step)
-        text, section = WHY[name]
-        found.append({"check": name, "passed": not refused, "why": f"{text} ({section})" if refused else None})
+    for check in CHECKS:
+        refused = check.refuses(world, message, number, step)
+        why = f"{check.says} ({check.source})" if refused else None
+        found.append({"check": check.word, "passed": not refused, "why": why})
     message.submission.prepared = kept
     return found
-
-
-def _blacklisted(world: World, message: Message, _number: int, _step: Step) -> bool:
-    return (message.submission.key.billing or world.account).blacklisted(message.phone, world.now)
-
-
-def _opted_out(world: World, message: Message, _number: int, _step: Step) -> bool:
-    billing = message.submission.key.billing or world.account
-    return "promotional" in message.submission.send.tags and billing.opted_out(message.phone, world.now)
-
-
-def _unregistered(world: World, message: Message, _number: int, step: Step) -> bool:
-    asked = step.channel != "sms" or world.assume.sms_sender == "strict"
-    own = message.submission.token is not None
-    return (
-        asked
-        and not own
-        and step.sender is not None
-        and not world.account.registered(FAMILY[step.channel], step.sender)
-    )
-
-
-def _template_unknown(world: World, _message: Message, _number: int, step: Step) -> bool:
-    use = step.template
-    return use is not None and world.account.template(use.name, use.language, step.sender) is None
-
-
-def _template_not_approved(world: World, _message: Message, _number: int, step: Step) -> bool:
-    use = step.template
-    template = None if use is None else world.account.template(use.name, use.language, step.sender)
-    return template is not None and not approved(template)
-
-
-def _too_dear(world: World, message: Message, number: int, step: Step) -> bool:
-    billing = message.submission.key.billing or world.account
-    count = prepare(message.submission, number, step, world.account).count
-    eur, czk = world.simulator.cost(step.channel, message.phone, count)
-    return (eur if billing.currency == "EUR" else czk) > billing.balance
-
-
-#: In the order of `services/messaging/checks.py`, which says the first of them that refuses; a test holds the two
-#: together.
-CHECKS: Final[dict[str, Callable[[World, Message, int, Step], bool]]] = {
-    "number": lambda _world, message, _number, _step: not message.valid,
-    "allowed": lambda world, message, _number, _step: world.simulator.checks.not_allowed(message.phone),
-    "blacklist": _blacklisted,
-    "optout": _opted_out,
-    "identical": lambda world, message, number, step: world.simulator.checks.identical(world, message, number, step),
-    "sender": _unregistered,
-    "channel": lambda world, message, _n, step: not world.phones.has(message.phone, FAMILY[step.channel]),
-    "conversation": lambda world, message, _n, step: (
-        step.channel == "chatapp_text" and not world.phones.conversation_open(message.phone)
-    ),
-    "template-unknown": _template_unknown,
-    "template-not-approved": _template_not_approved,
-    "credit": _too_dear,
-}
 
 
 # -- messages

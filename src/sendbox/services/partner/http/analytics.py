@@ -7,7 +7,7 @@ from typing import Any
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.numbers.normal import normalize
-from sendbox.services.numbers.plan import CODES
+from sendbox.services.numbers.plan import codes
 from sendbox.services.partner import analytics as analytics
 from sendbox.services.partner.http.decode import moment, read
 from sendbox.services.partner.http.encode import done
@@ -81,4 +81,5 @@ def _asked(exchange: Exchange, given: dict[str, Any]) -> analytics.Asked:
 def _iso(given: str) -> str:
     """The ISO code of a country that is given by it, or by its calling code."""
     text = given.strip().lstrip("+").upper()
-    return next((iso for code, iso, *_ in CODES if code == text), text)
+    code = codes().get(text)
+    return text if code is None else code.country

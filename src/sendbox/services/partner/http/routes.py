@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from sendbox.services.http.exchange import Answer, Auth, Exchange, Handler, Route
+from sendbox.services.http.routing import route
 from sendbox.services.partner.http import analytics, signups, templates
 from sendbox.services.partner.http.errors import deny, error, failed, finding
 from sendbox.services.partner.records import Failure
@@ -28,7 +29,6 @@ def _guarded(handler: Handler) -> Handler:
 
 
 def _row(
-    path: str,
     operation: str,
     summary: str,
     handler: Callable[[Exchange], Answer],
@@ -38,59 +38,56 @@ def _row(
     *,
     auth: Auth = "header-or-token",
 ) -> Route:
-    return Route(
-        method="POST",
-        path=f"/v1/chatapp{path}",
-        operation=operation,
-        summary=summary,
-        section="§4.3",
-        handler=_guarded(handler),
-        error=error,
-        deny=deny,
-        auth=auth,
-        request=f"partner.json#/$defs/{request}Request",
-        responses={
+    return route(
+        operation,
+        summary,
+        _guarded(handler),
+        f"partner.json#/$defs/{request}Request",
+        {
             200: f"partner.json#/$defs/{response}Response",
             400: "partner.json#/$defs/PartnerError",
             401: "partner.json#/$defs/PartnerError",
         },
-        interface="partner",
-        assumed=tuple(sorted({*ASSUMED, *assumed})),
+        section="§4.3",
+        error=error,
+        assumed=(*ASSUMED, *assumed),
+        auth=auth,
+        deny=deny,
     )
 
 
 #: The calls that a signup's token lets in are those for numbers, templates and statistics (§5.3).
 ROUTES: Final = (
-    _row("/signup", "partnerSignup", "Start the signup of a client", signups.sign_up, "Signup", "Signup",
+    _row("partnerSignup", "Start the signup of a client", signups.sign_up, "Signup", "Signup",
          ("A24", "A38", "A46"), auth="header"),
-    _row("/registration", "partnerRegistration", "Complete a signup without the hosted page", signups.register,
+    _row("partnerRegistration", "Complete a signup without the hosted page", signups.register,
          "Registration", "Registration", ("A24", "A39", "A46"), auth="header"),
-    _row("/accounts/list", "listPartnerAccounts", "List the connected business accounts", signups.list_accounts,
+    _row("listPartnerAccounts", "List the connected business accounts", signups.list_accounts,
          "AccountsList", "AccountsList", ("A40",), auth="header"),
-    _row("/phone_numbers/verify", "verifyPartnerNumber", "Send the verification code of a number again",
+    _row("verifyPartnerNumber", "Send the verification code of a number again",
          signups.verify_number, "Number", "NumberVerify", ("A14", "A41")),
-    _row("/phone_numbers/check", "checkPartnerNumber", "Check whether a number can be used", signups.check_number,
+    _row("checkPartnerNumber", "Check whether a number can be used", signups.check_number,
          "Number", "NumberCheck", ("A14", "A41", "A44")),
-    _row("/phone_numbers/list", "listPartnerNumbers", "List the numbers of a business account", signups.list_numbers,
+    _row("listPartnerNumbers", "List the numbers of a business account", signups.list_numbers,
          "BusinessAccount", "NumbersList", ("A44",)),
-    _row("/templates/list", "listTemplates", "List the templates of a business account", templates.list_templates,
+    _row("listTemplates", "List the templates of a business account", templates.list_templates,
          "BusinessAccount", "TemplatesList", ("A42", "A43")),
-    _row("/templates/create", "createTemplate", "Create a template", templates.create_template,
+    _row("createTemplate", "Create a template", templates.create_template,
          "TemplateCreate", "TemplateCreate", ("A42", "A43", "A76")),
-    _row("/templates/library/create", "createLibraryTemplate", "Create a template from the provider's library",
+    _row("createLibraryTemplate", "Create a template from the provider's library",
          templates.create_from_library, "TemplateLibrary", "TemplateLibrary", ("A42", "A43")),
-    _row("/templates/edit", "editTemplate", "Change a template", templates.edit_template,
+    _row("editTemplate", "Change a template", templates.edit_template,
          "TemplateEdit", "TemplateEdit", ("A42", "A43", "A76")),
-    _row("/templates/delete", "deleteTemplate", "Delete a template in every language", templates.delete_template,
+    _row("deleteTemplate", "Delete a template in every language", templates.delete_template,
          "TemplateDelete", "TemplateDelete", ("A42",)),
-    _row("/templates/test", "testTemplate", "Send a template to a phone as a test", templates.test_template,
+    _row("testTemplate", "Send a template to a phone as a test", templates.test_template,
          "TemplateTest", "TemplateTest", ("A14", "A42")),
-    _row("/analytics/messages", "messageAnalytics", "Statistics of messages", analytics.message_statistics,
+    _row("messageAnalytics", "Statistics of messages", analytics.message_statistics,
          "AnalyticsMessages", "AnalyticsMessages", ("A45",)),
-    _row("/analytics/conversations", "conversationAnalytics", "Statistics of conversations",
+    _row("conversationAnalytics", "Statistics of conversations",
          analytics.conversation_statistics, "AnalyticsConversations", "AnalyticsConversations", ("A45",)),
-    _row("/analytics/templates", "templateAnalytics", "Statistics of templates", analytics.template_statistics,
+    _row("templateAnalytics", "Statistics of templates", analytics.template_statistics,
          "AnalyticsTemplates", "AnalyticsTemplates", ("A45",)),
-    _row("/analytics/templates/enable", "enableTemplateAnalytics", "Enable statistics of templates",
+    _row("enableTemplateAnalytics", "Enable statistics of templates",
          analytics.enable_template_statistics, "BusinessAccount", "AnalyticsEnable", ("A45",)),
 )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from sendbox.services.http.exchange import Answer, Auth, Handler, Route
+from sendbox.services.http.routing import route
 from sendbox.services.verify.http.decode import token_of
 from sendbox.services.verify.http.errors import creation_error, deny, deny_creation, error
 from sendbox.services.verify.http.handlers import check_proof, create_validation, verify_code, verify_proof
@@ -16,33 +17,27 @@ _ASSUMED: Final = ("A49", "A54", "A56", "A57", "A75")
 
 
 def _route(
-    method: str,
-    path: str,
     operation: str,
     summary: str,
     handler: Handler,
     schema: str,
     errors: Iterable[int],
-    assumed: tuple[str, ...],
-    *,
+    *assumed: str,
     auth: Auth = "header",
     error: Callable[[int, str], Answer] = error,
     deny: Callable[[bool], Answer] | None = deny,
     whose: Callable[[bytes], str] | None = None,
 ) -> Route:
-    return Route(
-        method=method,
-        path=f"/v1{path}",
-        operation=operation,
-        summary=summary,
+    return route(
+        operation,
+        summary,
+        handler,
+        f"verify.json#/$defs/{schema}Request",
+        {200: f"verify.json#/$defs/{schema}Response", **dict.fromkeys(errors, _ERROR)},
         section="§4.5",
-        handler=handler,
         error=error,
+        assumed=(*_ASSUMED, *assumed),
         auth=auth,
-        request=f"verify.json#/$defs/{schema}Request",
-        responses={200: f"verify.json#/$defs/{schema}Response", **dict.fromkeys(errors, _ERROR)},
-        interface="verify",
-        assumed=tuple(sorted({*_ASSUMED, *assumed})),
         deny=deny,
         whose=whose,
     )
@@ -50,48 +45,19 @@ def _route(
 
 ROUTES: Final = (
     _route(
-        "POST",
-        "/validations",
-        "createValidation",
-        "Send a six-digit code to a phone",
-        create_validation,
-        "Validation",
-        (400, 401, 429, 500),
-        ("A47", "A52", "A53", "A72", "A73"),
-        error=creation_error,
-        deny=deny_creation,
+        "createValidation", "Send a six-digit code to a phone", create_validation, "Validation", (400, 401, 429, 500),
+        "A47", "A52", "A53", "A72", "A73", error=creation_error, deny=deny_creation,
     ),
     _route(
-        "POST",
-        "/validations/{token}/verify",
-        "verifyCode",
-        "Submit the code that the user entered",
-        verify_code,
-        "Code",
-        (400, 401, 404, 429, 500),
-        ("A48", "A52", "A72"),
+        "verifyCode", "Submit the code that the user entered", verify_code, "Code", (400, 401, 404, 429, 500),
+        "A48", "A52", "A72",
     ),
     _route(
-        "PATCH",
-        "/validations/{token}",
-        "checkProof",
-        "Check a proof against its session",
-        check_proof,
-        "Proof",
-        (400, 401, 404, 500),
-        ("A50", "A52", "A74"),
+        "checkProof", "Check a proof against its session", check_proof, "Proof", (400, 401, 404, 500),
+        "A50", "A52", "A74",
     ),
     _route(
-        "POST",
-        "/verify-proof",
-        "verifyProof",
-        "Check a proof by itself",
-        verify_proof,
-        "OfflineProof",
-        (400, 500),
-        ("A51", "A52"),
-        auth="none",
-        deny=None,
-        whose=token_of,
+        "verifyProof", "Check a proof by itself", verify_proof, "OfflineProof", (400, 500), "A51", "A52",
+        auth="none", deny=None, whose=token_of,
     ),
-)
+)  # fmt: skip

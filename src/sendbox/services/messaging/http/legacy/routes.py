@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Route
-from sendbox.services.http.forms import FORM, relocated
+from sendbox.services.http.forms import relocated
+from sendbox.services.http.routing import route
 from sendbox.services.messaging.http.legacy import encode
 from sendbox.services.messaging.http.legacy.decode import check_media_type, decode, read_fields
 from sendbox.services.messaging.http.legacy.errors import NO_CREDIT, error, refusal
+from sendbox.services.operations import CALLS
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.model import Send
@@ -21,14 +23,14 @@ ASSUMED: Final = ("A08", "A13", "A14", "A57", "A59")
 RESULT: Final = "legacy.json#/$defs/SendResult"
 
 
-def _handler(method: Literal["GET", "POST"], name: str, schema: str) -> Callable[[Exchange], Answer]:
+def _handler(name: str, schema: str, *, form: bool) -> Callable[[Exchange], Answer]:
     """The handler of a row whose recipients are in the field `name`."""
 
     def handle(exchange: Exchange) -> Answer:
         """Takes one text to one number or several; each gets its own line."""
-        if method == "POST":
+        if form:
             check_media_type(exchange)
-        fields = read_fields(exchange, exchange.body if method == "POST" else exchange.query)
+        fields = read_fields(exchange, exchange.body if form else exchange.query)
         return _accept(exchange, decode(exchange, fields, name, schema), name)
 
     return handle
@@ -48,32 +50,24 @@ def _accept(exchange: Exchange, send: Send, name: str) -> Answer:
     return encode.answer(accepted.messages[0], world.assume)
 
 
-def _route(method: Literal["GET", "POST"], path: str, operation: str, name: str, schema: str, summary: str) -> Route:
+def _route(operation: str, name: str, schema: str, summary: str) -> Route:
     reference = f"legacy.json#/$defs/{schema}"
-    form = method == "POST"
-    return Route(
-        method=method,
-        path=path,
-        operation=operation,
-        summary=summary,
+    return route(
+        operation,
+        summary,
+        _handler(name, reference, form=CALLS[operation].part == "form"),
+        reference,
+        dict.fromkeys((200, 400, 401, 402), RESULT),
         section="§4.1",
-        handler=_handler(method, name, reference),
         error=error,
-        auth="form",
-        request=reference if form else None,
-        request_type=FORM,
-        query=None if form else reference,
-        responses=dict.fromkeys((200, 400, 401, 402), RESULT),
-        interface="legacy",
         assumed=ASSUMED,
+        auth="form",
     )
 
 
-ROUTES: Final[list[Route]] = [
-    _route("POST", "/Send", "legacySend", "number", "SendForm", "Send one text with a form (deprecated)"),
-    _route(
-        "GET", "/Send", "legacySendByQuery", "number", "SendForm", "Send one text with query parameters (deprecated)"
-    ),
-    _route("POST", "/api-send.php", "legacyApiSend", "to", "ApiSendForm", "Send one text with a form (deprecated)"),
-    _route("GET", "/api-send.php", "legacyApiSendByQuery", "to", "ApiSendForm", "Send one text by query (deprecated)"),
-]
+ROUTES: Final = (
+    _route("legacySend", "number", "SendForm", "Send one text with a form (deprecated)"),
+    _route("legacySendByQuery", "number", "SendForm", "Send one text with query parameters (deprecated)"),
+    _route("legacyApiSend", "to", "ApiSendForm", "Send one text with a form (deprecated)"),
+    _route("legacyApiSendByQuery", "to", "ApiSendForm", "Send one text by query (deprecated)"),
+)

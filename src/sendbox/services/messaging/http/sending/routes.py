@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sendbox.services.http.exchange import Handler, Route
+from sendbox.services.http.routing import route
 from sendbox.services.messaging.http.sending.errors import error
 from sendbox.services.messaging.http.sending.handlers import send_message, send_messages, send_priority_message
 
@@ -15,32 +16,21 @@ ASSUMED: Final = (
 )  # fmt: skip
 
 
-def _route(
-    path: str, operation: str, summary: str, handler: Handler, request: str, assumed: tuple[str, ...] = ()
-) -> Route:
-    return Route(
-        method="POST",
-        path=f"/v2{path}",
-        operation=operation,
-        summary=summary,
+def _route(operation: str, summary: str, handler: Handler, request: str, *assumed: str) -> Route:
+    return route(
+        operation,
+        summary,
+        handler,
+        f"sending.json#/$defs/{request}",
+        {200: "sending.json#/$defs/MessageResponse", 400: "sending.json#/$defs/Error"},
         section="§4.1",
-        handler=handler,
         error=error,
-        request=f"sending.json#/$defs/{request}",
-        responses={200: "sending.json#/$defs/MessageResponse", 400: "sending.json#/$defs/Error"},
-        assumed=tuple(sorted({*ASSUMED, *assumed})),
+        assumed=(*ASSUMED, *assumed),
     )
 
 
 ROUTES: Final = (
-    _route("/message", "sendMessage", "Send one message to 1 to 10 recipients", send_message, "Message"),
-    _route(
-        "/message/priority",
-        "sendPriorityMessage",
-        "Send one message by the priority queue",
-        send_priority_message,
-        "Message",
-        ("A18",),
-    ),
-    _route("/messages", "sendMessages", "Send up to ten messages in one call", send_messages, "Messages", ("A10",)),
+    _route("sendMessage", "Send one message to 1 to 10 recipients", send_message, "Message"),
+    _route("sendPriorityMessage", "Send one message by the priority queue", send_priority_message, "Message", "A18"),
+    _route("sendMessages", "Send up to ten messages in one call", send_messages, "Messages", "A10"),
 )

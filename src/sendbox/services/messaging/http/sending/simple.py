@@ -12,9 +12,10 @@ import orjson
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import OLD_NAME_IGNORED, advise
-from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
+from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, relocated, unknown_parameters
 from sendbox.services.http.requests import canonical, without_nulls
+from sendbox.services.http.routing import route
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.errors import error, refusal, show
 
@@ -179,31 +180,26 @@ def _answer(request_id: str, message_id: str | None) -> Answer:
 ASSUMED: Final = ("A01", "A08", "A11", "A12", "A14", "A57", "A58", "A59", "A75", "A80", "A86")
 _RESPONSES: Final = {200: "sending.json#/$defs/SimpleResponse", 400: "sending.json#/$defs/Error"}
 
-ROUTES: Final[list[Route]] = [
-    Route(
-        method="GET",
-        path="/v2/simple/message",
-        operation="sendSimpleMessageByQuery",
-        summary="Send one SMS with query parameters",
+ROUTES: Final = (
+    route(
+        "sendSimpleMessageByQuery",
+        "Send one SMS with query parameters",
+        send_by_query,
+        "sending.json#/$defs/SimpleQuery",
+        _RESPONSES,
         section="§4.1",
-        handler=send_by_query,
         error=simple_error,
+        assumed=ASSUMED,
         auth="header-or-query",
-        query="sending.json#/$defs/SimpleQuery",
-        responses=_RESPONSES,
-        assumed=ASSUMED,
     ),
-    Route(
-        method="POST",
-        path="/v2/simple/message",
-        operation="sendSimpleMessage",
-        summary="Send one SMS with a form",
+    route(
+        "sendSimpleMessage",
+        "Send one SMS with a form",
+        send_by_form,
+        "sending.json#/$defs/SimpleForm",
+        {**_RESPONSES, 415: "sending.json#/$defs/MediaTypeError"},
         section="§4.1",
-        handler=send_by_form,
         error=simple_error,
-        request="sending.json#/$defs/SimpleForm",
-        request_type=FORM,
-        responses={**_RESPONSES, 415: "sending.json#/$defs/MediaTypeError"},
         assumed=ASSUMED,
     ),
-]
+)

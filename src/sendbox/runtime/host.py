@@ -1,0 +1,36 @@
+"""What the scheduler and the dispatcher need of the runtime that they are parts of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from sendbox.engine.remarks import Advice
+from sendbox.runtime.senders import Senders
+from sendbox.runtime.slot import Hosted
+from sendbox.settings import Settings
+
+
+class Host(Protocol):
+    """The runtime, as far as its parts know it."""
+
+    settings: Settings
+    senders: Senders
+    reading: Callable[[], int]
+    log: Callable[[str, str], None]
+    violations: list[str]
+    check_batch: Callable[[Any], list[str]] | None
+    remark: Callable[[int | None], Advice | None]
+
+    def keep(self, hosted: Hosted, task: asyncio.Task[None]) -> None:
+        """Something that runs for a world."""
+
+    def changed(self, hosted: Hosted) -> None:
+        """After a request, an outcome or an act."""
+
+    def log_refusals(self, hosted: Hosted) -> None:
+        """A line for each hand-over that was refused."""
+
+    def not_advancing(self, hosted: Hosted) -> None:
+        """Raises `Conflict` while the world advances."""

@@ -1,0 +1,49 @@
+"""Rows of an interface, made from the table of operations and what a service says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from sendbox.engine.requests import JSON_TYPE
+from sendbox.services.http.exchange import Answer, Auth, Handler, Route
+from sendbox.services.http.forms import FORM
+from sendbox.services.operations import CALLS
+
+JSON: Final = JSON_TYPE.decode()
+
+
+def route(
+    operation: str,
+    summary: str,
+    handler: Handler,
+    schema: str | None,
+    responses: Mapping[int, str | None],
+    *,
+    section: str,
+    error: Callable[[int, str], Answer],
+    assumed: Iterable[str],
+    auth: Auth = "header",
+    deny: Callable[[bool], Answer] | None = None,
+    whose: Callable[[bytes], str] | None = None,
+) -> Route:
+    """The row of an operation, which says method, path and interface; `schema` is that of what it carries."""
+    row = CALLS[operation]
+    return Route(
+        method=row.method,
+        path=row.path,
+        operation=operation,
+        summary=summary,
+        section=section,
+        handler=handler,
+        error=error,
+        auth=auth,
+        request=schema if row.part in ("body", "form") else None,
+        request_type=FORM if row.part == "form" else JSON,
+        query=schema if row.part == "query" else None,
+        responses=responses,
+        interface=row.interface,
+        assumed=tuple(sorted(set(assumed))),
+        deny=deny,
+        whose=whose,
+    )
