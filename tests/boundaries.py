@@ -43,7 +43,23 @@ PARTS: Final = (
     ),
     part("services.numbers", "services.tables", "numbering plans are facts about the world, not about a service"),
     part("services.http", "engine contract services services.numbers", "how a service speaks HTTP, whichever it is"),
-    part("services.routes", "services.http " + " ".join(f"services.{name}" for name in SERVICES), "the list of all"),
+    part("services.coverage", "engine services " + " ".join(f"services.{name}" for name in SERVICES), "facts of all"),
+    part(
+        "services.kinds",
+        "engine services services.coverage " + " ".join(f"services.{name}" for name in SERVICES),
+        "the list of all",
+    ),
+    part(
+        "services.subjects",
+        "engine services " + " ".join(f"services.{name}" for name in SERVICES),
+        "the list of all that a scenario may expect",
+    ),
+    part(
+        "services.routes",
+        "services services.http " + " ".join(f"services.{name}" for name in SERVICES),
+        "the list of all",
+    ),
+    part("services.events", "engine " + " ".join(f"services.{name}" for name in SERVICES), "the list of all"),
     *(
         part(
             f"services.{name}",
@@ -52,56 +68,58 @@ PARTS: Final = (
         )
         for name in SERVICES
     ),
-    part("scenario", "engine contract data services.numbers", "it turns a file into a blueprint"),
+    part("scenario", "engine contract data services.numbers services.subjects", "it turns a file into a blueprint"),
     part("runtime", "engine runtime.wall settings", "it carries out what the engine decides, whatever it is about"),
     part("runtime.wall", "", "two functions over the machine's clock"),
     part("server.loop", "runtime.wall", "it makes event loops and knows nothing of what runs on them"),
     part(
         "server", "contract engine runtime server.loop services services.http settings", "HTTP in front of the runtime"
     ),
-    part("page", "control", "what the page can do, a script can do: it reads and acts through control only"),
+    part(
+        "page",
+        "control services.kinds",
+        "what the page can do, a script can do: it reads and acts through control, and words entries as all do",
+    ),
     part(
         "control",
-        "contract data engine runtime scenario server services services.http services.numbers services.routes settings",
+        "contract data engine runtime scenario server services services.coverage services.http services.kinds "
+        "services.numbers services.routes services.subjects settings",
         "one set of operations under every carrier; it does not know the page",
     ),
     part(
         "fixture",
-        "app contract control engine runtime runtime.wall scenario server server.loop settings",
+        "app contract control engine runtime runtime.wall scenario server server.loop services.kinds settings",
         "the pytest side: it drives a sandbox as any client of control does",
     ),
 )
 #: Imports against the rows above that are still to go, by how many there are: (importer, imported). A number that is
 #: too high or too low fails, so that the table shrinks with the code and never grows.
 DEBTS: Final[dict[tuple[str, str], int]] = {
-    ("control", "services.messaging"): 24,
+    ("control", "services.messaging"): 22,
     ("control", "services.partner"): 9,
     ("control", "services.verify"): 3,
-    ("engine", "services"): 9,
-    ("engine", "services.account"): 10,
-    ("engine", "services.messaging"): 73,
-    ("engine", "services.partner"): 17,
-    ("engine", "services.verify"): 9,
+    ("engine", "services"): 4,
+    ("engine", "services.account"): 4,
+    ("engine", "services.events"): 1,
+    ("engine", "services.messaging"): 20,
+    ("engine", "services.partner"): 2,
+    ("engine", "services.verify"): 2,
     ("fixture", "services.messaging"): 1,
-    ("runtime", "services.messaging"): 2,
     ("scenario", "services"): 15,
     ("scenario", "services.account"): 4,
     ("scenario", "services.messaging"): 11,
     ("scenario", "services.partner"): 1,
     ("scenario", "services.verify"): 5,
-    ("server", "services.account"): 2,
     ("server", "services.messaging"): 13,
     ("server", "services.partner"): 1,
     ("server", "services.verify"): 1,
-    ("services", "services.messaging"): 1,
-    ("services", "services.partner"): 1,
-    ("services.account", "services.messaging"): 8,
+    ("services.account", "services.messaging"): 2,
     ("services.account", "services.partner"): 1,
     ("services.http", "services.account"): 2,
     ("services.http", "services.messaging"): 11,
     ("services.http", "services.partner"): 1,
-    ("services.messaging", "services.account"): 14,
-    ("services.messaging", "services.partner"): 3,
+    ("services.messaging", "services.account"): 5,
+    ("services.messaging", "services.partner"): 2,
     ("services.messaging", "services.verify"): 3,
     ("services.partner", "services.account"): 2,
     ("services.partner", "services.messaging"): 11,
@@ -109,7 +127,19 @@ DEBTS: Final[dict[tuple[str, str], int]] = {
     ("services.verify", "services.messaging"): 7,
 }
 #: Circles of imports that are still to be cut, by how many modules each has.
-CIRCLES: Final[tuple[int, ...]] = (33,)
+CIRCLES: Final[tuple[int, ...]] = (30,)
+#: Modules of the engine and the services that observe. What happens imports none of them.
+OBSERVERS: Final = (
+    "engine.coverage",
+    "engine.digest",
+    "engine.expect.subjects",
+    "engine.expect.verdict",
+    "engine.kinds",
+    "services.coverage",
+    "services.kinds",
+    "services.subjects",
+    *(f"services.{name}.{half}" for name in SERVICES for half in ("kinds", "subjects")),
+)
 #: So many modules a folder of the package may hold.
 MOST_FILES: Final = 20
 #: The ends of the program: they are started, never imported.

@@ -23,6 +23,7 @@ from tests.boundaries import (
     ENDS,
     MOST_FILES,
     NOT_PURE,
+    OBSERVERS,
     OWNERS,
     PARTS,
     PURE,
@@ -218,6 +219,18 @@ def test_imports_stay_within_the_parts() -> None:
     grown = [line for pair, lines in found.items() if len(lines) > DEBTS.get(pair, 0) for line in lines]
     assert grown == []
     assert counted == DEBTS, "fewer than DEBTS says: lower it, so that they cannot come back"
+
+
+def test_what_is_observed_is_not_known_to_what_happens() -> None:
+    """Of the engine and the services only what observes imports what observes."""
+    found = [
+        f"{module.name}, line {line}: {name}"
+        for module in modules()
+        if inside(module.name, ("engine", "services")) and not inside(module.name, OBSERVERS)
+        for line, name, _ in imports(module.tree)
+        if inside(ours(name) or "", OBSERVERS)
+    ]
+    assert found == []
 
 
 def test_no_circle_but_those_that_are_still_to_go() -> None:

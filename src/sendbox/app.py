@@ -30,6 +30,7 @@ from sendbox.server.gateway import Emulated
 from sendbox.server.origin import origin_of
 from sendbox.server.uploads import upload_route
 from sendbox.services.advice import on_answer
+from sendbox.services.kinds import ROWS
 from sendbox.services.routes import ROUTES as ROUTES
 
 #: Any mix of events in one delivery, and the one that goes by itself (A24).
@@ -41,6 +42,7 @@ def make_app(runtime: Runtime, contract: Contract) -> Starlette:
     """The whole application over one runtime."""
     runtime.remark = on_answer
     runtime.tried.load = catalog
+    runtime.logged = ROWS.logged
     emulated = Emulated(runtime, contract, ROUTES)
     app = Application(
         emulated,

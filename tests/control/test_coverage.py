@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl
 import pytest
 
 from sendbox.control.catalog import catalog
-from sendbox.engine.coverage.catalog import Row
-from sendbox.engine.coverage.facts import DIMENSIONS, Item
+from sendbox.engine.coverage.tally import Item, Row
 from sendbox.runtime.slot import Slice
 from sendbox.scenario.compile import check
 from sendbox.services.assumptions import registry
+from sendbox.services.coverage.catalog import DIMENSIONS
 from sendbox.services.routes import ROUTES
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, boxed, turns
 

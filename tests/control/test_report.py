@@ -9,15 +9,19 @@ import pytest
 
 from sendbox import __version__
 from sendbox.control.report import Report, Unreadable, minimum
-from sendbox.engine.coverage.catalog import Catalog, FieldRow, Row
-from sendbox.engine.coverage.facts import DIMENSIONS
+from sendbox.engine.coverage.tally import Catalog, FieldRow, Row
 from sendbox.engine.digest import ENGINE
+from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
+from sendbox.services.kinds import ROWS
 
 #: A service with one operation that has one field.
 SMALL = Catalog(
+    DIMENSIONS,
+    FACTS,
     [
         Row("ask", "rest", "§4", "json", (FieldRow("$.q<b>", "A01", 'GET /ask {"q": "<i>"}'),), "GET /ask", None),
-    ]
+    ],
+    ROWS,
 )
 ITEMS = len(SMALL.items)
 

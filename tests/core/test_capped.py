@@ -6,11 +6,10 @@ import pytest
 
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.checkpoint import restore, take
-from sendbox.engine.digest import digest
-from sendbox.engine.entries import entry_view
-from sendbox.engine.expect.verdict import lines, verdict
+from sendbox.engine.expect.verdict import lines
 from sendbox.engine.journal import CODE, Capped, Forgotten
 from sendbox.engine.world import World
+from tests.core.observed import digest, entry_view, verdict
 from tests.core.worlds import START, advance, send_one
 
 

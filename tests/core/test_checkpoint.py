@@ -10,11 +10,10 @@ from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import AccountSpec, Blueprint, TimelineEntry
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.events import body_of
-from sendbox.engine.digest import digest
-from sendbox.engine.entries import entry_view
 from sendbox.engine.world import World
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.views import message_view
+from tests.core.observed import digest, entry_view
 from tests.core.runs import END, RULES, SENDINGS, Sending, request, to
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, rule, send, send_one
 

@@ -5,6 +5,7 @@ Long because each kind of entry has a journal of its own.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -13,8 +14,8 @@ import pytest
 from sendbox.control.catalog import catalog
 from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import AccountSpec, TimelineEntry
-from sendbox.engine.coverage.catalog import Tally
-from sendbox.engine.coverage.tally import Sum, collect, denied, last_restore, merge
+from sendbox.engine.coverage.collector import collect
+from sendbox.engine.coverage.tally import Sum, Tally, denied, last_restore, merge
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.journal import CODE
@@ -405,14 +406,19 @@ def test_s8_findings_that_are_limits() -> None:
 
 
 def test_faults_count_by_their_word() -> None:
-    """A fault is a word, or an object with one key; an object without any has no name."""
-    from sendbox.engine.coverage.collector import Collector
-
-    collector = Collector(make_world(), catalog())
-    collector._counting = True
-    for shown in ("drop", {"delay": "2s"}, "delay 30s", {}):
-        collector._fault("webhook faults", {"fault": shown})
-    assert collector.tally == {"webhook faults": {"drop": 1, "delay": 2, "": 1}}
+    """A fault is a word, a word and its value, or an object with one key."""
+    world = make_world()
+    for text in ("drop", "delay 30s"):
+        world.journal.add(
+            world.now, CODE["webhook_fault"], SimpleNamespace(rule=SimpleNamespace(fault=SimpleNamespace(text=text)))
+        )
+    for shown in ({"delay": "2s"}, "garbage"):
+        world.journal.add(world.now, CODE["fault"], SimpleNamespace(shown=shown))
+    assert collect(world, catalog()).tally == {
+        "webhook faults": {"drop": 1, "delay": 1},
+        "api faults": {"delay": 1, "garbage": 1},
+    }
+    assert collect(world, catalog(), 4).tally == {}
 
 
 @pytest.mark.parametrize(
@@ -503,14 +509,3 @@ def test_in_slices_it_is_the_same() -> None:
 def test_s5_keys_that_open_no_world(path: str, key: str | None, expected: str | None) -> None:
     """§5: no journal tells of them, so they are counted by path."""
     assert denied(path, key) == expected
-
-
-def test_faults_in_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kind of entry that tells of a fault is counted by what the entry shows; what is not counted is passed over."""
-    from sendbox.engine.coverage import collector as counting
-
-    monkeypatch.setitem(counting._FAULTS, "control", "api faults")  # an entry that is shown as it is
-    world = make_world()
-    world.control("fault", {"fault": "garbage"})
-    assert collect(world, catalog()).tally == {"api faults": {"garbage": 1}}
-    assert collect(world, catalog(), 1).tally == {}

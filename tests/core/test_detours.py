@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import TimelineEntry
-from sendbox.engine.digest import digest
 from sendbox.engine.durations import Moment
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.world import World
@@ -19,6 +18,7 @@ from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.partner.records import Onboarding
 from tests.core.faulty import SECOND, fault, run, sent, told
+from tests.core.observed import digest
 from tests.core.runs import END, RULES, SENDINGS, STOPS, Sending, carry_out, request, to
 from tests.core.worlds import (
     HOOK,

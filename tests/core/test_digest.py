@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.engine.blueprint import AccountSpec, TimelineEntry
-from sendbox.engine.digest import canonical_in_slices, digest, digest_in_slices
 from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
 from sendbox.engine.journal import CODE
 from sendbox.engine.requests import RequestRecord
@@ -23,6 +22,7 @@ from sendbox.services.assume import Assume
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.results import FAILED
 from sendbox.services.messaging.rules.rules import When
+from tests.core.observed import canonical_in_slices, digest, digest_in_slices
 from tests.core.runs import RULES, SENDINGS, STOPS, Sending, carry_out
 from tests.core.worlds import HOUR, PHONE, START, advance, command, content_of, make_world, rule, send, send_one, step
 

@@ -10,7 +10,6 @@ import pytest
 from sendbox.engine.blueprint import AccountSpec, TimelineEntry
 from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
 from sendbox.engine.durations import Rate, Span
-from sendbox.engine.entries import entry_view
 from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
 from sendbox.engine.journal import CODE, KINDS
 from sendbox.engine.patterns import Pattern
@@ -22,9 +21,9 @@ from sendbox.services.assume import Assume, VerifyLimits
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import When
-from sendbox.services.messaging.views import delivery_view
 from sendbox.services.verify.verify import LimitReached
 from tests.core.managed import manage
+from tests.core.observed import delivery_view, entry_view
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, path, rule, send, send_one, step
 
 CALLBACK = "https://example.com/hook"

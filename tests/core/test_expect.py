@@ -11,13 +11,14 @@ import yaml
 
 from sendbox.cli.playing import play
 from sendbox.engine.checkpoint import restore, take
-from sendbox.engine.expect.subjects import THINGS, things
-from sendbox.engine.expect.verdict import lines, verdict, verdict_in_slices
+from sendbox.engine.expect.verdict import lines
 from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
 from sendbox.engine.journal import CODE
 from sendbox.engine.world import World
 from sendbox.scenario.compile import load
+from sendbox.services.subjects import THINGS
 from tests.core.faulty import fault, run
+from tests.core.observed import things, verdict, verdict_in_slices
 from tests.core.worlds import PHONE, advance, make_world, send_one
 from tests.told import told
 

@@ -10,7 +10,6 @@ import pytest
 
 from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.durations import Rate, Span
-from sendbox.engine.expect.subjects import THINGS, things
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.world import World
 from sendbox.services.assume import Assume
@@ -28,9 +27,11 @@ from sendbox.services.messaging.rules.explain import (
 from sendbox.services.messaging.rules.explained import explained
 from sendbox.services.messaging.rules.history import After
 from sendbox.services.messaging.rules.rules import Click, Memory, Path, Reply, Rule, When, decide
+from sendbox.services.subjects import THINGS
 from sendbox.services.verify.rules import VerifyRule
 from tests.core.asking import ANY, DELIVERED, FAILED, SEED, ask
 from tests.core.clients import connect, partner_world
+from tests.core.observed import things
 from tests.core.worlds import HOUR, PHONE, advance, handset, make_world, path, rule, send, send_one, step
 
 REPLIES = (Reply(Span(1000, 1000), "YES"),)

@@ -157,6 +157,19 @@ def test_nth_decides_one_message() -> None:
     assert goals == ["delivered", "delivered", "delivered", "failed", "delivered"]
 
 
+def test_nth_of_several_rules_is_a_sequence() -> None:
+    """A rule counts what fits it whether an earlier rule took it or not: three rules with `nth` are a sequence."""
+    memory = Memory()
+    rules = [
+        rule("first", When(nth=1), path=FAILED),
+        rule("second", When(nth=2), path=Path(goal="undelivered")),
+        rule("third", When(nth=3), path=Path(goal="sent")),
+        rule("rest", path=DELIVERED),
+    ]
+    goals = [fate_of(rules, memory, ordinal=ordinal).goal for ordinal in range(4)]
+    assert goals == ["failed", "undelivered", "sent", "delivered"]
+
+
 def test_nth_counts_messages_not_attempts() -> None:
     """A second attempt of the first message is still of the first message."""
     memory = Memory()

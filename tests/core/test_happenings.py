@@ -7,12 +7,11 @@ from typing import Any, Final
 import pytest
 
 from sendbox.engine.blueprint import AccountSpec, SubKeySpec, TimelineEntry
-from sendbox.engine.digest import digest
-from sendbox.engine.entries import entry_view
 from sendbox.engine.interpolation import Fake, Gap, Text
 from sendbox.engine.scripted import KINDS
 from sendbox.engine.world import World
 from sendbox.services.messaging.model import Shortening, TemplateUse
+from tests.core.observed import digest, entry_view
 from tests.core.worlds import (
     HOUR,
     PHONE,

@@ -12,8 +12,8 @@ import pytest
 
 from sendbox import data
 from sendbox.control.catalog import catalog
-from sendbox.engine.coverage.assumptions import MOST_ENTRIES, OPERATIONS, REFUSALS, TOLD, UNTOLD, Leaned, note
-from sendbox.engine.coverage.tally import collect
+from sendbox.engine.coverage.collector import collect
+from sendbox.engine.coverage.tally import MOST_ENTRIES, Leaned, note
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.durations import Rate
 from sendbox.engine.journal import CODE
@@ -23,6 +23,7 @@ from sendbox.engine.world import World
 from sendbox.services.account.lists import enter
 from sendbox.services.assume import Assume
 from sendbox.services.assumptions import registry
+from sendbox.services.coverage.assumptions import OPERATIONS, REFUSALS, TOLD, UNTOLD
 from sendbox.services.messaging.model import Shortening, TemplateUse
 from sendbox.services.messaging.windows import Window
 from tests.core.managed import manage
@@ -56,8 +57,8 @@ def test_the_tellers_are_there() -> None:
     tellers: dict[str, set[str | None]] = {
         "item": {item.assumed for item in catalog().items},
         "operation": {id_ for ids in OPERATIONS.values() for id_ in ids},
-        "remark": {*_named(r'"(A\d\d)"', src / "services", src / "contract", src / "engine", data.folder("schemas"))},
-        "rule": {*_named(r'"(A\d\d)"', src / "services", src / "engine")},
+        "remark": {*_named(r'"(A\d\d)"', src / "contract", src / "engine", src / "services", data.folder("schemas"))},
+        "rule": {*_named(r'"(A\d\d)"', src / "services")},
     }
     for id_, by in TOLD.items():
         for teller in by:

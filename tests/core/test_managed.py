@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from sendbox.engine import checkpoint
-from sendbox.engine.digest import digest
-from sendbox.engine.entries import entry_view
 from sendbox.engine.world import World
 from tests.core.managed import BAD, manage
+from tests.core.observed import digest, entry_view
 from tests.core.worlds import advance, make_world
 
 

@@ -9,8 +9,6 @@ import pytest
 
 from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import TimelineEntry
-from sendbox.engine.digest import digest
-from sendbox.engine.entries import entry_view
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.world import World
 from sendbox.services.messaging.model import Step
@@ -20,6 +18,7 @@ from sendbox.services.messaging.rules.explain import explain
 from sendbox.services.messaging.rules.explained import explained
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.numbers.countries import operator
+from tests.core.observed import digest, entry_view
 from tests.core.worlds import HOUR, PHONE, START, TEN, advance, journaled, make_world, moves, path, rule, send_one, step
 
 MINUTE: Final = 60_000

@@ -14,7 +14,6 @@ from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import AccountSpec, TimelineEntry
 from sendbox.engine.delivery.events import body_of
 from sendbox.engine.delivery.targets import Outlets
-from sendbox.engine.digest import digest
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.world import World
@@ -27,6 +26,7 @@ from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec
 from sendbox.services.partner.states import IllegalMove
 from sendbox.services.partner.views import business_view, signup_view, template_view
 from tests.core.clients import OWN, connect, form, partner_world, send_template, sign_up
+from tests.core.observed import digest
 from tests.core.worlds import HOOK, HOUR, START, advance, hook_events, journaled, make_world, send_one, step
 
 WABA = "102030405060708"

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from sendbox.engine.blueprint import AccountSpec, Blueprint, PhoneSpec
 from sendbox.engine.delivery.batches import Delivery
-from sendbox.engine.digest import digest
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.world import World
@@ -27,6 +26,7 @@ from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import LEGAL, STATES, IllegalTransition
 from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule, When
 from sendbox.services.messaging.windows import Window
+from tests.core.observed import digest
 from tests.core.worlds import START, advance, command, content_of, path, rule, step
 
 PHONES: Final = tuple(f"42077700010{digit}" for digit in range(10))

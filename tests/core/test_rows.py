@@ -11,7 +11,8 @@ from sendbox.engine.world import World
 from sendbox.services.messaging import rows
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.rows import PAGE, Filter, Page, cursor, decimal, place_of, row, status
+from sendbox.services.messaging.rows import PAGE, Filter, Page, cursor, place_of, row, status
+from sendbox.services.money import decimal
 from tests.core.worlds import PHONE, START, advance, make_world, path, rule, send, send_one, step
 
 DAY = 86_400_000

@@ -7,12 +7,12 @@ from typing import Any, Final
 import pytest
 
 from sendbox.engine import checkpoint
-from sendbox.engine.digest import digest
 from sendbox.engine.durations import Span
 from sendbox.engine.interpolation import FAKES, GAPS, POOL, Fake, Gap, Line, Text, fill
 from sendbox.engine.world import World
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.rules.rules import Reply, Rule
+from tests.core.observed import digest
 from tests.core.worlds import HOUR, PHONE, TEN, advance, delivered, make_world, rule, send_one, step
 
 NAMES: Final = tuple(f"Name {number}" for number in range(POOL))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.coverage.limits import limits_of
+from sendbox.services.coverage.limits import limits_of
 from tests.core.worlds import START
 
 TO = {"phone_number": "420777000101"}

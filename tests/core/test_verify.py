@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import AccountSpec
-from sendbox.engine.digest import digest
 from sendbox.engine.durations import Rate, iso
-from sendbox.engine.entries import entry_view
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.requests import RequestRecord
 from sendbox.engine.world import World
@@ -26,6 +24,7 @@ from sendbox.services.messaging.views import code_view, message_view, phone_view
 from sendbox.services.verify.rules import RANDOM, VerifyRule
 from sendbox.services.verify.session import Session
 from sendbox.services.verify.verify import LimitReached
+from tests.core.observed import digest, entry_view
 from tests.core.worlds import HOUR, PHONE, START, advance, handset, journaled, make_world, path, rule, send, step
 
 OTHER = "420777000102"

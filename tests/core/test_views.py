@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sendbox.engine.blueprint import AccountSpec, PhoneSpec
+from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.patterns import Pattern
-from sendbox.services.messaging import views
+from sendbox.services.kinds import ROWS
 from sendbox.services.messaging.model import Shortening, TemplateUse
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.messaging.views import account_view, link_view, message_view, phone_view
@@ -244,4 +245,4 @@ def test_events_in_short() -> None:
     world = make_world()
     world.phones.write("sms", OTHER, None, "Hello")
     ((inbound,),) = ([each] for each in world.phones.inbound)
-    assert views.event_view(inbound) == {"event": "incomingMessage", "from": OTHER, "body": "Hello"}
+    assert Observer(world, ROWS).event(inbound) == {"event": "incomingMessage", "from": OTHER, "body": "Hello"}

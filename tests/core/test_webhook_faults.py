@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 
 from sendbox.engine.checkpoint import restore, take
+from sendbox.engine.delivery.faults import Detoured
 from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
-from sendbox.engine.digest import digest
 from sendbox.engine.durations import Moment
-from sendbox.engine.entries import entry_view
+from sendbox.engine.journal import CODE
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
 from sendbox.services.assume import Assume
 from sendbox.services.events import EVENTS
-from sendbox.services.messaging.refusals import applied_line
+from sendbox.services.kinds import ROWS
 from tests.core.faulty import SECOND, fault, met, run, sent
+from tests.core.observed import digest, entry_view
 from tests.core.worlds import (
     HOOK,
     HOUR,
@@ -71,6 +73,12 @@ def test_conditions(given: dict[str, Any], expected: list[Any]) -> None:
     world = run(fault("drop", **given))
     assert met(world) == expected
     assert sent(world) == [each for each in ALL if each not in expected]
+
+
+def applied_line(world: World, applied: Detoured) -> str:
+    """The line of the log."""
+    (line,) = ROWS.logged[CODE["webhook_fault"]](world, applied)
+    return line
 
 
 def test_events_of_phones() -> None:
@@ -247,11 +255,11 @@ def test_the_journal_says_which_rule_and_the_log_too() -> None:
     assert shown["delivery"] == world.outlets.id_of(delivery)
     assert [event["result"] for event in shown["events"]] == ["sent"]
     (_, applied) = journaled(world, "webhook_fault")[0]
-    assert applied_line(applied) == f'{PHONE}: sent: drop, by the rule "lost on the way" of webhooks'
+    assert applied_line(world, applied) == f'{PHONE}: sent: drop, by the rule "lost on the way" of webhooks'
     several = make_world(webhooks=(fault("bad_signature"),), attempts=ONE_EVENT)
     send(several, *TEN[:3])
     advance(several)
-    assert applied_line(journaled(several, "webhook_fault")[0][1]) == (
+    assert applied_line(several, journaled(several, "webhook_fault")[0][1]) == (
         f'{TEN[0]}: sending and 2 more: bad_signature, by the rule "bad_signature" of webhooks, '
         "nothing is signed here: the target has no secret, so that there is no signature to spoil (A21)"
     )
@@ -263,7 +271,7 @@ def test_a_signup_is_an_event_as_well() -> None:
     world.partner.sign_up("manual", None, {}, HOOK, world.keys[world.id], b"{}")
     advance(world, 8 * 24 * HOUR)
     assert {kind for _, kinds in met(world) for kind in kinds} == {"partnerOnboarding"}
-    assert applied_line(journaled(world, "webhook_fault")[0][1]).startswith("a signup: partnerOnboarding: drop")
+    assert applied_line(world, journaled(world, "webhook_fault")[0][1]).startswith("a signup: partnerOnboarding: drop")
     assert all(
         EVENTS[type(event)].older(event) is None
         for _, applied in journaled(world, "webhook_fault")

@@ -10,7 +10,6 @@ import pytest
 
 from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import AccountSpec, Blueprint, PhoneSpec, TimelineEntry
-from sendbox.engine.digest import digest
 from sendbox.engine.journal import KINDS
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.requests import RequestRecord
@@ -20,6 +19,7 @@ from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.messaging.windows import Window
+from tests.core.observed import digest
 from tests.core.worlds import (
     HOOK,
     HOUR,

@@ -13,12 +13,14 @@ import pytest
 
 from sendbox.app import make_app
 from sendbox.contract.validators import Contract
-from sendbox.engine.expect.subjects import EVENTS
 from sendbox.engine.journal import KINDS
+from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.fixture.timeline import line_of
 from sendbox.page import view
 from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.compile import load
+from sendbox.services.kinds import ROWS
+from sendbox.services.subjects import EVENTS
 from sendbox.settings import Settings
 from tests.core.test_entries import eventful
 
@@ -179,7 +181,8 @@ async def test_a_world_in_which_everything_happened() -> None:
             assert " ".join(filter(None, view.event(event).values())) in text
         shown = (await ask(box, f"{here}/journal"))["entries"]
         assert {entry["kind"] for entry in shown} >= set(KINDS[8:]) | {"transition"}
-        assert all(line_of(entry) for entry in shown if entry["kind"] != "delivery")
+        teller = Teller(ROWS.told, Names(), shown)
+        assert all(line_of(teller, entry) for entry in shown if entry["kind"] != "delivery")
         for what in ("coverage", "digest", "verdict", "assumptions", "export", "pending", "outbox", "hook", "partner"):
             assert (await box.client.get(f"/_sandbox/{here}/{what}")).status_code == 200
 

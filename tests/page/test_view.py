@@ -141,21 +141,6 @@ def test_tries_say_how_they_went(done: dict[str, Any], expected: tuple[str, str]
 
 
 @pytest.mark.parametrize(
-    ("entry", "expected"),
-    [
-        ({}, "everything"),
-        ({"channel": "sms"}, "sms"),
-        ({"channel": ["sms", "richmsg"], "country": "CZ"}, "sms, richmsg in CZ"),
-        ({"operator": 2, "country": 230}, "operator 2 in 230"),
-    ],
-    ids=["everything", "channel", "channels", "operator"],
-)
-def test_an_outage_in_words(entry: dict[str, Any], expected: str) -> None:
-    """All that the entry says of it."""
-    assert view.outage(entry) == expected
-
-
-@pytest.mark.parametrize(
     ("refused", "expected"),
     [
         (None, None),

@@ -14,11 +14,13 @@ import pytest
 
 from sendbox.cli.playing import Asked, Played, play
 from sendbox.cli.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
-from sendbox.cli.playing.rows import cut, rows
+from sendbox.cli.playing.rows import rows
 from sendbox.cli.playing.text import MESSAGES, text
-from sendbox.engine.expect.verdict import Expectation, verdict
-from sendbox.engine.journal import KINDS
+from sendbox.engine.expect.expectation import Expectation
+from sendbox.engine.kinds.narration import Names, Teller, cut
+from sendbox.services.kinds import ROWS as SEEN
 from sendbox.services.traffic import Traffic
+from tests.core.observed import verdict
 
 AT = "2026-03-02T09:00:00.000Z"
 PHONE = "420777000101"
@@ -48,7 +50,21 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("transition", {**ATTEMPT, "result": "sent", "info": None}, f"{PHONE}: m1 sms sent"),
         ("transition", {**ATTEMPT, "result": "failed", "info": "[3]"}, f"{PHONE}: m1 sms failed [3]"),
         ("transition", {**ATTEMPT, "result": "failed", "info": ""}, f"{PHONE}: m1 sms failed"),
-        ("request", {"operation": "showKey", "status": 200}, "client: showKey → 200"),
+        (
+            "request",
+            {"operation": "showKey", "status": 200, "method": "POST", "path": "/p", "findings": []},
+            "client: POST /p -> 200 showKey",
+        ),
+        (
+            "request",
+            {"operation": "o", "status": 200, "method": "POST", "path": "/p", "findings": [1]},
+            "client: POST /p -> 200 o (rejected)",
+        ),
+        (
+            "request",
+            {"operation": "o", "status": 0, "method": "POST", "path": "/p", "findings": []},
+            "client: POST /p -> no answer o",
+        ),
         ("refusal", {**ATTEMPT, "why": "credit"}, f"{PHONE}: m1 sms is refused: credit"),
         ("fallback", {**ATTEMPT, "why": "ttl"}, f"{PHONE}: m1 sms is given up (ttl), the next step goes out"),
         ("postponed", {**ATTEMPT, "until": AT}, f"{PHONE}: m1 waits until 2026-03-02 09:00:00"),
@@ -151,10 +167,39 @@ def test_every_entry_is_told(played: Played, kind: str, entry: dict[str, Any], e
 
 
 def test_every_kind_of_the_journal_has_words_of_its_own() -> None:
-    """No kind that there is falls back to its raw content."""
-    from sendbox.cli.playing.rows import _SILENT, _TOLD
+    """No kind falls back to its raw content; a delivery is told by its tries."""
+    assert [kind.name for kind in SEEN.by_code if kind.tell is None] == ["delivery"]
+    assert SEEN.words({"kind": "delivery"}) == ""
+    assert SEEN.words({"kind": "opened", "scenario": "default"}) == "opened scenario default"
 
-    assert set(KINDS[8:]) - _SILENT <= set(_TOLD) | {"try"}
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "expected"),
+    [
+        ("opened", {"scenario": "default"}, "opened scenario default"),
+        ("reset", {}, "reset"),
+        ("control", {"what": "clock", "mode": "real"}, "the test: clock mode real"),
+        ("control", {"what": "scenario", "name": "x", "source": {"sendbox": 1}}, "the test: scenario name x"),
+        (
+            "control",
+            {"what": "rule", "id": "a1", "in": "api", "rule": {"fault": {"status": 500}}},
+            "the test: rule a1 into api: {fault: {status: 500}}",
+        ),
+        (
+            "control",
+            {"what": "account", "changes": {"credit": {"eur": 0}, "optout": ["1", "2"]}},
+            "the test: account changes {credit: {eur: 0}, optout: [1, 2]}",
+        ),
+    ],
+)
+def test_what_a_tester_did(played: Played, kind: str, entry: dict[str, Any], expected: str) -> None:
+    """It has words, which `play` leaves out: what it does has entries of its own."""
+    whole = {"n": 0, "at": AT, "kind": kind, **entry}
+    told = Teller(SEEN.told, Names(), []).tell(whole)
+    assert told is not None
+    assert told.line == expected
+    played.entries, played.asked = [whole], []
+    assert rows(played)[0] == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.expect.verdict import Range
+from sendbox.engine.expect.expectation import Range
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.environment import FROM_AFAR, FROM_LIBRARY, MARK

@@ -11,12 +11,14 @@ import pytest
 from sendbox.cli.playing import Played, play
 from sendbox.cli.playing.player import START
 from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.expect.verdict import Expectation, lines, verdict
+from sendbox.engine.expect.expectation import Expectation
+from sendbox.engine.expect.verdict import lines
 from sendbox.engine.world import World
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 from sendbox.services.operations import SENDING
 from sendbox.services.traffic import Traffic
+from tests.core.observed import verdict
 
 #: The default scenario is everybody's: what it expected would be in the verdict of every world that asks for no other.
 STORIES: Final = tuple(name for name in library.names() if name != "default")

@@ -169,10 +169,11 @@ def _validate(hosted: Hosted, given: str) -> None:
 
 def _record(hosted: Hosted) -> dict[str, Any]:
     from sendbox.engine.journal import CODE
-    from sendbox.services.messaging.views import request_view
+    from sendbox.engine.kinds.rows import Observer
+    from sendbox.services.kinds import ROWS
 
     journal = hosted.world.journal
-    view = request_view(journal.entry(next(journal.find(CODE["request"], 0)))[2])
+    view = Observer(hosted.world, ROWS).entry(next(journal.find(CODE["request"], 0)))
     faults = [journal.entry(number)[2].line for number in journal.find(CODE["fault"], 0)]
     return {**{name: view[name] for name in ("operation", "status", "findings", "advice", "answer")}, "faults": faults}
 

@@ -11,8 +11,10 @@ from urllib.parse import urlencode
 from sendbox.contract import schemas
 from sendbox.contract.fields import Field, fields_of, smallest
 from sendbox.data import folder
-from sendbox.engine.coverage.catalog import Catalog, FieldRow, Row
+from sendbox.engine.coverage.tally import Catalog, FieldRow, Row
+from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
 from sendbox.services.http.exchange import Route
+from sendbox.services.kinds import ROWS
 from sendbox.services.routes import ROUTES
 
 #: The one call that comes by a route of its own.
@@ -33,7 +35,7 @@ _IN_WORLD: Final = {"verifyProof": 'POST /v1/verify-proof {"token": "TOKEN"}'}
 def catalog() -> Catalog:
     """All that can be tried of what is served. The first call takes some milliseconds."""
     definitions = schemas.load(folder("schemas"))
-    return Catalog([*(_row(route, definitions) for route in ROUTES), _UPLOAD])
+    return Catalog(DIMENSIONS, FACTS, [*(_row(route, definitions) for route in ROUTES), _UPLOAD], ROWS)
 
 
 async def loaded() -> Catalog:

@@ -8,8 +8,8 @@ from typing import Any, Final
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, operation
 from sendbox.control.report import FORMATS, Report
-from sendbox.engine.coverage.assumptions import UNTOLD
 from sendbox.services.assumptions import registry
+from sendbox.services.coverage.assumptions import UNTOLD
 
 _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
 

@@ -6,8 +6,11 @@ from typing import Any
 
 from sendbox.control.operation import Call, ControlError, chosen, each, operation, whole
 from sendbox.engine.durations import iso
+from sendbox.engine.kinds.own import delivery_view
+from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.upcoming import next_steps
-from sendbox.services.messaging.views import code_view, delivery_view
+from sendbox.services.kinds import ROWS
+from sendbox.services.messaging.views import code_view
 from sendbox.services.verify.session import CODE_SENT, PENDING
 
 #: So many of each are shown unless asked for fewer or more.
@@ -22,6 +25,7 @@ async def pending(call: Call, limit: Any = SHOWN) -> Any:
     if most < 1:
         raise ControlError(400, "bad_argument", f"limit: {most} is no number of things; legal: 1 and more")
     world = call.here.world
+    on = Observer(world, ROWS)
     waiting = await chosen(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, most)
     sessions = list(world.verify.sessions.values())
     codes = await chosen(sessions, lambda session: session.state_at(world.now) in (PENDING, CODE_SENT), most)
@@ -29,6 +33,6 @@ async def pending(call: Call, limit: Any = SHOWN) -> Any:
         "now": iso(world.now),
         "steps": next_steps(world, most),
         "scheduled": len(world.timeline.steps),
-        "deliveries": await each(waiting, lambda delivery: delivery_view(world, delivery)),
+        "deliveries": await each(waiting, lambda delivery: delivery_view(on, delivery)),
         "codes": await each(codes, lambda session: code_view(world, session)),
     }

@@ -23,15 +23,17 @@ from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.events import body_of, listed
 from sendbox.engine.digest import ENGINE, canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import iso
-from sendbox.engine.entries import entry_view
 from sendbox.engine.expect.verdict import verdict_in_slices
 from sendbox.engine.journal import CODE, KINDS, Forgotten
+from sendbox.engine.kinds.own import delivery_view
+from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.requests import RequestRecord
 from sendbox.engine.world import World
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
+from sendbox.services.kinds import ROWS
 from sendbox.services.messaging.bulk import Line
-from sendbox.services.messaging.views import delivery_view
+from sendbox.services.subjects import THINGS
 
 #: So many entries at once unless asked for fewer or more.
 LIMIT = 1000
@@ -97,9 +99,9 @@ async def journal(
     bounds = {"length": len(world.journal), "first": world.journal.first}
     if form == "canonical":
         wanted_numbers = frozenset(numbers)
-        lines = await Slice().through(canonical_in_slices(world))
+        lines = await Slice().through(canonical_in_slices(world, ROWS))
         return {"form": form, "entries": [line for line in lines if line["n"] in wanted_numbers], **bounds}
-    return {"entries": await each(numbers, lambda n: entry_view(world, n)), **bounds}
+    return {"entries": await each(numbers, Observer(world, ROWS).entry), **bounds}
 
 
 @operation("GET", "/worlds/{id}/journal/{n}")
@@ -110,7 +112,7 @@ async def journal_entry(call: Call, n: Any) -> Any:
     if not 0 <= number < len(world.journal):
         raise ControlError(404, "no_such_entry", f"{number} is no entry; the journal has {len(world.journal)}")
     try:
-        return entry_view(world, number)
+        return Observer(world, ROWS).entry(number)
     except Forgotten as forgotten:
         raise ControlError(404, "forgotten", str(forgotten), first=world.journal.first) from None
 
@@ -131,7 +133,7 @@ async def deliveries(call: Call, state: str | None = None, last: Any = None) -> 
         )
     world = call.here.world
     found = await newest(world.outlets.deliveries, lambda delivery: state is None or delivery.state == state, last)
-    return {"deliveries": await each(found, lambda delivery: delivery_view(world, delivery))}
+    return {"deliveries": await each(found, lambda delivery: delivery_view(Observer(world, ROWS), delivery))}
 
 
 def _delivery(call: Call, delivery: str) -> Delivery:
@@ -145,7 +147,7 @@ def _done(call: Call, found: Delivery, done: bool, what: str) -> Any:
     if not done:
         raise ControlError(409, "wrong_state", f'a delivery in the state "{found.state}" cannot be {what}')
     call.runtime.changed(call.here)
-    return delivery_view(call.here.world, found)
+    return delivery_view(Observer(call.here.world, ROWS), found)
 
 
 @operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True)
@@ -187,7 +189,7 @@ async def hook(call: Call, wait: Any = None) -> Any:
         await work.pause()
     return {
         "events": events,
-        "deliveries": await each(received, lambda delivery: delivery_view(world, delivery)),
+        "deliveries": await each(received, lambda delivery: delivery_view(Observer(world, ROWS), delivery)),
     }
 
 
@@ -272,7 +274,7 @@ async def advice(call: Call) -> Any:
 async def digest(call: Call) -> Any:
     """The proof that two runs were the same; not `trusted` when journal entries are `lost`."""
     world = call.here.world
-    found = await Slice().through(digest_in_slices(world))
+    found = await Slice().through(digest_in_slices(world, ROWS))
     journal = world.journal
     return {
         "digest": found,
@@ -287,4 +289,4 @@ async def digest(call: Call) -> Any:
 async def verdict(call: Call) -> Any:
     """What the scenario expects, and what came of it; not `trusted` when journal entries are `lost`."""
     world = call.here.world
-    return await Slice().through(verdict_in_slices(world, world.expect))
+    return await Slice().through(verdict_in_slices(world, THINGS, world.expect))

@@ -7,11 +7,10 @@ from html import escape
 from typing import Any, Final
 
 from sendbox import __version__
-from sendbox.engine.coverage.catalog import Catalog, Tally
-from sendbox.engine.coverage.facts import DIMENSIONS, Item
-from sendbox.engine.coverage.tally import Collected, merge
+from sendbox.engine.coverage.tally import Catalog, Collected, Item, Tally, merge
 from sendbox.engine.digest import ENGINE
 from sendbox.services.assumptions import registry
+from sendbox.services.coverage.catalog import DIMENSIONS
 
 #: Formats by the suffix of a file.
 SUFFIXES: Final = {".json": "json", ".html": "html", ".htm": "html", ".txt": "text"}

@@ -19,9 +19,10 @@ from sendbox.control.openapi import document
 from sendbox.control.operation import ControlError, Operation, Text, out_of_bounds, perform
 from sendbox.control.worlds import clock_view
 from sendbox.engine import bounds
-from sendbox.engine.entries import entry_view
+from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.worlds import Hosted, Runtime, Slice
 from sendbox.server.origin import origin_of as origin_of
+from sendbox.services.kinds import ROWS
 
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
@@ -206,7 +207,7 @@ async def _entries(runtime: Runtime, hosted: Hosted) -> AsyncGenerator[bytes, No
                 yield b"event: reset\ndata: {}\n\n"
             shown = max(shown, world.journal.first)  # what was forgotten meanwhile cannot be shown
             while hosted.world is world and shown < len(world.journal):
-                data = orjson.dumps(entry_view(world, shown))
+                data = orjson.dumps(Observer(world, ROWS).entry(shown))
                 yield b"event: entry\nid: %d\ndata: %s\n\n" % (shown, data)
                 shown += 1
                 await work.pause()

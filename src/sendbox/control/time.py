@@ -7,7 +7,8 @@ from typing import Any
 from sendbox.control.operation import Call, ControlError, each, milliseconds, operation
 from sendbox.control.worlds import clock_settings, clock_view, to_instant
 from sendbox.engine.durations import iso
-from sendbox.engine.entries import entry_view
+from sendbox.engine.kinds.rows import Observer
+from sendbox.services.kinds import ROWS
 
 #: So many entries of the journal an advance shows.
 SHOWN = 200
@@ -61,7 +62,7 @@ async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, 
         "fired": moved["fired"],
         "deliveries": moved["deliveries"],
         "failed": moved["failed"],
-        "entries": await each(range(first, min(last, first + SHOWN)), lambda number: entry_view(world, number)),
+        "entries": await each(range(first, min(last, first + SHOWN)), Observer(world, ROWS).entry),
         "truncated": last - first > SHOWN,
         "next_due": None if moved["next_due"] is None else iso(moved["next_due"]),
         "idle": moved["idle"],

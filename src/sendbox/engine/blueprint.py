@@ -16,7 +16,7 @@ from sendbox.services.traffic import Traffic
 from sendbox.services.verify.rules import VerifyRule
 
 if TYPE_CHECKING:
-    from sendbox.engine.expect.verdict import Expectation
+    from sendbox.engine.expect.expectation import Expectation
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The journal: the append-only record of all that happened in a world.
 
 An entry is (instant, kind, subject). Entries are kept in three columns, and what they show is rendered from the subject
-when somebody asks: a transition costs 17 bytes, not a dictionary. A kind's renderer is registered in
-`services/messaging/views.py`.
+when somebody asks: a transition costs 17 bytes, not a dictionary. What is said about a kind stands in its row
+(`engine/kinds.py`), which only those who observe know.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ KINDS: Final = (
     "webhook_fault",
 )  # fmt: skip
 CODE: Final = {kind: code for code, kind in enumerate(KINDS)}
-#: Entries that tell what a tester did, not what the world did: left out of the digest.
-CONTROL_KINDS: Final = frozenset({"opened", "reset", "restored", "control"})
 
 
 class Journal:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from sendbox.page import lines
+from sendbox.services.kinds import ROWS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -170,7 +171,7 @@ def remarks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         elif entry["kind"] == "outage":
             about = f"until {when(entry['until'])}"
             place = {"path": "timeline: of the scenario", "section": "", "assumed": None}
-            given = [("outage", "outage", {"message": f"outage of {outage(entry)} {entry['state']}", **place})]
+            given = [("outage", "outage", {"message": ROWS.words(entry), **place})]
         else:
             about = "delivery"
             given = [("advice", entry["advice"]["code"], entry["advice"])]
@@ -179,14 +180,6 @@ def remarks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if len(found) == REMARKS:
                 return found
     return found
-
-
-def outage(entry: Mapping[str, Any]) -> str:
-    """What is out: channels, an operator, a country, as far as it says."""
-    channels = entry.get("channel", [])
-    said = [channels if isinstance(channels, str) else ", ".join(channels)]
-    said += [f"{word} {entry[key]}" for key, word in (("operator", "operator"), ("country", "in")) if key in entry]
-    return " ".join(filter(None, said)) or "everything"
 
 
 def masked(key: str | None) -> str:

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from sendbox.engine.coverage.catalog import Catalog
-from sendbox.engine.coverage.tally import Collected, Sum, collect_in_slices, denied, last_restore
+from sendbox.engine.coverage.collector import collect_in_slices
+from sendbox.engine.coverage.tally import Catalog, Collected, Sum, denied, last_restore
 from sendbox.runtime.slot import Hosted, Slice
 
 if TYPE_CHECKING:
@@ -32,13 +32,17 @@ class Report(Protocol):
         """What was added up before."""
 
 
+def _not_handed_in() -> Catalog:
+    raise RuntimeError("the catalog of what can be tried was not handed in: make_app does it")
+
+
 class Tried:
     """The sum over worlds that are gone. `keeping` says whether those are read at all."""
 
     def __init__(self, *, keeping: bool) -> None:
         self.keeping = keeping
         #: makes the catalog of all that can be tried; whoever serves hands it in
-        self.load: Callable[[], Catalog] = lambda: Catalog(())
+        self.load: Callable[[], Catalog] = _not_handed_in
         #: calls whose key opened no world, by the item they count for
         self.denied: Counter[str] = Counter()
         self._all = Sum()

@@ -11,7 +11,7 @@ import itertools
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from sendbox.engine import checkpoint
@@ -27,7 +27,6 @@ from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
 from sendbox.runtime.slot import Conflict, Deliverer, Hosted, Refusal, Slice
-from sendbox.services.messaging.refusals import applied_line, refusal_line
 from sendbox.settings import Settings
 
 __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
@@ -36,8 +35,6 @@ __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 SWEEP: Final = 0.05
 #: Entries of a journal that are forgotten at once.
 FORGOTTEN: Final = 2_000
-#: Kinds of entries that the log tells of.
-_TOLD: Final = frozenset({CODE["refusal"], CODE["bulk_line"], CODE["webhook_fault"]})
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 
 
@@ -85,6 +82,8 @@ class Runtime:
         self.remark: Callable[[int | None], Advice | None] = lambda status: None
         #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
+        #: kinds of entries that the log tells of, by code: the lines for what an entry is about
+        self.logged: Mapping[int, Callable[[World, Any], Iterable[str]]] = {}
         self.dropped: Callable[[], int] = lambda: 0
 
     # -- worlds
@@ -343,16 +342,12 @@ class Runtime:
         world = hosted.world
         journal = world.journal
         hosted.logged, logged = len(journal), hosted.logged
-        if hosted.logged == logged + 1 and journal.kind[-1] not in _TOLD:  # a request, and nothing else
+        if hosted.logged == logged + 1 and journal.kind[-1] not in self.logged:  # a request, and nothing else
             return
-        for number in journal.find(CODE["refusal"], logged):
-            self.log(world.id, refusal_line(*journal.entry(number)[2]))
-        for number in journal.find(CODE["bulk_line"], logged):
-            line = journal.entry(number)[2]
-            for finding in line.findings:
-                self.log(world.id, f"line {line.number} of {line.bulk.bulk_id}: {finding.message} at {finding.path}")
-        for number in journal.find(CODE["webhook_fault"], logged):
-            self.log(world.id, applied_line(journal.entry(number)[2]))
+        for code, lines_of in self.logged.items():
+            for number in journal.find(code, logged):
+                for line in lines_of(world, journal.entry(number)[2]):
+                    self.log(world.id, line)
 
     def kick(self, hosted: Hosted) -> None:
         """Winds the timer of a world whose time passes by itself."""

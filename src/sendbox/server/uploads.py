@@ -21,12 +21,11 @@ from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord
 from sendbox.runtime.slot import Slice
 from sendbox.server.faults import NO_FAULT, Decision, carry_out, decide, spoilt
-from sendbox.services.account.http.encode import success
-from sendbox.services.account.http.errors import error
 from sendbox.services.http.advising import remark_accepted
 from sendbox.services.http.diagnosis import valued
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import canonical
+from sendbox.services.http.rest import error, success
 from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, Decoded, Decoder, Intake, Unfit
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.handlers import read_json, without_callback

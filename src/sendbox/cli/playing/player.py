@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.cli.playing.played import Asked as Asked
 from sendbox.cli.playing.played import Played as Played
 from sendbox.engine.durations import DAY, instant
-from sendbox.engine.entries import entry_view
+from sendbox.engine.kinds.rows import Observer
+from sendbox.services.kinds import ROWS
 from sendbox.services.traffic import WORLD, Traffic
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class _Player:
         from sendbox.control.operation import perform
 
         world, played, rows = self._hosted.world, self._played, operations.load()
-        played.entries = [entry_view(world, number) for number in range(len(world.journal))]
+        played.entries = list(map(Observer(world, ROWS).entry, range(len(world.journal))))
         journal = await perform(
             self._runtime, ORIGIN, rows["journal"], world.id, {"form": "canonical", "limit": len(world.journal)}
         )

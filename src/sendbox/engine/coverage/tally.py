@@ -1,24 +1,50 @@
 """Coverage: what a client's tests tried of the service, counted from the journal when somebody asks.
 
-Nothing is collected while a world works. A tally counts what was tried: dimension, name, how often. Tallies of several
-worlds, workers or runs are added up.
+Nothing is collected while a world works. A `Catalog` is all that can be tried: the facts of the services
+(`services/coverage/catalog.py`), and each operation with the fields of its requests; the engine is told both. A tally
+counts what was tried: dimension, name, how often. Tallies of several worlds, workers or runs are added up.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from sendbox.engine.coverage.assumptions import Leaned
-from sendbox.engine.coverage.catalog import Catalog, Tally
-from sendbox.engine.coverage.collector import Collector
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
+    from sendbox.engine.kinds.rows import Kinds
     from sendbox.engine.world import World
 
-_SLICE: Final = 100
+#: Dimension to name to how often it was tried.
+Tally = dict[str, dict[str, int]]
+#: What a snippet is.
+Form = Literal["scenario", "request", "python"]
+#: So many entries of the journal are named for an assumption.
+MOST_ENTRIES: Final = 5
+#: The part of a path that stands for the items of an array.
+_ITEM: Final = "[]"
+
+
+class Leaned:
+    """How often something rested on a row, and the first entries of the journal that did."""
+
+    __slots__ = ("count", "entries")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.entries: list[int] = []
+
+
+def note(leaned: dict[str, Leaned], id_: str, entry: int) -> None:
+    """An entry rests on a row; it counts once, however many things in it do."""
+    mine = leaned.setdefault(id_, Leaned())
+    if mine.entries and mine.entries[-1] == entry:
+        return
+    mine.count += 1
+    if len(mine.entries) < MOST_ENTRIES:
+        mine.entries.append(entry)
 
 
 class Collected(NamedTuple):
@@ -28,6 +54,118 @@ class Collected(NamedTuple):
     leaned: dict[str, Leaned]
 
 
+class Item(NamedTuple):
+    """One thing that a client's tests may try: its name in its dimension, where it is written, and how to try it."""
+
+    dimension: str
+    name: str
+    section: str
+    form: Form
+    snippet: str
+    assumed: str | None = None
+
+
+class FieldRow(NamedTuple):
+    """A field of a request: its path, the assumption it rests on, and a request that has it."""
+
+    path: str
+    assumed: str | None
+    snippet: str
+
+
+class Row(NamedTuple):
+    """An operation: whose interface, where it is written, how its request comes, and what may become of it.
+
+    `takes` is `json`, `form`, `query`, or empty where nothing is asked; `refused` the snippet of a call that is
+    refused, None where none is.
+    """
+
+    operation: str
+    interface: str
+    section: str
+    takes: str
+    fields: tuple[FieldRow, ...]
+    accepted: str
+    refused: tuple[Form, str] | None
+
+
+class Catalog:
+    """All that can be tried. `assumed` are the assumptions that items rest on, by dimension and name; `kinds` count."""
+
+    def __init__(self, dimensions: Iterable[str], facts: Iterable[Item], rows: Sequence[Row], kinds: Kinds) -> None:
+        self.kinds = kinds
+        self.rows: Mapping[str, Row] = {row.operation: row for row in rows}
+        self.items: tuple[Item, ...] = (*_of_operations(rows), *facts, *_of_fields(rows))
+        self.dimensions: dict[str, list[Item]] = {name: [] for name in dimensions}
+        for item in self.items:
+            self.dimensions[item.dimension].append(item)
+        self.assumed = {(item.dimension, item.name): item.assumed for item in self.items if item.assumed is not None}
+        self._paths = {row.operation: _tree(row) for row in rows}
+
+    def fields(self, operation: str, request: Any) -> set[str]:
+        """The names of the fields that a parsed request of an operation has."""
+        found: set[str] = set()
+        _find(self._paths[operation], request, found)
+        return found - {""}
+
+    def named(self, tally: Tally) -> Tally:
+        """A tally of everything that can be tried, with 0 where it was not; what is not in the catalog is left out."""
+        none: dict[str, int] = {}
+        return {
+            name: {item.name: tally.get(name, none).get(item.name, 0) for item in items}
+            for name, items in self.dimensions.items()
+        }
+
+
+def _of_operations(rows: Sequence[Row]) -> list[Item]:
+    found = []
+    for row in rows:
+        found.append(Item("operations", f"{row.operation} accepted", row.section, "request", row.accepted))
+        if row.refused is not None:
+            found.append(Item("operations", f"{row.operation} refused", row.section, *row.refused))
+    return found
+
+
+def _of_fields(rows: Sequence[Row]) -> list[Item]:
+    return [
+        Item("fields", f"{row.operation} {field.path}", row.section, "request", field.snippet, field.assumed)
+        for row in rows
+        for field in row.fields
+    ]
+
+
+class _Tree:
+    """The fields of an operation by the parts of their paths: the item of this one, and what is below it."""
+
+    __slots__ = ("below", "item")
+
+    def __init__(self) -> None:
+        self.item = ""
+        self.below: dict[str, _Tree] = {}
+
+
+def _tree(row: Row) -> _Tree:
+    root = _Tree()
+    for field in row.fields:
+        node = root
+        for part in field.path.replace("[]", ".[]").split(".")[1:]:
+            node = node.below.setdefault(part, _Tree())
+        node.item = f"{row.operation} {field.path}"
+    return root
+
+
+def _find(tree: _Tree, value: Any, found: set[str]) -> None:
+    found.add(tree.item)
+    if isinstance(value, list):
+        if _ITEM in tree.below:
+            for item in value:
+                _find(tree.below[_ITEM], item, found)
+    elif isinstance(value, dict):
+        for name, below in tree.below.items():
+            if name in value and name != _ITEM:
+                _find(below, value[name], found)
+
+
 def merge(into: Tally, other: Mapping[str, Mapping[str, int]]) -> Tally:
     """Adds a tally to another, and returns that."""
     for dimension, counts in other.items():
@@ -35,28 +173,6 @@ def merge(into: Tally, other: Mapping[str, Mapping[str, int]]) -> Tally:
         for name, count in counts.items():
             mine[name] = mine.get(name, 0) + count
     return into
-
-
-def collect(world: World, catalog: Catalog, first: int = 0) -> Collected:
-    """What was tried in a world, from entry `first` of its journal on."""
-    steps = collect_in_slices(world, catalog, first)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            collected: Collected = done.value
-            return collected
-
-
-def collect_in_slices(world: World, catalog: Catalog, first: int = 0) -> Generator[None, None, Collected]:
-    """The same, pausing every few entries so that a loop can breathe; the generator returns what was collected."""
-    collector = Collector(world, catalog)
-    for number in range(world.journal.first, len(world.journal)):
-        collector.look(number, counting=number >= first)
-        if collector.work >= _SLICE:  # a batch of events is many entries' work
-            collector.work = 0
-            yield
-    return Collected(collector.tally, collector.leaned)
 
 
 def last_restore(world: World) -> int:

@@ -62,6 +62,11 @@ class Delivery:
         return [what if code is None else (what, code) for what, code in zip(row, row, strict=True)]
 
     @property
+    def address(self) -> str:
+        """Where it goes; `hook` stands for the built-in receiver."""
+        return "hook" if self.outlet.builtin else self.outlet.target.url
+
+    @property
     def under_way(self) -> bool:
         """Whether the last try has no outcome yet; also true of one that is held meanwhile."""
         return bool(self.tries) and self.tries[-1].status is None and self.tries[-1].error is None

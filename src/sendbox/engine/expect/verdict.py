@@ -1,101 +1,37 @@
 """What a scenario expects, and the verdict: which expectation failed, what came nearest, and why it did not count.
 
-An expectation counts the things (`engine/expect/subjects.py`) for which all its conditions hold. Its `then` is a chain:
-after the first thing that counted, in time, the next must follow. Where none had to count and none did, nothing has to
-follow. Times count from the world's start, in a chain from the thing before. Things of one instant follow each other in
-the order of their journal entries; a message, a delivery and a code, which have no entry, follow whatever else came
-then.
+An expectation counts the things (rows of `services/subjects.py`) for which all its conditions hold. Its `then` is a
+chain: after the first thing that counted, in time, the next must follow. Where none had to count and none did, nothing
+has to follow. Times count from the world's start, in a chain from the thing before. Things of one instant follow each
+other in the order of their journal entries; a message, a delivery and a code, which have no entry, follow whatever
+else came then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import orjson
-
-from sendbox.engine.durations import Moment, iso, show
-from sendbox.engine.expect.subjects import THINGS, Found, things
+from sendbox.engine.durations import iso, show
+from sendbox.engine.expect.expectation import Condition, Expectation, Range, quoted
+from sendbox.engine.expect.subjects import found_of
 from sendbox.engine.patterns import Pattern
 
 if TYPE_CHECKING:
+    from sendbox.engine.expect.subjects import Found, Thing
     from sendbox.engine.world import World
 
+#: The rows of what may be expected, by name.
+Things = Mapping[str, "Thing"]
 #: So many things that nearly counted, or counted and should not, are shown.
 NEAREST: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Numbers from `low` to `high`, None = without end; `text` as the scenario has it."""
-
-    text: str
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """What a field must hold: one of `wanted`. `path` leads into a field that is an object (`payload`)."""
-
-    field: str
-    wanted: tuple[Pattern | Range | str | float | bool | None, ...]
-    path: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The field as messages call it."""
-        return ".".join((self.field, *self.path))
-
-    @property
-    def text(self) -> str:
-        """What is wanted, as messages say it."""
-        family = "chatapp" in self.wanted  # which stands for its channels
-        told = [each for each in self.wanted if not (family and each in ("chatapp_text", "chatapp_template"))]
-        return " or ".join(map(_quoted, told))
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """One entry of `expect`, or of the `then` of one. `low` and `high` bound how many must count, None = no bound.
-
-    `within` in milliseconds; `before` and `after` bound the instants, both ends included.
-    """
-
-    that: str
-    where: tuple[Condition, ...] = ()
-    low: int | None = 1
-    high: int | None = None
-    within: int | None = None
-    after: Moment | None = None
-    before: Moment | None = None
-    then: tuple[Expectation, ...] = ()
-    name: str | None = None
-    place: str | None = None
-
-    @property
-    def wanted(self) -> str:
-        """How many must count, in words."""
-        if self.low == self.high:
-            return f"exactly {self.low}" if self.low else "none"
-        bounds = []
-        if self.low is not None:
-            bounds.append(f"at least {self.low}")
-        if self.high is not None:
-            bounds.append(f"at most {self.high}")
-        return " and ".join(bounds)
-
-    @property
-    def text(self) -> str:
-        """What must count, in words."""
-        asked = [f"{condition.name} {condition.text}" for condition in self.where]
-        return f"{self.that} with {' and '.join(asked)}" if asked else self.that
-
-
-def differences(world: World, expectation: Expectation, found: Found, before: Found | None = None) -> list[str]:
+def differences(
+    world: World, things: Things, expectation: Expectation, found: Found, before: Found | None = None
+) -> list[str]:
     """Why a thing does not count, condition by condition; empty when it does. `before` is the thing it must follow."""
-    unmet = _unmet(world, expectation, found, before)
+    unmet = _unmet(world, things, expectation, found, before)
     return [*(why for _, why in unmet.where), *unmet.times]
 
 
@@ -111,9 +47,9 @@ class _Unmet(NamedTuple):
         return len(self.where) + len(self.times), any(field == "phone" for field, _ in self.where), len(self.where)
 
 
-def _unmet(world: World, expectation: Expectation, found: Found, before: Found | None) -> _Unmet:
+def _unmet(world: World, things: Things, expectation: Expectation, found: Found, before: Found | None) -> _Unmet:
     where = []
-    fields = THINGS[expectation.that].fields
+    fields = things[expectation.that].fields
     for condition in expectation.where:
         value = _inside(fields[condition.field].of(world, found.what), condition.path)
         if not _holds(condition, value):
@@ -170,13 +106,7 @@ def _fits(wanted: Any, value: Any) -> bool:
 def _is(name: str, value: Any) -> str:
     if value is None or value == ():
         return f"{name} is empty"
-    return f"{name} is {' and '.join(map(_quoted, value)) if isinstance(value, tuple) else _quoted(value)}"
-
-
-def _quoted(value: Any) -> str:
-    if isinstance(value, Range):
-        return value.text
-    return orjson.dumps(value.text if isinstance(value, Pattern) else value).decode()
+    return f"{name} is {' and '.join(map(quoted, value)) if isinstance(value, tuple) else quoted(value)}"
 
 
 class _Count(NamedTuple):
@@ -188,17 +118,19 @@ class _Count(NamedTuple):
     nearest: list[Found]
 
 
-def _count(world: World, expectation: Expectation, before: Found | None) -> Generator[None, None, _Count]:
+def _count(
+    world: World, things: Things, expectation: Expectation, before: Found | None
+) -> Generator[None, None, _Count]:
     number = 0
     first: Found | None = None
     surplus: list[Found] = []
     near: list[Found] = []
     rank: tuple[int, bool, int] = (0, False, 0)
-    for found in things(world, expectation.that):
+    for found in found_of(world, things[expectation.that]):
         yield  # each time: a delivery with a thousand events takes its while
         if found is None:
             continue
-        unmet = _unmet(world, expectation, found, before)
+        unmet = _unmet(world, things, expectation, found, before)
         if not (unmet.where or unmet.times):
             number += 1
             if first is None or found.at < first.at:
@@ -212,7 +144,7 @@ def _count(world: World, expectation: Expectation, before: Found | None) -> Gene
     return _Count(number, first, surplus, near)
 
 
-def _judge(world: World, expectation: Expectation) -> Generator[None, None, dict[str, Any]]:
+def _judge(world: World, things: Things, expectation: Expectation) -> Generator[None, None, dict[str, Any]]:
     before: Found | None = None
     chain = (expectation, *expectation.then)
     view: dict[str, Any] = {
@@ -222,7 +154,7 @@ def _judge(world: World, expectation: Expectation) -> Generator[None, None, dict
         "place": expectation.place,
     }
     for step, each in enumerate(chain):
-        counted = yield from _count(world, each, before)
+        counted = yield from _count(world, things, each, before)
         few = each.low is not None and counted.number < each.low
         many = each.high is not None and counted.number > each.high
         if few or many:
@@ -235,7 +167,8 @@ def _judge(world: World, expectation: Expectation) -> Generator[None, None, dict
                 "wanted": each.wanted,
                 "why": _why(each, counted.number, world, before),
                 "nearest": [
-                    _near(world, each, found, before) for found in (counted.surplus if many else counted.nearest)
+                    _near(world, things, each, found, before)
+                    for found in (counted.surplus if many else counted.nearest)
                 ],
             }
         if step == 0:
@@ -257,17 +190,19 @@ def _why(expectation: Expectation, number: int, world: World, before: Found | No
     return " ".join([f"{number or 'no'} {expectation.text}", *said]) + f", wanted {expectation.wanted}"
 
 
-def _near(world: World, expectation: Expectation, found: Found, before: Found | None) -> dict[str, Any]:
-    unmet = differences(world, expectation, found, before)
+def _near(world: World, things: Things, expectation: Expectation, found: Found, before: Found | None) -> dict[str, Any]:
+    unmet = differences(world, things, expectation, found, before)
     return {
         "entry": found.entry,
         "at": iso(found.at),
-        "what": THINGS[expectation.that].line(world, found.what),
+        "what": things[expectation.that].line(world, found.what),
         "why_not": "; ".join(unmet) or f"it counts, and makes too many: wanted {expectation.wanted}",
     }
 
 
-def verdict_in_slices(world: World, expectations: Iterable[Expectation]) -> Generator[None, None, dict[str, Any]]:
+def verdict_in_slices(
+    world: World, things: Things, expectations: Iterable[Expectation]
+) -> Generator[None, None, dict[str, Any]]:
     """The verdict, pausing now and then so that a loop can breathe; the generator returns it.
 
     `{passed, trusted, lost, next_due, expectations: [{name, passed, that, step, found, wanted, why, nearest, place}]}`:
@@ -276,7 +211,7 @@ def verdict_in_slices(world: World, expectations: Iterable[Expectation]) -> Gene
     """
     judged: list[dict[str, Any]] = []
     for expectation in expectations:
-        one = yield from _judge(world, expectation)
+        one = yield from _judge(world, things, expectation)
         judged += [one]
     due = world.timeline.next_due()
     lost = world.journal.first
@@ -289,9 +224,9 @@ def verdict_in_slices(world: World, expectations: Iterable[Expectation]) -> Gene
     }
 
 
-def verdict(world: World, expectations: Iterable[Expectation] | None = None) -> dict[str, Any]:
+def verdict(world: World, things: Things, expectations: Iterable[Expectation] | None = None) -> dict[str, Any]:
     """The verdict over what happened so far, of the world's own expectations unless others are given."""
-    steps = verdict_in_slices(world, world.expect if expectations is None else expectations)
+    steps = verdict_in_slices(world, things, world.expect if expectations is None else expectations)
     while True:
         try:
             next(steps)

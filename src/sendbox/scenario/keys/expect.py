@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from sendbox.engine.expect.subjects import THINGS, Field
-from sendbox.engine.expect.verdict import Condition, Expectation, Range
+from sendbox.engine.expect.expectation import Condition, Expectation, Range
+from sendbox.engine.expect.subjects import Field
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario import validate as lint
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import CHATAPP, Reader
+from sendbox.services.subjects import THINGS
 
 #: A family of channels stands for all of its channels.
 _CHATAPP: Final = ("chatapp", *CHATAPP)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sendbox.engine.durations import DAY, iso
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN, SENT, STATES, UNDELIVERED
+from sendbox.services.money import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -32,7 +33,6 @@ _MADE: Final = 16
 _WITHOUT_ROW: Final = "createValidation"
 
 _CODE: Final = re.compile(r"\[([0-9]+)\]")
-_MICRO: Final = 1_000_000
 
 
 class Rows:
@@ -227,13 +227,6 @@ def codes(attempt: Attempt) -> tuple[str | None, str | None, str | None]:
 def _code_of(info: str | None, state: int) -> str:
     """The code in a `result_info`, that of the default text where it has none (§7.3)."""
     return next(match[1] for text in (info, DEFAULT_INFO[state]) if (match := _CODE.match(text or "")))
-
-
-def decimal(millionths: int) -> str:
-    """An amount as a decimal number in a string, with two places or more (§2.4)."""
-    units, rest = divmod(millionths, _MICRO)
-    places = f"{rest:06}".rstrip("0")
-    return f"{units}.{places:0<2}"
 
 
 def _iso(at: int | None) -> str | None:

@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.engine.delivery.batches import Delivery, Try
-from sendbox.engine.delivery.faults import FakedTry, FaultyDelivery
 from sendbox.engine.durations import iso
-from sendbox.engine.requests import RequestRecord
-from sendbox.services.messaging.events import channel_details, info_of, kind_of
+from sendbox.services.messaging.events import channel_details, info_of
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.results import SEEN, STATES
-from sendbox.services.partner.records import Notice, Onboarding
+from sendbox.services.partner.records import Notice
 from sendbox.services.verify.session import Session
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-    from sendbox.services.account.orders import Order
 
 #: So many numbers of a list are shown in one entry.
 MOST_LISTED: Final = 100
@@ -94,50 +90,6 @@ def link_view(link: Link) -> dict[str, Any]:
         "clicks": [iso(at) for at in link.clicks],
         "message_id": link.message.id,
     }
-
-
-def event_view(event: Any) -> dict[str, Any]:
-    """What a delivery carries, in short."""
-    if isinstance(event, Inbound):
-        return {"event": kind_of(event), "from": event.sender, "body": event.body}
-    if isinstance(event, Onboarding):
-        return {"event": kind_of(event), "signup": event.signup.id, **event.fields}
-    attempt, code = event
-    return {
-        "event": kind_of(event),
-        "message_id": attempt.message.id,
-        "phone": attempt.message.phone,
-        "result": STATES[code],
-    }
-
-
-def delivery_view(world: World, delivery: Delivery) -> dict[str, Any]:
-    """One delivery with each try."""
-    return {
-        "id": world.outlets.id_of(delivery),
-        "target": target_of(delivery),
-        "method": delivery.outlet.target.method,
-        "at": iso(delivery.made_at),
-        "state": delivery.state,
-        "events": [event_view(event) for event in delivery.events],
-        "tries": [try_view(each) for each in delivery.tries],
-        **(
-            {"rule": delivery.rule.label, "fault": delivery.rule.fault.text}
-            if isinstance(delivery, FaultyDelivery)
-            else {}
-        ),
-    }
-
-
-def try_view(done: Try) -> dict[str, Any]:
-    """One try; `rule` where one answered in the receiver's place."""
-    view = {"at": iso(done.at), "status": done.status, "error": done.error}
-    return view | {"rule": done.rule.label} if isinstance(done, FakedTry) else view
-
-
-def target_of(delivery: Delivery) -> str:
-    """The address of a delivery; `hook` stands for the built-in receiver."""
-    return "hook" if delivery.outlet.builtin else delivery.outlet.target.url
 
 
 def inbound_view(inbound: Inbound) -> dict[str, Any]:
@@ -238,35 +190,6 @@ def account_view(world: World) -> dict[str, Any]:
         "optout": sorted(account.optout),
         "blacklist": sorted(account.blacklist),
         "stop_words": sorted(account.stop_words),
-    }
-
-
-def request_view(record: RequestRecord) -> dict[str, Any]:
-    """One call of an emulated interface, with everything remarked about it."""
-    return {
-        "operation": record.operation,
-        "method": record.method,
-        "path": record.path,
-        "key": record.key,
-        "status": record.status,
-        "body": record.body.decode("utf-8", "replace"),
-        "answer": record.answer.decode("utf-8", "replace"),
-        "findings": [finding.as_json() for finding in record.findings],
-        "advice": [advice.as_json() for advice in record.advice],
-        **({} if record.fault is None else {"fault": record.fault.shown, "processed": record.fault.rule.effective}),
-    }
-
-
-def order_view(order: Order, state: str | None = None) -> dict[str, Any]:
-    """One order of a service; `state` where it is told of an earlier one."""
-    return {
-        "order": order.id,
-        "service": order.service,
-        "subject": order.subject,
-        "period": order.period,
-        "fee": order.fee / 1_000_000,
-        "currency": order.billing.currency,
-        "state": state or order.state,
     }
 
 

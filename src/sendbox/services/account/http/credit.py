@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.services.account import catalog
-from sendbox.services.account.http.decode import read_body
-from sendbox.services.account.http.encode import success
-from sendbox.services.account.http.errors import may_change, refused
+from sendbox.services.account.http.errors import may_change
 from sendbox.services.account.orders import NoCredit, NoSender, fee_of
 from sendbox.services.http.exchange import Answer, Exchange
+from sendbox.services.http.rest import read_body, refused, success
 from sendbox.services.numbers import normal as numbers
 
 if TYPE_CHECKING:

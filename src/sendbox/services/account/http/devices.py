@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from sendbox.services.account.devices import register
-from sendbox.services.account.http.decode import read_body
-from sendbox.services.account.http.encode import success
-from sendbox.services.account.http.errors import may_change, refused
+from sendbox.services.account.http.errors import may_change
 from sendbox.services.http.exchange import Answer, Exchange
+from sendbox.services.http.rest import read_body, refused, success
 
 
 def push_device(exchange: Exchange) -> Answer:

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from sendbox.engine.identity import uuid_text
-from sendbox.services.http.exchange import Answer
-from sendbox.services.messaging.rows import decimal
+from sendbox.services.money import decimal
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
-
-
-def success(**fields: Any) -> Answer:
-    """200 with `success: true` and what else there is to say."""
-    return Answer(200, orjson.dumps({"success": True, **fields}))
 
 
 def me(world: World, key: Key) -> dict[str, Any]:

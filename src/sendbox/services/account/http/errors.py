@@ -1,27 +1,17 @@
-"""What the management interface answers when it refuses: `{message}`, with the texts that are known (§7.2, A26)."""
+"""What the account's endpoints answer when they refuse, beside the manners of the interface (§7.2, A26)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import orjson
 
-from sendbox.engine.remarks import Finding
-from sendbox.services.http.exchange import Answer, Refused
+from sendbox.services.http.exchange import Answer
+from sendbox.services.http.rest import UNAUTHORIZED, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sendbox.services.http.exchange import Exchange
-
-#: The text for no key, and for one that is not known (A26).
-UNAUTHORIZED: Final = "Unauthorized"
-
-
-def error(status: int, text: str) -> Answer:
-    """The answer to a refused call: `{message: text}` under `status` (§7.2)."""
-    return Answer(status, orjson.dumps({"message": text}))
 
 
 def list_error(status: int, text: str, invalid: Iterable[str] | None = None) -> Answer:
@@ -32,24 +22,9 @@ def list_error(status: int, text: str, invalid: Iterable[str] | None = None) -> 
     return Answer(status, orjson.dumps(body))
 
 
-def unauthorized(_with_key: bool) -> Answer:
-    """The answer to a denied key, and to none (A26)."""
-    return error(401, UNAUTHORIZED)
-
-
 def unauthorized_list(_with_key: bool) -> Answer:
     """The same for the lists."""
     return list_error(401, UNAUTHORIZED)
-
-
-def unauthorized_or(text: str) -> Callable[[bool], Answer]:
-    """The same where a call without any key is told what is missing (A26)."""
-    return lambda with_key: error(401, UNAUTHORIZED) if with_key else error(400, text)
-
-
-def refused(text: str, path: str, rule: str, section: str, assumed: str | None = None, status: int = 400) -> Refused:
-    """A refusal whose text the client gets as it stands; the journal has it with its place."""
-    return Refused([Finding(path, rule, f"{text} ({section})", section, assumed)], status, text)
 
 
 def may_change(exchange: Exchange) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.services.account.http import encode
-from sendbox.services.account.http.decode import read_body
-from sendbox.services.account.http.encode import success
-from sendbox.services.account.http.errors import may_change, refused
+from sendbox.services.account.http.errors import may_change
 from sendbox.services.account.subkeys import MOST
 from sendbox.services.http.exchange import Answer, Exchange
+from sendbox.services.http.rest import read_body, refused, success
 
 if TYPE_CHECKING:
     from sendbox.services.account.keys import Key

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sendbox.engine.remarks import Finding
-from sendbox.services.account.http.decode import read_body, subaccount
-from sendbox.services.account.http.encode import success
 from sendbox.services.account.http.errors import list_error, may_change
 from sendbox.services.account.lists import ListName, enter
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
+from sendbox.services.http.rest import no_subaccount, read_body, success
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -30,7 +29,9 @@ def optout(exchange: Exchange) -> Answer:
 def _enter(exchange: Exchange, name: ListName) -> Generator[None, None, Answer]:
     may_change(exchange)
     request = read_body(exchange, "Missing 'to'", "to")
-    billing = subaccount(exchange, request.get("subid"))
+    billing = exchange.world.subkeys.subaccount(exchange.key, request.get("subid"))
+    if billing is None:
+        raise no_subaccount()
     listed = yield from enter(exchange.world, name, billing, request["to"])
     if not listed.accepted:
         text = "no line of to is a phone number; legal: 8 to 15 digits with a calling code, one number a line"

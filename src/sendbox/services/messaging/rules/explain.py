@@ -18,7 +18,6 @@ from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.refusals import refusal_line
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.difference import differences
-from sendbox.services.messaging.views import target_of
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
@@ -225,7 +224,7 @@ def _moved(attempt: Attempt, code: int, message: Message) -> str | None:
 
 def _sent(delivery: Delivery, _code: int, message: Message) -> str | None:
     told = [text for about, text in map(_event, delivery.events) if about is message]
-    return f"webhook to {target_of(delivery)}: {', '.join(told)}" if told else None
+    return f"webhook to {delivery.address}: {', '.join(told)}" if told else None
 
 
 def _event(event: Any) -> tuple[Message | None, str]:

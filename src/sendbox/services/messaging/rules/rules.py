@@ -227,15 +227,22 @@ def decide(rules: Iterable[Rule], ask: Ask, memory: Memory, seed: bytes) -> Fate
         takes_path = path_open and (rule.path is not None or rule.mix is not None)
         takes_replies = replies_open and rule.replies is not None
         takes_click = click_open and rule.click is not None
-        if not (takes_path or takes_replies or takes_click):
+        takes = takes_path or takes_replies or takes_click
+        if not takes and rule.when.nth is None:
             continue
-        if rule.when.after is not None and before.raced(rule.when.after, ask):
+        if takes and rule.when.after is not None and before.raced(rule.when.after, ask):
             order_sensitive = True
         if not holds(rule.when, ask):
             continue
+        # a rule counts what fits it, also what an earlier rule took
+        if rule.when.nth is not None and _ordinal(rule, ask, memory) != rule.when.nth:
+            order_sensitive = order_sensitive or takes
+            continue
+        if not takes:
+            continue
         if rule.when.nth is not None or rule.times is not None:
             order_sensitive = True
-            if not _has_turn(rule, ask, memory):
+            if not _is_left(rule, ask, memory):
                 continue
         deciding.append(rule.name or rule.key)
         lot = _Lot(rule, ask, memory, seed)
@@ -271,18 +278,20 @@ def decide(rules: Iterable[Rule], ask: Ask, memory: Memory, seed: bytes) -> Fate
     return fate if varied else memory.fates.setdefault(fate, fate)
 
 
-def _has_turn(rule: Rule, ask: Ask, memory: Memory) -> bool:
-    """Whether it is this message's turn, by order of arrival: the `nth` that asks, among the first `times`."""
-    if rule.when.nth is not None:
-        counted = memory.counted.setdefault(rule.key, {})
-        # asking again, for a further attempt, does not count again
-        if counted.setdefault(ask.ordinal, len(counted) + 1) != rule.when.nth:
-            return False
-    if rule.times is not None:
-        used = memory.used.setdefault(rule.id or rule.key, set())
-        if ask.ordinal not in used and len(used) >= rule.times:
-            return False
-        used.add(ask.ordinal)
+def _ordinal(rule: Rule, ask: Ask, memory: Memory) -> int:
+    """The ordinal of this message among those that fit the rule, by arrival; a further attempt has the same."""
+    counted = memory.counted.setdefault(rule.key, {})
+    return counted.setdefault(ask.ordinal, len(counted) + 1)
+
+
+def _is_left(rule: Rule, ask: Ask, memory: Memory) -> bool:
+    """Whether the rule may still be used for this message, and if so counts the use."""
+    if rule.times is None:
+        return True
+    used = memory.used.setdefault(rule.id or rule.key, set())
+    if ask.ordinal not in used and len(used) >= rule.times:
+        return False
+    used.add(ask.ordinal)
     return True
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sendbox.services.account.http.decode import read_cursor, read_day, read_filter, read_query
-from sendbox.services.account.http.encode import success
 from sendbox.services.http.advising import remark_clock
 from sendbox.services.http.diagnosis import together
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
+from sendbox.services.http.rest import read_query, success
 from sendbox.services.messaging import rows
+from sendbox.services.messaging.http.rest.decode import read_cursor, read_day, read_filter
 
 if TYPE_CHECKING:
     from collections.abc import Generator

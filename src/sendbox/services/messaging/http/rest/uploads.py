@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from sendbox.services.account.http.decode import read_body
-from sendbox.services.account.http.encode import success
-from sendbox.services.account.http.errors import refused
 from sendbox.services.http.exchange import Answer, Exchange
+from sendbox.services.http.rest import read_body, refused, success
 from sendbox.services.messaging.bulk import FILETYPES
 
 _MISSING: Final = "Missing 'bulk_id' or 'filetype' in request data"

@@ -9,8 +9,9 @@ capitals stands for a name that the world gives out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
+from sendbox.engine.coverage.tally import Form, Item
 from sendbox.services.account.orders import ORDER
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.model import FAMILY
@@ -18,9 +19,6 @@ from sendbox.services.messaging.outages import IN_FLIGHT, NEW
 from sendbox.services.messaging.results import ATTEMPT, STATES
 from sendbox.services.partner.states import NUMBER, SIGNUP, TEMPLATE
 from sendbox.services.verify.session import VALIDATION
-
-#: What a snippet is.
-Form = Literal["scenario", "request", "python"]
 
 #: Every dimension in the order of a report, with its heading.
 DIMENSIONS: Final[dict[str, str]] = {
@@ -41,17 +39,6 @@ DIMENSIONS: Final[dict[str, str]] = {
     "limits": "Limits touched",
     "fields": "Fields of requests",
 }
-
-
-class Item(NamedTuple):
-    """One thing that a client's tests may try: its name in its dimension, where it is written, and how to try it."""
-
-    dimension: str
-    name: str
-    section: str
-    form: Form
-    snippet: str
-    assumed: str | None = None
 
 
 #: The results that lead to a state, itself left out.

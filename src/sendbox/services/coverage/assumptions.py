@@ -1,9 +1,10 @@
 """Leaning: which assumptions a client's traffic rested on, told from the journal when somebody asks.
 
 Four things tell: a remark (finding or advice) that names its assumption; an item of coverage that rests on one, among
-them the fields of requests; an operation whose whole shape is assumed; and the rules below, one for each row that only
-what really happened can tell. `TOLD` says of every row of `services/assumptions.py` which of them it is; a row that
-nothing in a world can tell stands in `UNTOLD` with the reason. Both change together with the registry.
+them the fields of requests; an operation whose whole shape is assumed; and rules, one for each row that only what
+really happened can tell: those of calls stand here, others with the kinds of their service. `TOLD` says of every row of
+`services/assumptions.py` which of them it is; a row that nothing in a world can tell stands in `UNTOLD` with the
+reason. Both change together with the registry.
 """
 
 from __future__ import annotations
@@ -11,40 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sendbox.services.messaging.records import Inbound
-from sendbox.services.messaging.results import REJECTED
-from sendbox.services.partner.records import Onboarding
-
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.requests import RequestRecord
-    from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Attempt, Message
 
 #: How a row is told.
 Teller = Literal["remark", "item", "operation", "rule"]
-#: So many entries of the journal are named for a row.
-MOST_ENTRIES: Final = 5
-
-
-class Leaned:
-    """How often something rested on a row, and the first entries of the journal that did."""
-
-    __slots__ = ("count", "entries")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.entries: list[int] = []
-
-
-def note(leaned: dict[str, Leaned], id_: str, entry: int) -> None:
-    """An entry rests on a row; it counts once, however many things in it do."""
-    mine = leaned.setdefault(id_, Leaned())
-    if mine.entries and mine.entries[-1] == entry:
-        return
-    mine.count += 1
-    if len(mine.entries) < MOST_ENTRIES:
-        mine.entries.append(entry)
 
 
 #: What an accepted call of an operation rests on by being what it is.
@@ -146,62 +118,3 @@ def _lends_its_body(message: dict[str, Any]) -> bool:
     return "body" in message and any(
         name in ("richmsg", "chatapp_text") and "body" not in step for pairs in steps for name, step in pairs
     )
-
-
-def of_transition(attempt: Attempt, code: int, *, first: bool) -> Iterator[str]:
-    """The rows that a result rests on: on its way there, and on the hand-over when it is the attempt's first."""
-    fate = attempt.fate
-    if attempt.price is not None and (fate is None or fate.entries is None):
-        yield "A63"
-    if first and code == REJECTED and not attempt.message.valid:
-        yield "A08"
-    if first and attempt.price is not None:
-        yield from _handed_over(attempt)
-
-
-def _handed_over(attempt: Attempt) -> Iterator[str]:
-    send = attempt.message.submission.send
-    step = attempt.step
-    yield "A61"
-    if step.channel.startswith("chatapp") and attempt.number + 1 < len(send.steps):
-        yield "A03"
-    if step.channel == "chatapp_text":
-        yield "A66"
-    if step.template is not None:
-        if all(each.template is not None and each.body is None for each in send.steps):
-            yield "A06"
-        if step.template.header is not None:
-            yield "A76"
-    if step.channel == "sms" and step.gateway != "high":
-        yield "A80"
-    if send.window is not None:
-        yield "A16"
-        if send.window.start >= send.window.end:
-            yield "A15"
-    if "priority" in send.tags:
-        yield "A60"
-    if send.shortening is not None and (attempt.message.links or {}).get(attempt.number):
-        yield from ("A17", "A78")
-        if send.shortening.domain is not None:
-            yield "A77"
-
-
-def of_delivery(delivery: Delivery) -> Iterator[str]:
-    """The rows that a try of a delivery rests on."""
-    target = delivery.outlet.target
-    if target.method == "GET" or target.content_type != "application/json":
-        yield "A69"
-    for event in delivery.events:
-        if not isinstance(event, Inbound | Onboarding):
-            attempt, _ = event
-            yield "A82"
-            if attempt.price is None or attempt.message.submission.send.payload == b"{}":
-                yield "A67"
-
-
-def of_postponed(world: World, message: Message) -> Iterator[str]:
-    """The rows that hold a message back: promotional hours, the limit of the queue."""
-    if world.assume.promotional_window is not None and "promotional" in message.submission.send.tags:
-        yield "A84"
-    if world.assume.queue is not None:
-        yield "A18"

@@ -1,30 +1,67 @@
-"""Requests of the management interface, read and held against their schemas (§4.2, §4.4)."""
+"""The manners of the management interface, whichever service speaks (§4.2, §4.4, §7.2).
+
+A request is read and held against its schema, an answer says `success`, a refusal is `{message}` with the texts that
+are known (A26).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
-from sendbox.contract.findings import show
-from sendbox.engine.durations import instant
+import orjson
+
 from sendbox.engine.remarks import Finding
-from sendbox.services.account.http.errors import refused
-from sendbox.services.advice import NUMBER_CONVERTED, advise
 from sendbox.services.http.diagnosis import beside
-from sendbox.services.http.exchange import Exchange, Refused
+from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, Route
 from sendbox.services.http.forms import Unreadable, read_form, unknown_parameters
 from sendbox.services.http.names import unknown_fields
 from sendbox.services.http.requests import canonical, parsed, refusal
-from sendbox.services.messaging.content import tags
-from sendbox.services.messaging.rows import Filter, place_of
-from sendbox.services.numbers import normal as numbers
+from sendbox.services.http.routing import route
 
-if TYPE_CHECKING:
-    from sendbox.services.account.billing import Billing
-
+#: Assumptions that every endpoint rests on: statuses, scopes, malformed JSON, unknown fields, nulls.
+ASSUMED: Final = ("A19", "A26", "A56", "A57", "A75")
+#: The text for no key, and for one that is not known (A26).
+UNAUTHORIZED: Final = "Unauthorized"
 #: Fields that hold addresses of receivers, which change from run to run and enter no name.
 _RECEIVERS: Final = frozenset({"default_callback_url", "default_callback_secret"})
 #: Fields that hold names which the world gave, and which no other world has.
 _NAMED: Final = frozenset({"apikey", "subid"})
+
+# -- answers
+
+
+def success(**fields: Any) -> Answer:
+    """200 with `success: true` and what else there is to say."""
+    return Answer(200, orjson.dumps({"success": True, **fields}))
+
+
+def error(status: int, text: str) -> Answer:
+    """The answer to a refused call: `{message: text}` under `status` (§7.2)."""
+    return Answer(status, orjson.dumps({"message": text}))
+
+
+def unauthorized(_with_key: bool) -> Answer:
+    """The answer to a denied key, and to none (A26)."""
+    return error(401, UNAUTHORIZED)
+
+
+def unauthorized_or(text: str) -> Callable[[bool], Answer]:
+    """The same where a call without any key is told what is missing (A26)."""
+    return lambda with_key: error(401, UNAUTHORIZED) if with_key else error(400, text)
+
+
+def refused(text: str, path: str, rule: str, section: str, assumed: str | None = None, status: int = 400) -> Refused:
+    """A refusal whose text the client gets as it stands; the journal has it with its place."""
+    return Refused([Finding(path, rule, f"{text} ({section})", section, assumed)], status, text)
+
+
+def no_subaccount() -> Refused:
+    """The refusal of a sub-account that is not the key's (A70)."""
+    return refused("Subid is not available to this apikey", "$.subid", "subid", "§4.4", "A70", 403)
+
+
+# -- requests
 
 
 def read_body(exchange: Exchange, missing: str | None = None, *needed: str) -> dict[str, Any]:
@@ -62,53 +99,6 @@ def read_query(exchange: Exchange, missing: str, needed: str) -> dict[str, str]:
     return fields
 
 
-def subaccount(exchange: Exchange, subid: str | None, path: str = "$.subid") -> Billing:
-    """The sub-account that a call is about (A70). Raises `Refused` for one that is not the key's."""
-    found = exchange.world.subkeys.subaccount(exchange.key, subid)
-    if found is None:
-        raise refused("Subid is not available to this apikey", path, "subid", "§4.4", "A70", 403)
-    return found
-
-
-def read_day(exchange: Exchange, date: str) -> int:
-    """The first instant of a day. Raises `Refused` for a day that the calendar does not have."""
-    try:
-        return instant(f"{date}T00:00:00Z")
-    except ValueError:
-        text = f"{show(date)} is no day of the calendar; legal: YYYY-MM-DD (§4.4, A28)"
-        raise refusal([Finding("$.date", "date", text, "§4.4", "A28")]) from None
-
-
-def read_filter(exchange: Exchange, fields: dict[str, str]) -> Filter:
-    """Which rows a call asks for: of which sub-account, with which tags, of which phone (§4.4, A60, A70)."""
-    wanted_tags: tuple[str, ...] | None = None
-    if "tag" in fields:
-        found = tags.normalize(fields["tag"])
-        if found is not tags.DEFAULT:  # nothing left of it is no filter, as it is no tag of a message (A60)
-            wanted_tags = tuple(sorted(found))
-    phone = fields.get("phone_number")
-    if phone is not None:
-        number = numbers.normalize(phone, exchange.world.account.country) or phone
-        if number != phone:
-            text = f"{show(phone)} is converted to {number}"
-            exchange.advice.append(advise(NUMBER_CONVERTED, text, "$.phone_number", "§4.4"))
-        phone = number
-    return Filter(subaccount(exchange, fields.get("subid")), wanted_tags, phone)
-
-
-def read_cursor(exchange: Exchange, day: int, text: str | None) -> int:
-    """The place that a cursor names, -1 for none. Raises `Refused` for one that this world never gave for the day."""
-    if text is None:
-        return -1
-    place = place_of(exchange.world, day, text)
-    if place is None:
-        why = (
-            f"{show(text)} is no cursor that was given for this day; legal: next_cursor of the page before (§4.4, A71)"
-        )
-        raise refusal([Finding("$.cursor", "cursor", why, "§4.4", "A71")])
-    return place
-
-
 def _fields(exchange: Exchange, schema: str | None) -> frozenset[str]:
     definition = exchange.contract.definitions[(schema or "").rpartition("/")[2]]
     return frozenset(definition["properties"])
@@ -130,3 +120,33 @@ def _unsalted(request: dict[str, Any], exchange: Exchange) -> dict[str, Any]:
         for name, value in request.items()
         if name not in _RECEIVERS
     }
+
+
+# -- rows
+
+
+def row(
+    operation: str,
+    summary: str,
+    handler: Handler,
+    answer: str,
+    *assumed: str,
+    schema: str | None = None,
+    section: str = "§4.4",
+    errors: tuple[int, ...] = (400, 401, 403),
+    error: Callable[[int, str], Answer] = error,
+    failure: str = "RestError",
+    deny: Callable[[bool], Answer] = unauthorized,
+) -> Route:
+    """A row: what `rest.json` says of the answer and of what the call carries, and the assumptions it rests on."""
+    return route(
+        operation,
+        summary,
+        handler,
+        None if schema is None else f"rest.json#/$defs/{schema}",
+        {200: f"rest.json#/$defs/{answer}", **dict.fromkeys((*errors, 500), f"rest.json#/$defs/{failure}")},
+        section=section,
+        error=error,
+        assumed=(*ASSUMED, *assumed),
+        deny=deny,
+    )

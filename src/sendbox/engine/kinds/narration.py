@@ -1,0 +1,149 @@
+"""Narration: an entry's view in words for people, the same for whoever shows it. It works on what HTTP answers, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+Entry = Mapping[str, Any]
+
+#: Who acts, where it is not a phone.
+CLIENT: Final = "client"
+WORLD: Final = "sendbox"
+RECEIVER: Final = "receiver"
+#: How much of a text is shown, and how many events of one webhook.
+SHOWN: Final = 60
+EVENTS: Final = 4
+#: What every entry has, and ids that say nothing to people.
+_HEAD: Final = frozenset({"n", "at", "kind", "order_sensitive", "template_id", "phone_number_id", "id"})
+
+
+class Told(NamedTuple):
+    """An entry in words: `who` did `what`, and `answer` came back, where something does.
+
+    `tone` is good, bad, plain or dim; `to` is whom it reaches, for diagrams, None = nobody.
+    """
+
+    who: str
+    what: str
+    tone: str = "plain"
+    to: str | None = WORLD
+    answer: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What happened, whole."""
+        return self.what if self.answer is None else f"{self.what} → {self.answer}"
+
+    @property
+    def line(self) -> str:
+        """The same with the phone that it is about."""
+        return self.text if self.who in (CLIENT, WORLD, RECEIVER) else f"{self.who}: {self.text}"
+
+
+class Names:
+    """What messages are called: m1, m2, … in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def of(self, message_id: str | None) -> str:
+        """The short name of a message."""
+        if message_id is None:
+            return "a message"
+        return self._names.setdefault(message_id, f"m{len(self._names) + 1}")
+
+    @property
+    def ids(self) -> list[str]:
+        """All that were met, in order."""
+        return list(self._names)
+
+
+class Teller:
+    """Tells entries of one journal, by `Kinds.told`. `places` says whether addresses of webhooks are told."""
+
+    def __init__(
+        self, told: Mapping[str, Tell | None], names: Names, entries: Iterable[Entry], *, places: bool = False
+    ) -> None:
+        self._told = told
+        self._names = names
+        self._events = {entry["delivery"]: entry["events"] for entry in entries if entry["kind"] == "delivery"}
+        self.places = places
+
+    def tell(self, entry: Entry) -> Told | None:
+        """One entry; None where others tell it. A kind that is not known is shown with what is in it."""
+        if entry["kind"] in self._told:
+            tell = self._told[entry["kind"]]
+            return None if tell is None else tell(self, entry)
+        fields = {name: value for name, value in fields_of(entry).items() if name != "phone"}
+        if "message_id" in fields:
+            fields["message_id"] = self.message(entry)
+        phone = entry.get("phone")
+        return Told(phone if isinstance(phone, str) else WORLD, f"{entry['kind']}: {flat(fields)}")
+
+    def message(self, entry: Entry) -> str:
+        """The message that an entry, or an event, is about."""
+        return self._names.of(entry.get("message_id"))
+
+    def attempt(self, entry: Entry) -> str:
+        """The attempt that an entry is about."""
+        return f"{self.message(entry)} {entry['channel']}"
+
+    def carried(self, delivery: str) -> str:
+        """The events of a webhook."""
+        return self.events(self._events.get(delivery, ()))
+
+    def events(self, events: Sequence[Entry]) -> str:
+        """Some events, the first few of them."""
+        more = [f"and {len(events) - EVENTS} more"] if len(events) > EVENTS else []
+        return ", ".join([*map(self._event, events[:EVENTS]), *more])
+
+    def _event(self, event: Entry) -> str:
+        if "result" in event:
+            return f"{self.message(event)} {event['result']}"
+        if "body" in event:
+            return f'{event["event"]} "{cut(event["body"], SHOWN // 2)}"'
+        client = f" of {cut(event['partner_client_id'], SHOWN // 2)}" if event["partner_client_id"] else ""
+        return f"signup{client} {event['status']}"
+
+
+#: How a kind is put into words: from the view of an entry; None where other entries tell it.
+Tell = Callable[[Teller, Entry], Told]
+
+
+def cut(text: object, most: int = SHOWN) -> str:
+    """A text on one line, of bounded length."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def fields_of(entry: Entry) -> dict[str, Any]:
+    """What an entry says beside what every one has."""
+    return {name: value for name, value in entry.items() if name not in _HEAD and value not in (None, "", [], {})}
+
+
+def flat(value: Any) -> str:
+    """A value without much punctuation."""
+    if isinstance(value, Mapping):
+        return cut(", ".join(f"{name} {flat(item)}" for name, item in value.items()), 2 * SHOWN)
+    if isinstance(value, list | tuple):
+        return cut(", ".join(map(flat, value)))
+    return cut(value)
+
+
+def yaml(value: Any) -> str:
+    """A value as YAML writes it in one line."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name}: {yaml(item)}' for name, item in value.items())}}}"
+    return f"[{', '.join(map(yaml, value))}]" if isinstance(value, list) else str(value)
+
+
+def by(entry: Entry) -> str:
+    """Whose doing a fault is; a rule without a name is known by its whole text, which says nothing new."""
+    rule = str(entry.get("rule") or "{")
+    return "" if rule.startswith("{") else f', by "{cut(rule)}"'
+
+
+def time(iso: str) -> str:
+    """An instant for people."""
+    return iso.replace("T", " ").partition(".")[0]

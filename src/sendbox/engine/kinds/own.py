@@ -1,0 +1,410 @@
+"""The engine's own kinds of entries: requests, webhooks, lapses, faults, and what a tester did.
+
+Long because everything that is said about a kind stands with its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl
+
+import orjson
+
+from sendbox.engine.delivery.faults import FakedTry, FaultyDelivery
+from sendbox.engine.delivery.targets import DROPPED
+from sendbox.engine.durations import iso
+from sendbox.engine.kinds.narration import (
+    CLIENT,
+    RECEIVER,
+    SHOWN,
+    WORLD,
+    Entry,
+    Teller,
+    Told,
+    by,
+    cut,
+    fields_of,
+    flat,
+    yaml,
+)
+from sendbox.engine.kinds.rows import Kind, Line, Observed, Observer, View, nothing
+
+if TYPE_CHECKING:
+    from sendbox.engine.coverage.collector import Collector
+    from sendbox.engine.coverage.tally import Row
+    from sendbox.engine.delivery.batches import Delivery, Try
+    from sendbox.engine.delivery.faults import Detoured
+    from sendbox.engine.digest import Canon
+    from sendbox.engine.faults.calls import Applied
+    from sendbox.engine.remarks import Advice
+    from sendbox.engine.requests import RequestRecord
+    from sendbox.engine.world import World
+
+
+# -- requests
+
+
+def request_view(_on: Observer, record: RequestRecord) -> View:
+    """One call of an emulated interface, with everything remarked about it."""
+    return {
+        "operation": record.operation,
+        "method": record.method,
+        "path": record.path,
+        "key": record.key,
+        "status": record.status,
+        "body": record.body.decode("utf-8", "replace"),
+        "answer": record.answer.decode("utf-8", "replace"),
+        "findings": [finding.as_json() for finding in record.findings],
+        "advice": [advice.as_json() for advice in record.advice],
+        **({} if record.fault is None else {"fault": record.fault.shown, "processed": record.fault.rule.effective}),
+    }
+
+
+def _request_lines(canon: Canon, record: RequestRecord) -> Iterator[Line]:
+    """What was asked and how it was answered; the path without the query, which may hold the key."""
+    yield {
+        "operation": record.operation,
+        "method": record.method,
+        "path": canon.path(record.path.partition("?")[0]),
+        "status": record.status,
+        "body": canon.body(record),
+    }
+
+
+def _count_request(collector: Collector, record: RequestRecord) -> None:
+    """A call, with its fields when it was accepted, and what its service counts either way."""
+    row = collector.catalog.rows.get(record.operation)
+    accepted = record.status < 400
+    collector.remarked(record)
+    if row is None:
+        if record.status in (404, 405):
+            collector.count("errors", "unknown path" if record.status == 404 else "wrong method")
+        return
+    if not record.status:
+        return  # a fault kept the answer back: the client knows nothing
+    collector.count("operations", f"{row.operation} {'accepted' if accepted else 'refused'}")
+    request = _parsed(row, record)
+    for called in collector.kinds.called:
+        called(collector, row, record, request)
+    if accepted:
+        for name in collector.catalog.fields(row.operation, request):
+            collector.count("fields", name)
+
+
+def _parsed(row: Row, record: RequestRecord) -> Any:
+    """The request as far as it can be read: JSON, or the parameters of a form or query."""
+    if row.takes == "json":
+        return json_of(record.body)
+    raw = record.query if row.takes == "query" else record.body
+    return dict(parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True))
+
+
+def json_of(raw: bytes) -> Any:
+    """What a body says in JSON; None where it is something else."""
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None
+
+
+# -- webhooks
+
+
+def delivery_view(on: Observer, delivery: Delivery) -> View:
+    """One delivery with each try."""
+    return {
+        "id": on.world.outlets.id_of(delivery),
+        "target": delivery.address,
+        "method": delivery.outlet.target.method,
+        "at": iso(delivery.made_at),
+        "state": delivery.state,
+        "events": [on.event(event) for event in delivery.events],
+        "tries": [_try_view(each) for each in delivery.tries],
+        **(
+            {"rule": delivery.rule.label, "fault": delivery.rule.fault.text}
+            if isinstance(delivery, FaultyDelivery)
+            else {}
+        ),
+    }
+
+
+def _try_view(done: Try) -> View:
+    """One try; `rule` where one answered in the receiver's place."""
+    view = {"at": iso(done.at), "status": done.status, "error": done.error}
+    return view | {"rule": done.rule.label} if isinstance(done, FakedTry) else view
+
+
+def _delivery(on: Observer, delivery: Delivery) -> View:
+    return {
+        "delivery": on.world.outlets.id_of(delivery),
+        "target": delivery.address,
+        "events": [on.event(event) for event in delivery.events],
+    }
+
+
+def _tried(on: Observer, what: tuple[Delivery, int]) -> View:
+    delivery, index = what
+    done = delivery.tries[index]
+    return {
+        "delivery": on.world.outlets.id_of(delivery),
+        "target": delivery.address,
+        "number": index + 1,
+        "status": done.status,
+        "error": done.error,
+    }
+
+
+def _tried_lines(canon: Canon, what: tuple[Delivery, int]) -> Iterator[Line]:
+    """One line an event: which events share a batch depends on who came first."""
+    delivery, index = what
+    done = delivery.tries[index]
+    error = None if done.error == DROPPED else done.error
+    for event in delivery.events:
+        yield {"number": index, "status": done.status, "error": error, "event": canon.event(event)}
+
+
+class _Posted:
+    """What coverage remembers of webhooks: events posted, events and deliveries taken, how far each thread came."""
+
+    def __init__(self) -> None:
+        self.events: set[Any] = set()
+        self.taken: set[Any] = set()
+        self.done: set[Delivery] = set()
+        self.newest: dict[Any, int] = {}
+
+
+def _count_try(collector: Collector, what: tuple[Delivery, int]) -> None:
+    """What a try carried, how it was answered, what came before it."""
+    delivery, index = what
+    done = delivery.tries[index]
+    events = delivery.events
+    posted = collector.memory(_Posted)
+    collector.work += len(events)
+    for leaned in collector.kinds.posted:
+        collector.lean(*leaned(delivery))
+    if not isinstance(done, FakedTry) and all(isinstance(each, FakedTry) for each in delivery.tries[:index]):
+        for event in events:
+            if event not in posted.events:
+                posted.events.add(event)
+                collector.count("events", collector.kinds.events[type(event)].item(event))
+        if len(events) > 1:
+            collector.count("webhooks", "several events in one")
+        if delivery.outlet.target.secret is not None:
+            collector.count("webhooks", "signed")
+    if index and delivery not in posted.done:
+        collector.count("webhooks", "retry")
+    taken = done.status is not None and done.error is None and 200 <= done.status < 300
+    if not taken:
+        collector.count("webhooks", _failure(done.status, done.error))
+        if index == len(delivery.tries) - 1 and delivery.state == "failed":
+            collector.count("webhooks", "given up")
+        return
+    if done.status != 200:
+        collector.count("webhooks", "answered another 2xx")
+    if done.at > delivery.made_at and delivery not in posted.done:
+        collector.count("webhooks", "late")
+    posted.done.add(delivery)
+    _take(collector, posted, events)
+
+
+def _take(collector: Collector, posted: _Posted, events: Iterable[Any]) -> None:
+    """A receiver takes events: some of them again, or after a later one of the same thread."""
+    again = False
+    for event in events:
+        if event in posted.taken:
+            again = True
+            continue
+        posted.taken.add(event)
+        placed = collector.kinds.events[type(event)].place(event)
+        if placed is None:
+            continue
+        thread, place = placed
+        if place < posted.newest.get(thread, 0):
+            collector.count("webhooks", "out of order")
+        else:
+            posted.newest[thread] = place
+    if again:
+        collector.count("webhooks", "duplicate")
+
+
+def _failure(status: int | None, error: str | None) -> str:
+    """How a try failed; one that is still under way counts as one without an answer yet."""
+    if error is None and status is not None:
+        return "answered 5xx" if status >= 500 else "answered 4xx"
+    return {"timeout": "timeout", "redirect": "redirect", None: "under way"}.get(error, "no connection")
+
+
+# -- lapses, advice, faults
+
+
+def _lapse(on: Observer, what: tuple[str, Any]) -> View:
+    name, subject = what
+    return {"what": name, **on.kinds.lapses[name].view(subject)}
+
+
+def _lapse_lines(canon: Canon, what: tuple[str, Any]) -> Iterator[Line]:
+    name, subject = what
+    yield {"what": name, **canon.kinds.lapses[name].line(canon, subject)}
+
+
+def _count_lapse(collector: Collector, what: tuple[str, Any]) -> None:
+    name, subject = what
+    count = collector.kinds.lapses[name].count
+    if count is not None:
+        count(collector, subject)
+
+
+def _advice(_on: Observer, what: tuple[Advice, Any]) -> View:
+    advice, about = what
+    return {"advice": advice.as_json(), "about": about}
+
+
+def _fault(_on: Observer, applied: Applied) -> View:
+    return {
+        "operation": applied.operation,
+        "key": applied.key,
+        "phone": applied.phone or None,
+        "fault": applied.shown,
+        "rule": applied.rule.name or applied.rule.key,
+        "processed": applied.rule.effective,
+        "message": applied.line,
+    }
+
+
+def _fault_lines(canon: Canon, applied: Applied) -> Iterator[Line]:
+    yield {
+        "operation": applied.operation,
+        "key": canon.alias(applied.key),
+        "phone": applied.phone,
+        "fault": applied.shown,
+        "rule": applied.rule.name or applied.rule.key,
+        "processed": applied.rule.effective,
+    }
+
+
+def _webhook_fault(on: Observer, applied: Detoured) -> View:
+    delivery, rule = applied.delivery, applied.rule
+    return {
+        "rule": rule.label,
+        "fault": rule.fault.text,
+        "delivery": None if delivery is None else on.world.outlets.id_of(delivery),
+        "events": [on.event(event) for event in applied.events],
+        **({} if applied.note is None else {"note": applied.note}),
+    }
+
+
+def _webhook_fault_lines(canon: Canon, applied: Detoured) -> Iterator[Line]:
+    """One line an event: in which batch they are depends on who came first."""
+    for event in applied.events:
+        yield {"rule": applied.rule.label, "fault": applied.rule.fault.text, "event": canon.event(event)}
+
+
+def _count_fault(collector: Collector, dimension: str, shown: Any) -> None:
+    """A fault that the scenario asked for: a word, a word and its value, or an object with one key."""
+    text = str(next(iter(shown)) if isinstance(shown, Mapping) else shown)
+    collector.count(dimension, text.partition(" ")[0])
+
+
+# -- in words
+
+
+def _tell_request(_teller: Teller, entry: Entry) -> Told:
+    rejected = " (rejected)" if entry["findings"] and entry["status"] < 400 else ""
+    answer = entry["status"] or "no answer"
+    return Told(CLIENT, f"{entry['method']} {entry['path']} -> {answer} {entry['operation']}{rejected}")
+
+
+def _tell_try(teller: Teller, entry: Entry) -> Told:
+    place = f" to {entry['target']}" if teller.places else ""
+    number = f" (try {entry['number']})" if entry["number"] > 1 else ""
+    what = f"webhook{place}{number}: {teller.carried(entry['delivery'])}"
+    tone = "dim" if entry["status"] == 200 else "bad"
+    return Told(RECEIVER, what, tone, RECEIVER, str(entry["status"] or entry["error"] or "no answer"))
+
+
+def _tell_timeline(_teller: Teller, entry: Entry) -> Told:
+    what = {name: value for name, value in entry["entry"].items() if name != "kind"}
+    return Told(WORLD, f"the timeline says: {entry['entry'].get('kind')} {flat(what)}")
+
+
+def _tell_lapse(_teller: Teller, entry: Entry) -> Told:
+    return Told(entry.get("phone") or WORLD, f"{entry['what']} is over", "dim", None)
+
+
+def _tell_fault(_teller: Teller, entry: Entry) -> Told:
+    fault = flat(entry.get("fault"))
+    effect = "" if fault.startswith(("delay", "trickle")) else ", and the call had its effect"
+    effect = effect if entry.get("processed") else ", and the call had no effect"
+    return Told(WORLD, f"fault at {entry.get('operation')}: {fault}{effect}{by(entry)}", "bad")
+
+
+def _tell_webhook_fault(teller: Teller, entry: Entry) -> Told:
+    events = teller.events(entry.get("events") or ())
+    about = f" with {events}" if events else ""
+    note = f", {entry['note']}" if entry.get("note") else ""
+    return Told(RECEIVER, f"fault of a webhook{about}: {flat(entry.get('fault'))}{by(entry)}{note}", "bad")
+
+
+def _log_webhook_fault(world: World, applied: Detoured) -> Iterator[str]:
+    """The number, what was to be told, and whose rule it was."""
+    first = world.events[type(applied.events[0])].case(applied.events[0])
+    more = f" and {len(applied.events) - 1} more" if len(applied.events) > 1 else ""
+    note = "" if applied.note is None else f", {applied.note}"
+    what = f"{first.subject or 'a signup'}: {' '.join(first.words('result')) or first.kind}{more}"
+    yield f'{what}: {applied.rule.fault.text}, by the rule "{applied.rule.label}" of webhooks{note}'
+
+
+def _tell_control(_teller: Teller, entry: Entry) -> Told:
+    if entry["what"] == "rule":
+        return Told(WORLD, f"the test: rule {entry['id']} into {entry['in']}: {yaml(entry['rule'])}")
+    rest = {name: value for name, value in entry.items() if name not in ("what", "source")}  # a scenario is long
+    return Told(WORLD, f"the test: {entry['what']} {_words(rest)}".rstrip())
+
+
+def _tell_opened(_teller: Teller, entry: Entry) -> Told:
+    return Told(WORLD, f"{entry['kind']} {_words(entry)}".rstrip())
+
+
+def _words(entry: Entry) -> str:
+    return ", ".join(f"{name} {yaml(value)}" for name, value in fields_of(entry).items())
+
+
+def _plain(_on: Observer, what: View) -> View:
+    return what
+
+
+OBSERVED: Final = Observed(
+    (
+        Kind("request", request_view, _request_lines, _count_request, _tell_request),
+        Kind("delivery", _delivery, nothing),  # its tries tell what was sent
+        Kind("try", _tried, _tried_lines, _count_try, _tell_try),
+        # what an entry of the timeline did has entries of its own, whether a scenario or a tester let it happen
+        Kind("timeline", lambda _on, what: {"entry": what}, nothing, tell=_tell_timeline),
+        Kind("lapse", _lapse, _lapse_lines, _count_lapse, _tell_lapse),
+        Kind(
+            "advice",
+            _advice,
+            lambda _canon, what: ({"code": what[0].code},),
+            lambda collector, what: collector.lean(what[0].assumed),
+            lambda _teller, entry: Told(WORLD, f"advice: {cut(entry['advice']['message'], 2 * SHOWN)}", "dim"),
+        ),
+        *(Kind(name, _plain, None, tell=_tell_opened) for name in ("opened", "reset", "restored")),
+        Kind("control", _plain, None, tell=_tell_control),
+        Kind(
+            "fault",
+            _fault,
+            _fault_lines,
+            lambda collector, applied: _count_fault(collector, "api faults", applied.shown),
+            _tell_fault,
+        ),
+        Kind(
+            "webhook_fault",
+            _webhook_fault,
+            _webhook_fault_lines,
+            lambda collector, applied: _count_fault(collector, "webhook faults", applied.rule.fault.text),
+            _tell_webhook_fault,
+            log=_log_webhook_fault,
+        ),
+    )
+)

@@ -1,0 +1,134 @@
+"""The form of a row: everything that is said about a kind of entries, or about what an entry holds.
+
+The engine's rows stand in `own.py`, those of a service in its module `kinds`, and `services/kinds.py` puts them
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.durations import iso
+from sendbox.engine.journal import KINDS
+from sendbox.engine.kinds.narration import Names, Teller
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.kinds.narration import Entry, Tell
+    from sendbox.engine.world import World
+
+#: What an entry, or something in it, shows.
+View = dict[str, Any]
+#: A line of an entry in canonical form.
+Line = dict[str, Any]
+
+
+def nothing(*_: Any) -> tuple[Line, ...]:
+    """The canonical form of what is only bookkeeping, or told by other entries."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of entry. Its functions take who observes, and what the entry is about.
+
+    `view` makes the plain object, for an `Observer`; `lines` the canonical form, for a `Canon` (None: a tester did it,
+    and the digest passes it over); `count` counts it for coverage, for a `Collector`. `tell` puts a view of it into
+    words, for a `Teller` (None: other entries tell it). `log` has the lines for a server's log. `shown` is the kind as
+    views name it, where several are one.
+    """
+
+    name: str
+    view: Callable[[Observer, Any], View]
+    lines: Callable[[Any, Any], Iterable[Line]] | None
+    count: Callable[[Any, Any], None] | None = None
+    tell: Tell | None = None
+    shown: str = ""
+    log: Callable[[World, Any], Iterable[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a webhook may carry, by the type of its record.
+
+    `item` is what coverage counts it as; `place` is the thread that it belongs to and its place there, None where it
+    has no order.
+    """
+
+    view: Callable[[Any], View]
+    line: Callable[[Any, Any], Line]
+    item: Callable[[Any], str]
+    place: Callable[[Any], tuple[Any, int] | None] = lambda _event: None
+
+
+@dataclass(frozen=True, slots=True)
+class Lapse:
+    """What may stop being true without a step: its view, its canonical form, what coverage counts."""
+
+    view: Callable[[Any], View]
+    line: Callable[[Any, Any], Line]
+    count: Callable[[Any, Any], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the engine or a service has to be observed.
+
+    `names` are canonical names by the type of what they name; `paths` gives a request's path without names of the
+    world. For coverage, `called` counts a request of an operation
+    that it knows, and `posted` names the assumptions that a try of a delivery rests on.
+    """
+
+    kinds: tuple[Kind, ...] = ()
+    events: Mapping[type, Event] = field(default_factory=dict)
+    lapses: Mapping[str, Lapse] = field(default_factory=dict)
+    names: Mapping[type, Callable[[Any, Any], str]] = field(default_factory=dict)
+    paths: Callable[[Any, str], str] | None = None
+    called: Callable[[Any, Any, Any, Any], None] | None = None
+    posted: Callable[[Delivery], Iterable[str]] | None = None
+
+
+class Kinds:
+    """The rows of all that is observed: kinds by code, their words by name, events by type, lapses by name."""
+
+    def __init__(self, *observed: Observed) -> None:
+        kinds = {kind.name: kind for each in observed for kind in each.kinds}
+        self.by_code: Final = tuple(kinds[name] for name in KINDS)
+        self.told: Final = {kind.shown or kind.name: kind.tell for kind in kinds.values()}
+        self.logged: Final = {code: kind.log for code, kind in enumerate(self.by_code) if kind.log is not None}
+        self.events: Final = {type_: event for each in observed for type_, event in each.events.items()}
+        self.lapses: Final = {name: lapse for each in observed for name, lapse in each.lapses.items()}
+        self.names: Final = {type_: name for each in observed for type_, name in each.names.items()}
+        self.paths: Final = tuple(each.paths for each in observed if each.paths is not None)
+        self.called: Final = tuple(each.called for each in observed if each.called is not None)
+        self.posted: Final = tuple(each.posted for each in observed if each.posted is not None)
+
+    def words(self, entry: Entry) -> str:
+        """One entry in words, by itself; nothing where other entries tell it."""
+        told = Teller(self.told, Names(), ()).tell(entry)
+        return "" if told is None else told.text
+
+
+class Observer:
+    """Who looks at a world, with the rows by which it is seen."""
+
+    def __init__(self, world: World, kinds: Kinds) -> None:
+        self.world = world
+        self.kinds = kinds
+
+    def entry(self, number: int) -> View:
+        """One entry of the journal: `n`, `at`, `kind`, then what its kind shows. Raises `Forgotten`."""
+        journal = self.world.journal
+        at, code, what = journal.entry(number)
+        kind = self.kinds.by_code[code]
+        head = {"n": number, "at": iso(at), "kind": kind.shown or kind.name}
+        view = {**head, **kind.view(self, what), **head}
+        if number in journal.order_sensitive:
+            view["order_sensitive"] = True
+        return view
+
+    def event(self, event: Any) -> View:
+        """What a webhook carries, in short."""
+        return self.kinds.events[type(event)].view(event)

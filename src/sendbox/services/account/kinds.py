@@ -1,0 +1,91 @@
+"""What the account has to be observed: keys, lists of numbers, orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from sendbox.engine.kinds.narration import WORLD, Entry, Teller, Told, cut
+from sendbox.engine.kinds.rows import Kind, Line, Observed, Observer, View
+
+if TYPE_CHECKING:
+    from sendbox.engine.coverage.collector import Collector
+    from sendbox.engine.digest import Canon
+    from sendbox.services.account.keys import Key
+    from sendbox.services.account.orders import Order
+
+#: So many numbers of a list are shown in one entry.
+MOST_LISTED: Final = 100
+
+
+def _key(_on: Observer, what: tuple[Key, str]) -> View:
+    key, word = what
+    return {"key": key.id, "what": word, "scope": key.scope, "disabled": key.disabled, "note": key.note}
+
+
+def _key_lines(canon: Canon, what: tuple[Key, str]) -> Iterator[Line]:
+    key, word = what
+    yield {"key": canon.alias(key.id), "word": word, "scope": key.scope, "disabled": key.disabled}
+
+
+def _count_key(collector: Collector, what: tuple[Key, str]) -> None:
+    collector.count("states", f"key {what[1]}")
+
+
+def _listed(_on: Observer, what: tuple[str, str, tuple[str, ...]]) -> View:
+    name, subid, numbers = what
+    return {"list": name, "subid": subid, "count": len(numbers), "phones": list(numbers[:MOST_LISTED])}
+
+
+def _listed_lines(canon: Canon, what: tuple[str, str, tuple[str, ...]]) -> Iterator[Line]:
+    name, subid, numbers = what
+    for number in numbers:
+        yield {"list": name, "subid": canon.alias(subid), "phone": number}
+
+
+def _order(_on: Observer, what: tuple[Order, str]) -> View:
+    order, state = what
+    return {
+        "order": order.id,
+        "service": order.service,
+        "subject": order.subject,
+        "period": order.period,
+        "fee": order.fee / 1_000_000,
+        "currency": order.billing.currency,
+        "state": state,
+    }
+
+
+def _order_lines(_canon: Canon, what: tuple[Order, str]) -> Iterator[Line]:
+    order, state = what
+    yield {"service": order.service, "subject": order.subject, "fee": order.fee, "state": state}
+
+
+def _count_order(collector: Collector, what: tuple[Order, str]) -> None:
+    collector.count("states", f"order {what[1]}")
+
+
+def _tell_order(_teller: Teller, entry: Entry) -> Told:
+    fee = f", {entry['fee']:g} {entry['currency']}" if "fee" in entry else ""
+    return Told(WORLD, f"order of {entry.get('service')} for {entry.get('subject')} {entry.get('state')}{fee}")
+
+
+OBSERVED: Final = Observed(
+    kinds=(
+        Kind(
+            "key",
+            _key,
+            _key_lines,
+            _count_key,
+            lambda _teller, entry: Told(WORLD, f"key {entry['key']} {entry['what']}"),
+        ),
+        Kind(
+            "listed",
+            _listed,
+            _listed_lines,
+            lambda collector, _what: collector.lean("A81"),
+            lambda _teller, entry: Told(WORLD, f"{entry['list']}: {cut(', '.join(entry['phones']))}"),
+        ),
+        Kind("order", _order, _order_lines, _count_order, _tell_order),
+    )
+)

@@ -1,0 +1,44 @@
+"""What coverage counts of a call: the error answer, the assumptions that it rests on, the limits that it touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sendbox.engine.kinds.own import json_of
+from sendbox.services.coverage.assumptions import of_request
+from sendbox.services.coverage.limits import limits_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.coverage.collector import Collector
+    from sendbox.engine.coverage.tally import Row
+    from sendbox.engine.requests import RequestRecord
+
+
+def called(collector: Collector, row: Row, record: RequestRecord, request: Any) -> None:
+    """Counts a call of an operation that coverage knows."""
+    error = _error_of(row.interface, record)
+    if error is not None:
+        collector.count("errors", error)
+    collector.lean(*of_request(row.interface, record, request))
+    for limit in limits_of(row.operation, request, collector.at):
+        collector.count("limits", limit)
+    for finding in record.findings:
+        if finding.rule == "size" and finding.section == "§8":
+            collector.count("limits", "media over its size")
+        elif row.operation == "verifyCode" and finding.path == "$.code" and finding.rule == "pattern":
+            collector.count("limits", "Verify code not of 6 digits")
+
+
+def _error_of(interface: str, record: RequestRecord) -> str | None:
+    """The item of an error answer: interface, and its status or own code (§7); None for a good one."""
+    status = record.status
+    if interface == "partner" and status < 400:
+        return "partner success false" if b'"success":false' in record.answer else None
+    if status < 400:
+        return None
+    if interface == "verify":
+        answer = json_of(record.answer)
+        return f"verify {answer.get('error')}" if isinstance(answer, dict) else f"verify {status}"
+    if interface == "legacy":
+        return f"legacy {record.answer.decode('utf-8', 'replace').partition('|')[2] or status}"
+    return f"{interface} {status}"

@@ -1,0 +1,56 @@
+"""Requests for message rows: which day, which rows, from which place on (§4.4)."""
+
+from __future__ import annotations
+
+from sendbox.contract.findings import show
+from sendbox.engine.durations import instant
+from sendbox.engine.remarks import Finding
+from sendbox.services.advice import NUMBER_CONVERTED, advise
+from sendbox.services.http.exchange import Exchange
+from sendbox.services.http.requests import refusal
+from sendbox.services.http.rest import no_subaccount
+from sendbox.services.messaging.content import tags
+from sendbox.services.messaging.rows import Filter, place_of
+from sendbox.services.numbers import normal as numbers
+
+
+def read_day(exchange: Exchange, date: str) -> int:
+    """The first instant of a day. Raises `Refused` for a day that the calendar does not have."""
+    try:
+        return instant(f"{date}T00:00:00Z")
+    except ValueError:
+        text = f"{show(date)} is no day of the calendar; legal: YYYY-MM-DD (§4.4, A28)"
+        raise refusal([Finding("$.date", "date", text, "§4.4", "A28")]) from None
+
+
+def read_filter(exchange: Exchange, fields: dict[str, str]) -> Filter:
+    """Which rows a call asks for: of which sub-account, with which tags, of which phone (§4.4, A60, A70)."""
+    wanted_tags: tuple[str, ...] | None = None
+    if "tag" in fields:
+        found = tags.normalize(fields["tag"])
+        if found is not tags.DEFAULT:  # nothing left of it is no filter, as it is no tag of a message (A60)
+            wanted_tags = tuple(sorted(found))
+    phone = fields.get("phone_number")
+    if phone is not None:
+        number = numbers.normalize(phone, exchange.world.account.country) or phone
+        if number != phone:
+            text = f"{show(phone)} is converted to {number}"
+            exchange.advice.append(advise(NUMBER_CONVERTED, text, "$.phone_number", "§4.4"))
+        phone = number
+    billing = exchange.world.subkeys.subaccount(exchange.key, fields.get("subid"))
+    if billing is None:
+        raise no_subaccount()
+    return Filter(billing, wanted_tags, phone)
+
+
+def read_cursor(exchange: Exchange, day: int, text: str | None) -> int:
+    """The place that a cursor names, -1 for none. Raises `Refused` for one that this world never gave for the day."""
+    if text is None:
+        return -1
+    place = place_of(exchange.world, day, text)
+    if place is None:
+        why = (
+            f"{show(text)} is no cursor that was given for this day; legal: next_cursor of the page before (§4.4, A71)"
+        )
+        raise refusal([Finding("$.cursor", "cursor", why, "§4.4", "A71")])
+    return place

@@ -1,0 +1,435 @@
+"""What messaging has to be observed: results, hand-overs, phones, links, bulk files, outages.
+
+Long because everything that is said about a kind stands in its row, and messaging has most kinds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.durations import iso
+from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Teller, Told, cut, time
+from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, Observed, Observer, View
+from sendbox.services.messaging.events import info_of, kind_of
+from sendbox.services.messaging.leaning import of_delivery, of_postponed, of_transition
+from sendbox.services.messaging.outages import named
+from sendbox.services.messaging.records import Inbound, Message
+from sendbox.services.messaging.refusals import refusal_line
+from sendbox.services.messaging.results import ACCEPTED, STATES
+from sendbox.services.messaging.views import inbound_view
+
+if TYPE_CHECKING:
+    from sendbox.engine.coverage.collector import Collector
+    from sendbox.engine.digest import Canon
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.bulk import Bulk
+    from sendbox.services.messaging.bulk import Line as BulkLine
+    from sendbox.services.messaging.outages import Current
+    from sendbox.services.messaging.records import Attempt, Link
+
+#: What a result means to people.
+_TONES: Final = {
+    **dict.fromkeys(("undelivered", "rejected", "failed"), "bad"),
+    **dict.fromkeys(("delivered", "seen"), "good"),
+}
+#: The address of an upload in a path: the world's name for it.
+_UPLOAD: Final = re.compile(r"^(/upload/).+")
+
+
+# -- messages and their attempts
+
+
+def _name(canon: Canon, message: Message) -> str:
+    """A message's canonical name: that of its request, position of object and recipient."""
+    submission = message.submission
+    request = canon.request(submission.request_id, submission.operation, submission.content)
+    return f"{request}:{submission.index}:{message.index}"
+
+
+def _attempt_view(attempt: Attempt) -> View:
+    return {
+        "message_id": attempt.message.id,
+        "phone": attempt.message.phone,
+        "channel": attempt.step.channel,
+        "attempt": attempt.number + 1,
+    }
+
+
+def _attempt_line(canon: Canon, attempt: Attempt) -> Line:
+    message = attempt.message
+    return {
+        "message": _name(canon, message),
+        "phone": message.phone,
+        "attempt": attempt.number,
+        "channel": attempt.step.channel,
+    }
+
+
+def _transition(code: int, _on: Observer, attempt: Attempt) -> View:
+    return {**_attempt_view(attempt), "result": STATES[code], "info": info_of(attempt, code)}
+
+
+def _transition_lines(code: int, canon: Canon, attempt: Attempt) -> Iterator[Line]:
+    yield {
+        **_attempt_line(canon, attempt),
+        "result": STATES[code],
+        "info": info_of(attempt, code),
+        "price": attempt.price,
+        "count": attempt.count,
+    }
+
+
+class _Ways:
+    """What coverage remembers of attempts: their states so far, and those that the flow moved on from."""
+
+    def __init__(self) -> None:
+        self.states: dict[Attempt, int] = {}
+        self.left: set[Attempt] = set()
+
+
+def _count_transition(code: int, collector: Collector, attempt: Attempt) -> None:
+    """A result reached; the message of a validation session is the service's own and not counted (A73)."""
+    ways = collector.memory(_Ways)
+    before = ways.states.get(attempt, ACCEPTED)
+    ways.states[attempt] = code
+    submission = attempt.message.submission
+    collector.lean(*of_transition(attempt, code, first=before == ACCEPTED))
+    if submission.token is not None:
+        return
+    channel = attempt.step.channel
+    collector.count("results", f"{channel} {STATES[code]}")
+    collector.count("transitions", f"{channel} {STATES[before]} -> {STATES[code]}")
+    info = info_of(attempt, code)
+    if info is not None:
+        collector.count("infos", _info_item(info))
+    if attempt in ways.left:
+        collector.count("flows", "receipt after the flow moved on")
+    elif attempt.number + 1 < len(submission.send.steps) and STATES[code] == attempt.step.condition:
+        collector.count("flows", "condition met")
+
+
+def _tell_transition(teller: Teller, entry: Entry) -> Told:
+    result, phone = entry["result"], entry["phone"]
+    tone = _TONES.get(result, "plain")
+    info = f" {entry['info']}" if tone == "bad" and entry.get("info") else ""
+    return Told(phone, f"{teller.attempt(entry)} {result}{info}", tone, phone)
+
+
+def _info_item(info: str) -> str:
+    """The item that a `result_info` counts for: its code, or which of its two parts it has (§7.3)."""
+    code, bracket, text = info.partition("]")
+    if not bracket or not code.startswith("["):
+        return "text only"
+    return f"{code}]" if text.strip() else "code only"
+
+
+def _refusal(_on: Observer, what: tuple[Attempt, str]) -> View:
+    attempt, why = what
+    return {**_attempt_view(attempt), "why": why, "message": refusal_line(attempt, why)}
+
+
+def _word(name: str, _on: Observer, what: tuple[Attempt, str]) -> View:
+    """An attempt and one word about it."""
+    return {**_attempt_view(what[0]), name: what[1]}
+
+
+def _word_lines(canon: Canon, what: tuple[Attempt, str]) -> Iterator[Line]:
+    yield {**_attempt_line(canon, what[0]), "word": what[1]}
+
+
+def _count_fallback(collector: Collector, what: tuple[Attempt, str]) -> None:
+    collector.memory(_Ways).left.add(what[0])
+    collector.count("flows", f"fallback {what[1]}")
+
+
+def _tell_fallback(teller: Teller, entry: Entry) -> Told:
+    what = f"{teller.attempt(entry)} is given up ({entry['why']}), the next step goes out"
+    return Told(entry["phone"], what, to=None)
+
+
+def _postponed(_on: Observer, what: tuple[Message, int]) -> View:
+    message, until = what
+    return {"message_id": message.id, "phone": message.phone, "until": iso(until)}
+
+
+def _postponed_lines(canon: Canon, what: tuple[Message, int]) -> Iterator[Line]:
+    message, until = what
+    yield {"message": _name(canon, message), "until": until - canon.world.start}
+
+
+def _no_target(_on: Observer, event: Attempt | Inbound) -> View:
+    return inbound_view(event) if isinstance(event, Inbound) else _attempt_view(event)
+
+
+def _no_target_lines(canon: Canon, event: Attempt | Inbound) -> Iterator[Line]:
+    yield _inbound_line(canon, event) if isinstance(event, Inbound) else _attempt_line(canon, event)
+
+
+# -- what a webhook carries
+
+
+def _sent_view(event: tuple[Attempt, int]) -> View:
+    attempt, code = event
+    return {
+        "event": "sentMessage",
+        "message_id": attempt.message.id,
+        "phone": attempt.message.phone,
+        "result": STATES[code],
+    }
+
+
+def _sent_line(canon: Canon, event: tuple[Attempt, int]) -> Line:
+    attempt, code = event
+    return {**_attempt_line(canon, attempt), "result": STATES[code]}
+
+
+def _sent_place(event: tuple[Attempt, int]) -> tuple[Attempt, int]:
+    attempt, code = event
+    # a lawless path may reach a state twice: the first counts
+    return attempt, next(place for place, (state, _) in enumerate(attempt.transitions()) if state == code)
+
+
+# -- phones and links
+
+
+def _inbound_line(canon: Canon, inbound: Inbound) -> Line:
+    return {
+        "channel": inbound.channel,
+        "phone": inbound.sender,
+        "to": canon.plain(inbound.recipient),
+        "body": inbound.body if inbound.canonical is None else inbound.canonical,
+        "reply": None if inbound.message is None else _name(canon, inbound.message),
+    }
+
+
+def _count_inbound(collector: Collector, inbound: Inbound) -> None:
+    collector.count("phones", "writes" if inbound.message is None else "replies")
+    collector.lean("A68")
+
+
+def _tell_inbound(teller: Teller, entry: Entry) -> Told:
+    word, to = ("replies", teller.message(entry)) if entry.get("message_id") else ("writes", entry["to"])
+    return Told(entry["from"], f'{word} "{cut(entry["body"])}" to {to} by {entry["channel"]}')
+
+
+def _click(_on: Observer, link: Link) -> View:
+    return {"url": link.url, "message_id": link.message.id, "phone": link.message.phone}
+
+
+def _link_line(canon: Canon, link: Link) -> Line:
+    return {"message": _name(canon, link.message), "target": link.target}
+
+
+def _count_phone(collector: Collector, what: tuple[str, str]) -> None:
+    if what[1] == "offline":
+        collector.count("phones", "is offline")
+
+
+def _opt_out(_on: Observer, what: tuple[str, Message | None]) -> View:
+    number, message = what
+    return {"phone": number, "message_id": None if message is None else message.id}
+
+
+# -- bulk files
+
+
+def _bulk(_on: Observer, what: tuple[Bulk, str]) -> View:
+    bulk, word = what
+    counts = {"accepted": bulk.accepted, "skipped": bulk.skipped} if word == "done" else {}
+    return {"bulk_id": bulk.bulk_id, "filetype": bulk.filetype, "what": word, "lines": bulk.lines, **counts}
+
+
+def _bulk_lines(_canon: Canon, what: tuple[Bulk, str]) -> Iterator[Line]:
+    bulk, word = what
+    yield {"bulk_id": bulk.bulk_id, "lines": bulk.lines, "word": word}
+
+
+def _count_bulk(collector: Collector, what: tuple[Bulk, str]) -> None:
+    collector.count("states", f"bulk {what[1]}")
+
+
+def _tell_bulk(_teller: Teller, entry: Entry) -> Told:
+    counts = f", {entry['accepted']} taken, {entry['skipped']} skipped" if "accepted" in entry else ""
+    return Told(WORLD, f"bulk file {entry['bulk_id']} {entry['what']}: {entry['lines']} lines{counts}")
+
+
+def _bulk_line(_on: Observer, line: BulkLine) -> View:
+    return {
+        "bulk_id": line.bulk.bulk_id,
+        "line": line.number,
+        "request_id": line.request_id,
+        "findings": [finding.as_json() for finding in line.findings],
+        "advice": [advice.as_json() for advice in line.advice],
+    }
+
+
+def _bulk_line_lines(_canon: Canon, line: BulkLine) -> Iterator[Line]:
+    yield {"bulk_id": line.bulk.bulk_id, "line": line.number, "taken": line.request_id is not None}
+
+
+def _count_bulk_line(collector: Collector, line: BulkLine) -> None:
+    collector.remarked(line)
+    if line.request_id is None:
+        collector.count("states", "bulk line skipped")
+
+
+def _tell_bulk_line(_teller: Teller, entry: Entry) -> Told:
+    findings = entry["findings"]
+    what = f"skipped: {cut(findings[0]['message'])}" if findings else "taken"
+    tone = "bad" if entry["request_id"] is None else "plain"
+    return Told(WORLD, f"bulk file {entry['bulk_id']}, line {entry['line']}: {what}", tone)
+
+
+def _log_bulk_line(_world: World, line: BulkLine) -> Iterator[str]:
+    for finding in line.findings:
+        yield f"line {line.number} of {line.bulk.bulk_id}: {finding.message} at {finding.path}"
+
+
+def _count_upload(collector: Collector, bulk: Bulk) -> None:
+    if bulk.state == "issued":  # else it was used in time
+        collector.count("limits", "upload address expired after 60 s")
+
+
+# -- outages
+
+
+def _outage(_on: Observer, what: tuple[Current, str]) -> View:
+    current, state = what
+    return {**current.what, "state": state, "until": iso(current.until)}
+
+
+def _outage_lines(_canon: Canon, what: tuple[Current, str]) -> Iterator[Line]:
+    current, state = what
+    yield {"outage": current.what, "state": state}
+
+
+def _count_outage(collector: Collector, what: tuple[Current, str]) -> None:
+    """When it begins: what is out, and what becomes of messages."""
+    current, state = what
+    if state != "began":
+        return
+    outage = current.outage
+    if outage.channels is not None:
+        collector.count("outages", "of a channel")
+    if outage.countries is not None:
+        collector.count("outages", "of a country" if outage.network is None else "of an operator")
+    collector.count("outages", f"in_flight {outage.in_flight}")
+    collector.count("outages", f"new {outage.new}")
+
+
+def _tell_outage(_teller: Teller, entry: Entry) -> Told:
+    return Told(WORLD, f"outage of {named(entry)} {entry['state']}", "bad" if entry["state"] == "began" else "good")
+
+
+def _once(dimension: str, name: str) -> Callable[[Collector, Any], None]:
+    """Counts an entry as one item, whatever it says."""
+    return lambda collector, _what: collector.count(dimension, name)
+
+
+OBSERVED: Final = Observed(
+    kinds=(
+        *(
+            Kind(
+                state,
+                partial(_transition, code),
+                partial(_transition_lines, code),
+                partial(_count_transition, code) if code != ACCEPTED else None,
+                _tell_transition,
+                shown="transition",
+            )
+            for code, state in enumerate(STATES)
+        ),
+        Kind(
+            "refusal",
+            _refusal,
+            _word_lines,
+            lambda collector, what: collector.count("refusals", what[1]),
+            lambda teller, entry: Told(
+                entry["phone"], f"{teller.attempt(entry)} is refused: {entry['why']}", "bad", None
+            ),
+            log=lambda _world, what: (refusal_line(*what),),
+        ),
+        Kind("fallback", partial(_word, "why"), _word_lines, _count_fallback, _tell_fallback),
+        Kind(
+            "postponed",
+            _postponed,
+            _postponed_lines,
+            lambda collector, what: collector.lean(*of_postponed(collector.world, what[0])),
+            lambda teller, entry: Told(
+                entry["phone"], f"{teller.message(entry)} waits until {time(entry['until'])}", to=None
+            ),
+        ),
+        Kind(
+            "illegal",
+            partial(_word, "wanted"),
+            _word_lines,
+            lambda collector, _what: collector.lean("A25"),
+            lambda teller, entry: Told(
+                entry["phone"], f"{teller.attempt(entry)} cannot become {entry['wanted']}", "dim", None
+            ),
+        ),
+        Kind(
+            "no_target",
+            _no_target,
+            _no_target_lines,
+            _once("webhooks", "nobody to tell"),
+            lambda teller, entry: Told(RECEIVER, f"{teller.message(entry)}: nobody asked for this event", "dim"),
+        ),
+        Kind(
+            "inbound",
+            lambda _on, inbound: inbound_view(inbound),
+            lambda canon, inbound: (_inbound_line(canon, inbound),),
+            _count_inbound,
+            _tell_inbound,
+        ),
+        Kind(
+            "click",
+            _click,
+            lambda canon, link: (_link_line(canon, link),),
+            _once("phones", "follows a short link"),
+            lambda teller, entry: Told(entry["phone"], f"opens the link of {teller.message(entry)}"),
+        ),
+        Kind(
+            "phone",
+            lambda _on, what: {"phone": what[0], "act": what[1]},
+            lambda _canon, what: ({"phone": what[0], "act": what[1]},),
+            _count_phone,
+            lambda _teller, entry: Told(entry["phone"], str(entry["act"])),
+        ),
+        Kind(
+            "opt_out",
+            _opt_out,
+            lambda _canon, what: ({"phone": what[0]},),
+            _once("phones", "opts out"),
+            lambda _teller, entry: Told(entry["phone"], "opts out"),
+        ),
+        Kind("bulk", _bulk, _bulk_lines, _count_bulk, _tell_bulk),
+        Kind("bulk_line", _bulk_line, _bulk_line_lines, _count_bulk_line, _tell_bulk_line, log=_log_bulk_line),
+        Kind("outage", _outage, _outage_lines, _count_outage, _tell_outage),
+    ),
+    events={
+        tuple: Event(_sent_view, _sent_line, lambda event: f"sentMessage {STATES[event[1]]}", _sent_place),
+        Inbound: Event(
+            lambda event: {"event": kind_of(event), "from": event.sender, "body": event.body},
+            _inbound_line,
+            lambda event: f"{kind_of(event)} {event.channel}",
+        ),
+    },
+    lapses={
+        "link": Lapse(lambda link: {"url": link.url}, _link_line, _once("limits", "short link expired after 7 days")),
+        "upload": Lapse(
+            lambda bulk: {"bulk_id": bulk.bulk_id}, lambda _canon, bulk: {"bulk_id": bulk.bulk_id}, _count_upload
+        ),
+        "conversation": Lapse(
+            lambda subject: {"phone": subject[0]},
+            lambda _canon, subject: {"phone": subject[0]},
+            _once("limits", "conversation closed after 24 hours"),
+        ),
+    },
+    names={Message: _name},
+    paths=lambda _canon, path: _UPLOAD.sub(r"\1", path),
+    posted=of_delivery,
+)

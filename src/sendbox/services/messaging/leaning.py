@@ -1,0 +1,72 @@
+"""Which assumptions a message's way rests on: what only happened can tell of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sendbox.services.messaging.results import REJECTED
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.records import Attempt, Message
+
+
+def of_transition(attempt: Attempt, code: int, *, first: bool) -> Iterator[str]:
+    """The rows that a result rests on: on its way there, and on the hand-over when it is the attempt's first."""
+    fate = attempt.fate
+    if attempt.price is not None and (fate is None or fate.entries is None):
+        yield "A63"
+    if first and code == REJECTED and not attempt.message.valid:
+        yield "A08"
+    if first and attempt.price is not None:
+        yield from _handed_over(attempt)
+
+
+def _handed_over(attempt: Attempt) -> Iterator[str]:
+    send = attempt.message.submission.send
+    step = attempt.step
+    yield "A61"
+    if step.channel.startswith("chatapp") and attempt.number + 1 < len(send.steps):
+        yield "A03"
+    if step.channel == "chatapp_text":
+        yield "A66"
+    if step.template is not None:
+        if all(each.template is not None and each.body is None for each in send.steps):
+            yield "A06"
+        if step.template.header is not None:
+            yield "A76"
+    if step.channel == "sms" and step.gateway != "high":
+        yield "A80"
+    if send.window is not None:
+        yield "A16"
+        if send.window.start >= send.window.end:
+            yield "A15"
+    if "priority" in send.tags:
+        yield "A60"
+    if send.shortening is not None and (attempt.message.links or {}).get(attempt.number):
+        yield from ("A17", "A78")
+        if send.shortening.domain is not None:
+            yield "A77"
+
+
+def of_delivery(delivery: Delivery) -> Iterator[str]:
+    """The rows that a try of a delivery rests on."""
+    target = delivery.outlet.target
+    if target.method == "GET" or target.content_type != "application/json":
+        yield "A69"
+    for event in delivery.events:
+        if isinstance(event, tuple):
+            attempt, _ = event
+            yield "A82"
+            if attempt.price is None or attempt.message.submission.send.payload == b"{}":
+                yield "A67"
+
+
+def of_postponed(world: World, message: Message) -> Iterator[str]:
+    """The rows that hold a message back: promotional hours, the limit of the queue."""
+    if world.assume.promotional_window is not None and "promotional" in message.submission.send.tags:
+        yield "A84"
+    if world.assume.queue is not None:
+        yield "A18"

@@ -1,0 +1,172 @@
+"""What a scenario may expect of messages, phones and links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.services.messaging.checks import BY_WORD
+from sendbox.services.messaging.events import info_of
+from sendbox.services.messaging.records import Attempt, Message
+from sendbox.services.messaging.results import STATES
+from sendbox.services.operations import SENDING
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+
+CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
+_FAMILIES: Final = ("sms", "richmsg", "chatapp")
+
+
+def _message(name: str) -> Callable[[World, Any], Any]:
+    """Something of the message that a thing is about; of its first step what belongs to a step."""
+    return lambda _world, what: _OF_MESSAGE[name](what if isinstance(what, Message) else _attempt(what).message)
+
+
+def _attempt(what: Any) -> Attempt:
+    attempt: Attempt = what[0] if isinstance(what, tuple) else what
+    return attempt
+
+
+def _shown_step(message: Message) -> Any:
+    shown = message.shown
+    return message.submission.send.steps[0] if shown is None else shown.step
+
+
+_OF_MESSAGE: Final[dict[str, Callable[[Message], Any]]] = {
+    "phone": lambda message: message.phone,
+    "tag": lambda message: message.submission.send.tags,
+    "operation": lambda message: message.submission.operation,
+    "key": lambda message: message.submission.key.id,
+    "payload": lambda message: orjson.loads(message.submission.send.payload),
+}
+_ABOUT_MESSAGE: Final = {
+    "phone": Field("phone", "the recipient", _message("phone")),
+    "tag": Field("text", "one of the message's tags", _message("tag")),
+    "operation": Field("text", "the operation that sent it", _message("operation"), SENDING),
+    "key": Field("text", "the API key that sent it", _message("key")),
+    "payload": Field("payload", "dotted paths inside the request's payload", _message("payload")),
+}
+_ABOUT_STEP: Final = {
+    "channel": Field("word", "the channel", lambda _world, what: _attempt(what).step.channel, CHANNELS),
+    "body": Field("text", "the text as the step gave it", lambda _world, what: _attempt(what).step.body),
+    "sender": Field("text", "the sender of the step", lambda _world, what: _attempt(what).step.sender),
+    "attempt": Field("number", "which attempt of the message, from 1", lambda _world, what: _attempt(what).number + 1),
+}
+
+
+def _ended(message: Message) -> int:
+    """When a message came to its result."""
+    shown = message.shown
+    return message.accepted_at if shown is None else _moved(shown)
+
+
+def _moved(attempt: Attempt) -> int:
+    """When an attempt came to its result."""
+    moves = attempt.transitions()
+    return moves[-1][1] if moves else attempt.message.accepted_at
+
+
+def _rules(attempts: Iterable[Attempt]) -> tuple[str, ...]:
+    fates = [attempt.fate for attempt in attempts if attempt.fate is not None]
+    return tuple(dict.fromkeys(rule for fate in fates for rule in fate.rules))
+
+
+def _info(_world: World, what: tuple[Attempt, int]) -> str | None:
+    return info_of(*what)
+
+
+def _transition_line(_world: World, what: tuple[Attempt, int]) -> str:
+    attempt, code = what
+    return f"{attempt.message.phone} by {attempt.step.channel}: {STATES[code]}"
+
+
+def _attempt_line(_world: World, attempt: Attempt) -> str:
+    return f"attempt {attempt.number + 1} to {attempt.message.phone} by {attempt.step.channel}: {STATES[attempt.state]}"
+
+
+def _every_message(world: World) -> Iterator[Message]:
+    return (world.messages[place] for place in range(len(world.messages)))  # what comes meanwhile is not looked at
+
+
+def _every_attempt(world: World) -> Iterator[Attempt]:
+    return (attempt for message in _every_message(world) for attempt in message.attempts)
+
+
+THINGS: Final[dict[str, Thing]] = {
+    "messages": Thing(
+        "one message to one recipient, as it stands now; it comes when it reached its result",
+        {
+            **_ABOUT_MESSAGE,
+            "result": Field("word", "its result", lambda _world, message: message.result, STATES),
+            "channel": Field("word", "the channel shown", lambda _w, message: _shown_step(message).channel, CHANNELS),
+            "body": Field("text", "the text as the step gave it", lambda _world, message: _shown_step(message).body),
+            "sender": Field("text", "the sender of the step", lambda _world, message: _shown_step(message).sender),
+            "attempts": Field("number", "how many attempts were made", lambda _world, message: len(message.attempts)),
+            "rule": Field("text", "a rule that decided about it", lambda _world, message: _rules(message.attempts)),
+        },
+        lambda _world, message: f"message to {message.phone} by {_shown_step(message).channel}: {message.result}",
+        kept=_every_message,
+        at=_ended,
+    ),
+    "attempts": Thing(
+        "one flow step tried, as it stands now; it comes when it reached its result",
+        {
+            **_ABOUT_MESSAGE,
+            **_ABOUT_STEP,
+            "result": Field("word", "its result", lambda _world, attempt: STATES[attempt.state], STATES),
+            "refused": Field(
+                "text",
+                "why a check refused it",
+                lambda _world, attempt: (attempt.extra or {}).get("why"),
+                tuple(BY_WORD),
+            ),
+            "rule": Field("text", "a rule that decided about it", lambda _world, attempt: _rules([attempt])),
+        },
+        _attempt_line,
+        kept=_every_attempt,
+        at=_moved,
+    ),
+    "transitions": Thing(
+        "a result that an attempt reached on its way",
+        {
+            **_ABOUT_MESSAGE,
+            **_ABOUT_STEP,
+            "result": Field("word", "the result reached", lambda _world, what: STATES[what[1]], STATES[1:]),
+            "info": Field("text", "its result_info", _info),
+        },
+        _transition_line,
+        STATES[1:],
+        lambda code, attempt: ((attempt, code),),
+    ),
+    "inbound": Thing(
+        "what a phone wrote",
+        {
+            "phone": Field("phone", "the phone that wrote", lambda _world, inbound: inbound.sender),
+            "channel": Field("word", "the channel it used", lambda _world, inbound: inbound.channel, _FAMILIES),
+            "to": Field("text", "your number or sender", lambda _world, inbound: inbound.recipient),
+            "body": Field("text", "what it says", lambda _world, inbound: inbound.body),
+            "reply": Field("flag", "whether it answers a message", lambda _w, inbound: inbound.message is not None),
+        },
+        lambda _world, inbound: f'{inbound.sender} wrote "{inbound.body}" by {inbound.channel}',
+        ("inbound",),
+    ),
+    "clicks": Thing(
+        "a short link that was followed",
+        {
+            "phone": Field("phone", "the recipient of the link", lambda _world, link: link.message.phone),
+            "target": Field("text", "where it leads", lambda _world, link: link.target),
+        },
+        lambda _world, link: f"{link.message.phone} followed the link to {link.target}",
+        ("click",),
+    ),
+    "opt_outs": Thing(
+        "a phone that opted out",
+        {"phone": Field("phone", "the phone", lambda _world, what: what[0])},
+        lambda _world, what: f"{what[0]} opted out",
+        ("opt_out",),
+    ),
+}

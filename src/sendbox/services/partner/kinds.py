@@ -1,0 +1,87 @@
+"""What partner management has to be observed: signups, templates, numbers, and codes that come to phones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.kinds.narration import WORLD, Entry, Teller, Told, cut, fields_of, flat
+from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, Observed, Observer, View
+from sendbox.services.partner.records import Onboarding
+
+if TYPE_CHECKING:
+    from sendbox.engine.coverage.collector import Collector
+    from sendbox.engine.digest import Canon
+
+
+def _signup(_on: Observer, onboarding: Onboarding) -> View:
+    signup = onboarding.signup
+    return {"signup": signup.id, "mode": signup.mode, **onboarding.fields, "reason": onboarding.reason}
+
+
+def _onboarding_line(canon: Canon, onboarding: Onboarding) -> Line:
+    fields = {name: canon.plain(value) if value else value for name, value in onboarding.fields.items()}
+    return {"signup": onboarding.signup.name, "mode": onboarding.signup.mode, **fields}
+
+
+def _signup_lines(canon: Canon, onboarding: Onboarding) -> Iterator[Line]:
+    yield {**_onboarding_line(canon, onboarding), "reason": onboarding.reason}
+
+
+def _count_signup(collector: Collector, onboarding: Onboarding) -> None:
+    collector.count("states", f"signup {onboarding.fields['status']}")
+
+
+def _tell_signup(_teller: Teller, entry: Entry) -> Told:
+    reason = f": {entry['reason']}" if entry.get("reason") else ""
+    return Told(WORLD, f"signup of {entry.get('partner_client_id') or entry['mode']} {entry.get('status')}{reason}")
+
+
+def _plain(_on: Observer, what: View) -> View:
+    return what
+
+
+def _changed_lines(_canon: Canon, what: View) -> Iterator[Line]:
+    yield {name: value for name, value in what.items() if name not in ("template_id", "phone_number_id")}
+
+
+def _changed(word: str) -> Kind:
+    """A template or a number that changed, or could not."""
+
+    def count(collector: Collector, what: dict[str, Any]) -> None:
+        if "status" in what:
+            collector.count("states", f"{word} {what['status']}")
+
+    def tell(_teller: Teller, entry: Entry) -> Told:
+        return Told(WORLD, f"{word} {flat(fields_of(entry))}")
+
+    return Kind(word, _plain, _changed_lines, count, tell)
+
+
+OBSERVED: Final = Observed(
+    kinds=(
+        Kind("signup", _signup, _signup_lines, _count_signup, _tell_signup),
+        _changed("template"),
+        _changed("number"),
+        Kind(
+            "notice",
+            lambda _on, notice: {"phone": notice.phone, "from": notice.sender, "body": notice.body},
+            lambda _canon, notice: ({"phone": notice.phone, "body": notice.body},),
+            tell=lambda _teller, entry: Told(entry["phone"], f'gets "{cut(entry["body"])}"', to=entry["phone"]),
+        ),
+    ),
+    events={
+        Onboarding: Event(
+            lambda event: {"event": "partnerOnboarding", "signup": event.signup.id, **event.fields},
+            _onboarding_line,
+            lambda event: f"partnerOnboarding {event.fields['status']}",
+        )
+    },
+    lapses={
+        "token": Lapse(
+            lambda signup: {"signup": signup.id},
+            lambda _canon, signup: {"signup": signup.name},
+            lambda collector, _signup: collector.count("limits", "signup token expired after 1 hour"),
+        )
+    },
+)

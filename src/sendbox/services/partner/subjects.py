@@ -1,0 +1,45 @@
+"""What a scenario may expect of templates and signups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.services.partner.states import CATEGORIES, MODES, SIGNUP, TEMPLATE
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+
+
+def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
+    return lambda _world, what: what.get(name)
+
+
+def _words(_world: World, what: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in what.items() if value is not None)
+
+
+THINGS: Final[dict[str, Thing]] = {
+    "templates": Thing(
+        "a template that entered a status",
+        {
+            "name": Field("text", "the template's name", _field_of("name")),
+            "language": Field("text", "its language", _field_of("language")),
+            "category": Field("text", "its category", _field_of("category"), CATEGORIES),
+            "status": Field("text", "its status", _field_of("status"), tuple(TEMPLATE)),
+        },
+        _words,
+        ("template",),
+    ),
+    "signups": Thing(
+        "a signup that entered a state",
+        {
+            "status": Field("text", "its state", lambda _world, what: what.fields["status"], tuple(SIGNUP)),
+            "mode": Field("text", "its mode", lambda _world, what: what.signup.mode, MODES),
+            "phone": Field("phone", "the business number", lambda _world, what: what.fields.get("phone_number")),
+        },
+        lambda _world, what: f"signup: {what.fields['status']}",
+        ("signup",),
+    ),
+}

@@ -1,0 +1,97 @@
+"""What Verify has to be observed: sessions, and those that were one too many."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from sendbox.engine.kinds.narration import Entry, Teller, Told
+from sendbox.engine.kinds.rows import Kind, Lapse, Line, Observed, Observer, View
+from sendbox.services.verify.session import EXPIRED
+
+if TYPE_CHECKING:
+    from sendbox.engine.coverage.collector import Collector
+    from sendbox.engine.digest import Canon
+    from sendbox.services.verify.session import Session
+
+#: The token of a session in a path: the world's name for it.
+_TOKEN: Final = re.compile(r"(?<=/)[0-9a-f]{64}(?=/|$)")
+
+
+def _validation(_on: Observer, what: tuple[Session, str, str]) -> View:
+    session, event, state = what
+    return {"token": session.token, "phone": session.phone, "event": event, "state": state}
+
+
+def _validation_lines(canon: Canon, what: tuple[Session, str, str]) -> Iterator[Line]:
+    session, event, state = what
+    yield {"message": canon.name(session.message), "code": session.code, "event": event, "state": state}
+
+
+def _count_validation(collector: Collector, what: tuple[Session, str, str]) -> None:
+    _, event, state = what
+    if event == "code_wrong":
+        collector.lean("A72")
+        return
+    collector.count("states", f"validation {state}")
+    if event == "attempts_used_up":
+        collector.count("limits", "6 Verify attempts")
+
+
+def _count_limited(collector: Collector, what: tuple[str, str]) -> None:
+    collector.count("limits", f"Verify sessions of {'the account' if what[0] == 'account' else 'a number'}")
+
+
+def _tell_limited(_teller: Teller, entry: Entry) -> Told:
+    return Told(entry["phone"], f"one session too many for the {entry['limit']}", "bad", None)
+
+
+def _count_expired(collector: Collector, _session: Session) -> None:
+    collector.count("states", f"validation {EXPIRED}")
+    collector.lean("A72")
+    collector.count("limits", "Verify session expired after 10 minutes")
+
+
+def _path(canon: Canon, path: str) -> str:
+    """A path in which a token is what its session was made of; one that is nobody's stays what it is."""
+    sessions = canon.world.verify.sessions
+
+    def named(token: re.Match[str]) -> str:
+        session = sessions.get(token[0])
+        return token[0] if session is None else canon.name(session.message)
+
+    return _TOKEN.sub(named, path)
+
+
+#: A limit that lets in again.
+_FREE: Final = Lapse(lambda subject: {"phone": subject[0]}, lambda _canon, subject: {"phone": subject[0]})
+
+OBSERVED: Final = Observed(
+    kinds=(
+        Kind(
+            "validation",
+            _validation,
+            _validation_lines,
+            _count_validation,
+            lambda _teller, entry: Told(entry["phone"], f"session: {entry['event']}, {entry['state']}", to=None),
+        ),
+        Kind(
+            "limited",
+            lambda _on, what: {"limit": what[0], "phone": what[1]},
+            lambda _canon, what: ({"limit": what[0], "phone": what[1]},),
+            _count_limited,
+            _tell_limited,
+        ),
+    ),
+    lapses={
+        "code": Lapse(
+            lambda session: {"phone": session.phone, "token": session.token},
+            lambda canon, session: {"message": canon.name(session.message)},
+            _count_expired,
+        ),
+        "account_limit": _FREE,
+        "number_limit": _FREE,
+    },
+    paths=_path,
+)

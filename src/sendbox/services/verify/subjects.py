@@ -1,0 +1,53 @@
+"""What a scenario may expect of validation sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.services.verify.session import VALIDATION
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.services.verify.session import Session
+
+_STATES: Final = tuple(VALIDATION)
+#: What can happen to a validation session: the events of its table, and those that change nothing.
+HAPPENED: Final = ("created", "code_wrong", *dict.fromkeys(event for row in VALIDATION.values() for event in row))
+
+
+def _every_session(world: World) -> Iterable[Session]:
+    return list(world.verify.sessions.values())
+
+
+def things(results: tuple[str, ...]) -> dict[str, Thing]:
+    """The rows; `results` are those that the message with a code may have."""
+    return {
+        "codes": Thing(
+            "a validation session as it stands now; it comes when it began",
+            {
+                "phone": Field("phone", "the number", lambda _world, session: session.phone),
+                "state": Field(
+                    "word", "its state", lambda world, session: session.state_at(world.now), tuple(VALIDATION)
+                ),
+                "attempts": Field("number", "wrong codes so far", lambda _world, session: session.attempts),
+                "sms": Field("word", "the result of its SMS", lambda _world, session: session.message.result, results),
+                "code": Field("text", "the code", lambda _world, session: session.code),
+                "rule": Field("text", "a rule that decided about it", lambda _world, session: session.rules),
+            },
+            lambda world, session: f"validation of {session.phone}: {session.state_at(world.now)}",
+            kept=_every_session,
+            at=lambda session: int(session.created_at),
+        ),
+        "validations": Thing(
+            "something that happened to a validation session",
+            {
+                "phone": Field("phone", "the number", lambda _world, what: what[0].phone),
+                "event": Field("text", "what happened, such as code_wrong", lambda _world, what: what[1], HAPPENED),
+                "state": Field("word", "the state it led to", lambda _world, what: what[2], _STATES),
+            },
+            lambda _world, what: f"{what[1]} of {what[0].phone}: {what[2]}",
+            ("validation",),
+        ),
+    }
