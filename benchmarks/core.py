@@ -17,10 +17,10 @@ import orjson
 
 from benchmarks.load import TYPICAL
 from sendbox.contract.validators import Contract
-from sendbox.engine.blueprint import AccountSpec, Blueprint
-from sendbox.engine.world import World
 from sendbox.scenario.compile import load
+from sendbox.services.blueprint import AccountSpec, Blueprint
 from sendbox.services.messaging.model import Recipient, Send, Step
+from sendbox.services.world import ServiceWorld
 
 REPETITIONS = 5
 
@@ -41,9 +41,9 @@ def row(name: str, value: str, goal: str) -> None:
     print(f"{name:<58} {value:>18}   goal {goal}")
 
 
-def filled(live: int, blueprint: Blueprint) -> World:
+def filled(live: int, blueprint: Blueprint) -> ServiceWorld:
     """A world with so many messages accepted, none handed over yet."""
-    world = World("test-bench", blueprint, start=0)
+    world = ServiceWorld("test-bench", blueprint, start=0)
     key = world.keys[world.id]
     for number in range(live):
         send = Send([Recipient(f"420777{number % 10**6:06}")], [Step("sms", "Hello")], at=120_000 + number)
@@ -84,8 +84,12 @@ def bytes_per_message(count: int = 20_000) -> float:
 def main() -> None:
     """Measures and prints."""
     default = load("default")
-    row("a new world, empty", f"{timed(lambda: World('w', Blueprint(), start=0), 1000) * 1e6:.1f} µs", "25 µs")
-    row("a new world, default scenario", f"{timed(lambda: World('w', default, start=0), 1000) * 1e6:.1f} µs", "80 µs")
+    row("a new world, empty", f"{timed(lambda: ServiceWorld('w', Blueprint(), start=0), 1000) * 1e6:.1f} µs", "25 µs")
+    row(
+        "a new world, default scenario",
+        f"{timed(lambda: ServiceWorld('w', default, start=0), 1000) * 1e6:.1f} µs",
+        "80 µs",
+    )
     for live, goal in ((1_000, 450_000), (250_000, 220_000)):
         row(f"advance, {live:,} live messages", f"{events_per_second(live):,.0f} events/s", f"{goal:,}")
     row("memory of a message with four transitions", f"{bytes_per_message():.0f} B", "650 B")

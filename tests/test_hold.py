@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from sendbox.engine.delivery.batches import Target
-from sendbox.engine.world import World
 from sendbox.runtime import collector, wall
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.scenario.compile import load
 from sendbox.server.loop import new_loop
 from sendbox.services.messaging.model import Recipient, Send, Step
+from sendbox.services.world import ServiceWorld
 from tests.box import KEY, WORLD, boxed
 from tests.receivers import answering, receiving
 
@@ -74,7 +74,7 @@ async def ticking(holds: list[tuple[int, int]]) -> AsyncIterator[None]:
     holds.append(longest)
 
 
-def fill(world: World, count: int, *, every: int = 0, callback: Any = None, recipients: int = 1) -> None:
+def fill(world: ServiceWorld, count: int, *, every: int = 0, callback: Any = None, recipients: int = 1) -> None:
     """Messages that are due at once, or one `every` so many milliseconds; `callback` may depend on the number."""
     key = world.keys[world.id]
     for number in range(count):

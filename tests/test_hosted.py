@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 
-from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.world import World
 from sendbox.runtime.slot import Hosted, Slice
+from sendbox.services.blueprint import Blueprint
+from sendbox.services.world import ServiceWorld
 
 pytestmark = pytest.mark.asyncio
 
 
 def hosted(world_id: str = "test-a") -> Hosted:
-    return Hosted(World(world_id, Blueprint(), start=0), Blueprint())
+    return Hosted(ServiceWorld(world_id, Blueprint(), start=0), Blueprint())
 
 
 async def test_who_stopped_waiting_is_not_woken() -> None:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from sendbox.engine.remarks import Finding
-from sendbox.engine.world import World
 from sendbox.services.account.catalog import services
 from sendbox.services.account.lists import enter
 from sendbox.services.messaging.bulk import VALID_MS, Bulk, Decoded
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import advance, command
 
 ORIGIN = "http://sandbox.example"
 BAD = Finding("$", "json", "no is not JSON", "§4.2")
 
 
-def decode(_world: World, _bulk: Bulk, raw: bytes) -> Decoded:
+def decode(_world: ServiceWorld, _bulk: Bulk, raw: bytes) -> Decoded:
     """A line is a number to write to, or `no`."""
     if raw == b"no":
         return Decoded(None, b"", [BAD], ())
     return Decoded(command(raw.decode()), b'{"line":1}', (), ())
 
 
-def manage(world: World) -> None:
+def manage(world: ServiceWorld) -> None:
     """One of everything, and then an address that nobody used."""
     subkeys = world.subkeys
     key = subkeys.add(b"{}", currency="EUR", note="shop", url=None, scope="full")

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.delivery.batches import Target
-from sendbox.engine.world import World
 from sendbox.services.account.keys import Key
 from sendbox.services.assume import Assume
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.model import Send, TemplateUse
 from sendbox.services.messaging.records import Accepted
 from sendbox.services.messaging.windows import Window
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import (
     HOUR,
     PHONE,
@@ -36,7 +36,9 @@ from tests.core.worlds import (
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
-def accept(world: World, *sends: Send, operation: str = "sendMessages", content: bytes | None = None) -> Accepted:
+def accept(
+    world: ServiceWorld, *sends: Send, operation: str = "sendMessages", content: bytes | None = None
+) -> Accepted:
     """One request of these Message objects."""
     key = world.keys[world.id]
     return world.accept(operation, list(sends), key, content_of(*sends) if content is None else content)
@@ -257,7 +259,7 @@ def test_effects_of_a_request_wait_for_the_clock() -> None:
 BUILT_IN = ""
 
 
-def target_of(world: World, key: Key, callback: Target | None = None) -> Target | None:
+def target_of(world: ServiceWorld, key: Key, callback: Target | None = None) -> Target | None:
     """Where the events of a request by this key go."""
     (message,) = send(world, key=key, callback=callback)
     outlet = message.submission.outlet

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.services.account.account import Account
+from sendbox.services.blueprint import AccountSpec
 from tests.core.template_parts import body
 
 OTP = {"name": "otp", "language": "en", "category": "UTILITY", "status": "APPROVED", "components": [body("Code {{1}}")]}

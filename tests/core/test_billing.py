@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec, SubKeySpec
 from sendbox.services.account.billing import DEFAULT_SUBID, Billing
 from sendbox.services.assume import Assume, Prices
+from sendbox.services.blueprint import AccountSpec, SubKeySpec
 from tests.core.worlds import PHONE, advance, make_world, results, send_one
 
 #: A segment costs ten cents, or two crowns and a half.

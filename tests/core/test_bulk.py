@@ -12,16 +12,16 @@ import pytest
 from sendbox.engine import checkpoint
 from sendbox.engine.durations import Rate
 from sendbox.engine.remarks import Finding
-from sendbox.engine.world import World
 from sendbox.services.assume import Assume, BulkLimits
 from sendbox.services.messaging.bulk import LONGEST_LINE, PART, VALID_MS, Bulk, Decoded, Intake, Unfit
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import START, advance, command, journaled, make_world
 
 WHY = Finding("$", "json", "no is not JSON", "§4.2")
 PLAIN = BulkLimits()
 
 
-def decode(_world: World, _bulk: Bulk, raw: bytes) -> Decoded:
+def decode(_world: ServiceWorld, _bulk: Bulk, raw: bytes) -> Decoded:
     """A line is a number to write to, or `no`."""
     text = raw.decode()
     return Decoded(None, b"", [WHY], ()) if text == "no" else Decoded(command(text.strip()), raw, (), ())
@@ -42,12 +42,12 @@ def lines_of(intake: Intake) -> list[bytes]:
     return b"".join(map(zlib.decompress, intake.blocks)).split(b"\n")[:-1]
 
 
-def issued(world: World, filetype: str = "jsonl") -> Bulk:
+def issued(world: ServiceWorld, filetype: str = "jsonl") -> Bulk:
     """An address."""
     return world.bulks.issue("b1", filetype, world.keys[world.id], b"{}", "http://sandbox.example")
 
 
-def uploaded(world: World, data: bytes) -> Bulk:
+def uploaded(world: ServiceWorld, data: bytes) -> Bulk:
     """A file that was stored."""
     world.bulks.decode = decode
     bulk = world.bulks.begin(issued(world).address)
@@ -56,7 +56,7 @@ def uploaded(world: World, data: bytes) -> Bulk:
     return bulk
 
 
-def fates(world: World) -> list[tuple[int, bool]]:
+def fates(world: ServiceWorld) -> list[tuple[int, bool]]:
     """Number of each line, and whether it was taken."""
     return [(line.number, line.request_id is not None) for _, line in journaled(world, "bulk_line")]
 

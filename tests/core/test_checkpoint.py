@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.engine import checkpoint
-from sendbox.engine.blueprint import AccountSpec, Blueprint, TimelineEntry
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.events import body_of
-from sendbox.engine.world import World
+from sendbox.services.blueprint import AccountSpec, Blueprint, TimelineEntry
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.views import message_view
+from sendbox.services.world import ServiceWorld
 from tests.core.observed import digest, entry_view
 from tests.core.runs import END, RULES, SENDINGS, Sending, request, to
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, rule, send, send_one
@@ -21,16 +21,17 @@ CALLBACK = "http://127.0.0.1:9000"
 TEMPLATE = {"name": "otp", "language": "en", "status": "APPROVED", "components": [{"type": "BODY", "text": "Code"}]}
 
 
-def back(world: World) -> World:
+def back(world: ServiceWorld) -> ServiceWorld:
     """The world restored from a checkpoint of itself."""
-    return checkpoint.restore(checkpoint.take(world), world.blueprint, world.epoch + 1)
+    restored: ServiceWorld = checkpoint.restore(checkpoint.take(world), world.blueprint, world.epoch + 1)
+    return restored
 
 
 @given(SENDINGS, st.integers(0, 200_000))
 def test_the_future_is_the_same(sendings: list[Sending], stop: int) -> None:
     """A run that is restored on the way ends as one that is not, in digest and names, and so does the original."""
     straight, taken = make_world(attempts=RULES), make_world(attempts=RULES)
-    restored: World | None = None
+    restored: ServiceWorld | None = None
     for sending in sorted(sendings, key=lambda each: each.at):
         if restored is None and sending.at > stop:
             to(taken, stop)
@@ -72,7 +73,7 @@ def test_what_worlds_share_is_not_copied() -> None:
         account=AccountSpec(templates=(TEMPLATE,), senders={"sms": frozenset({"Acme"})}, numbers=frozenset({"1"})),
         timeline=(TimelineEntry(HOUR, True, "inbound", {"channel": "sms", "from": PHONE, "body": "Hello"}),),
     )
-    world.put_rule(rule("failed", key="front"))
+    world.attempts.put_rule(rule("failed", key="front"))
     restored = back(world)
     spec = world.blueprint.account
     assert restored.blueprint is world.blueprint
@@ -88,20 +89,20 @@ def test_what_worlds_share_is_not_copied() -> None:
 def test_rules_put_in_front_are_kept_with_their_counts() -> None:
     """A rule of control that was used up stays used up, and can be taken away by its id."""
     world = make_world()
-    name = world.put_rule(rule("failed", key="front", times=1))
+    name = world.attempts.put_rule(rule("failed", key="front", times=1))
     send(world)
     advance(world, HOUR)
     restored = back(world)
     message = send_one(restored)
     advance(restored, HOUR)
     assert message.result == "delivered"
-    assert restored.drop_rule(name)
+    assert restored.attempts.drop_rule(name)
 
 
 # --- deliveries
 
 
-def pending(world: World) -> Delivery:
+def pending(world: ServiceWorld) -> Delivery:
     """The delivery of a message just handed over, under way."""
     send(world, callback=CALLBACK)
     world.run(world.now, 1_000)
@@ -194,4 +195,4 @@ def test_large_worlds_can_be_taken(count: int) -> None:
 
 def test_a_world_has_slots() -> None:
     """A world has no dictionary, what is read from it for every message is found faster; checkpoints take it so."""
-    assert not hasattr(World("test-w", Blueprint(), start=0), "__dict__")
+    assert not hasattr(ServiceWorld("test-w", Blueprint(), start=0), "__dict__")

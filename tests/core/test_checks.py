@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec, PhoneSpec
 from sendbox.engine.durations import Rate
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.world import World
 from sendbox.services.assume import Assume
+from sendbox.services.blueprint import AccountSpec, PhoneSpec
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.model import Shortening, Step, TemplateUse
 from sendbox.services.messaging.results import REJECTED
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import HOUR, PHONE, advance, journaled, make_world, results, rule, send_one, step
 
 OTHER = "420777000200"
@@ -38,7 +38,7 @@ def by_template() -> Step:
     return step("chatapp_template", None, template=TemplateUse("t", "en"))
 
 
-def why(world: World) -> list[str]:
+def why(world: ServiceWorld) -> list[str]:
     """The words of all refusals so far."""
     return [what[1] for _, what in journaled(world, "refusal")]
 
@@ -191,7 +191,7 @@ def test_a59_registered_senders_pass(account: AccountSpec, first: Step, assume: 
 EVERYTHING = AccountSpec(blacklist=frozenset({PHONE}), optout=frozenset({PHONE}), credit=0, senders={})
 
 
-def sent_before(world: World) -> None:
+def sent_before(world: ServiceWorld) -> None:
     """Takes a text of the phone through the checks once, as the first of two identical ones."""
     blacklist, optout, senders = world.account.blacklist, world.account.optout, world.account.senders
     world.account.blacklist, world.account.optout, world.account.senders = {}, {}, "any"

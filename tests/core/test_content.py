@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec
-from sendbox.engine.world import World
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.content.text import prepare, text_of
 from sendbox.services.messaging.model import Send, Shortening, TemplateUse
 from sendbox.services.messaging.records import Attempt, Message, Submission
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import PHONE, advance, command, make_world, send, send_one, step
 
 URL = "https://acme.example/a"
 
 
-def submission_of(world: World, one: Send, base_id: str = "") -> Submission:
+def submission_of(world: ServiceWorld, one: Send, base_id: str = "") -> Submission:
     """A submission that was not accepted by anybody."""
     return Submission(one, "sendMessage", world.keys[world.id], "r", base_id, 0, 0, b"")
 

@@ -13,7 +13,6 @@ import pytest
 
 from sendbox.control.catalog import catalog
 from sendbox.engine import checkpoint
-from sendbox.engine.blueprint import AccountSpec, TimelineEntry
 from sendbox.engine.coverage.collector import collect
 from sendbox.engine.coverage.tally import Sum, Tally, denied, last_restore, merge
 from sendbox.engine.delivery.batches import Delivery, Target
@@ -21,13 +20,14 @@ from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord
-from sendbox.engine.world import World
 from sendbox.services.assume import Assume, VerifyLimits
+from sendbox.services.blueprint import AccountSpec, TimelineEntry
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import Reply
 from sendbox.services.partner.states import TEMPLATE
 from sendbox.services.verify.rules import VerifyRule
 from sendbox.services.verify.verify import LimitReached
+from sendbox.services.world import ServiceWorld
 from tests.core.clients import connect, form, partner_world, sign_up
 from tests.core.faulty import fault, run
 from tests.core.managed import manage
@@ -51,14 +51,20 @@ MINUTE = 60_000
 DAY = 24 * HOUR
 
 
-def tallied(world: World, *dimensions: str) -> Tally:
+def tallied(world: ServiceWorld, *dimensions: str) -> Tally:
     """What was tried, of these dimensions."""
     tally = collect(world, catalog()).tally
     return {name: tally[name] for name in dimensions if name in tally}
 
 
 def call(
-    world: World, operation: str, body: Any = b"", status: int = 200, *, answer: bytes = b"{}", query: bytes = b""
+    world: ServiceWorld,
+    operation: str,
+    body: Any = b"",
+    status: int = 200,
+    *,
+    answer: bytes = b"{}",
+    query: bytes = b"",
 ) -> RequestRecord:
     """A call as the shell journals it."""
     raw = body if isinstance(body, bytes) else orjson.dumps(body)

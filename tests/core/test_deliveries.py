@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sendbox.engine import checkpoint
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.events import body_of
 from sendbox.services.assume import Assume
+from sendbox.services.blueprint import AccountSpec
 from tests.core.worlds import (
     HOOK,
     HOUR,

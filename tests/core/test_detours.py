@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sendbox.engine import checkpoint
-from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.durations import Moment
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.world import World
+from sendbox.services.blueprint import TimelineEntry
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.partner.records import Onboarding
+from sendbox.services.world import ServiceWorld
 from tests.core.faulty import SECOND, fault, run, sent, told
 from tests.core.observed import digest
 from tests.core.runs import END, RULES, SENDINGS, STOPS, Sending, carry_out, request, to
@@ -51,7 +51,7 @@ MANY = (
 INBOUND = {"channel": "sms", "from": PHONE, "to": "420900000001", "body": "Hello"}
 
 
-def played(sendings: list[Sending], stops: list[int] = [], **more: Any) -> World:  # noqa: B006 - only read
+def played(sendings: list[Sending], stops: list[int] = [], **more: Any) -> ServiceWorld:  # noqa: B006 - only read
     """A run in a world with rules of every kind, interrupted here and there."""
     return carry_out(make_world(attempts=RULES, webhooks=MANY, **more), sendings, stops)
 
@@ -176,7 +176,7 @@ def test_a_stale_event_may_be_of_the_attempt_before() -> None:
     ]
 
 
-def racing(world: World, **fields: Any) -> Message:
+def racing(world: ServiceWorld, **fields: Any) -> Message:
     """A message whose answer waits for its events, up to the flush of them."""
     message = send_one(world, **fields)
     world.outlets.detours.racing.add(message.submission.request_id)

@@ -12,16 +12,16 @@ from hypothesis import assume as suppose
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.engine.blueprint import AccountSpec, TimelineEntry
 from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
 from sendbox.engine.journal import CODE
 from sendbox.engine.requests import RequestRecord
-from sendbox.engine.world import World
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume
+from sendbox.services.blueprint import AccountSpec, TimelineEntry
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.results import FAILED
 from sendbox.services.messaging.rules.rules import When
+from sendbox.services.world import ServiceWorld
 from tests.core.observed import canonical_in_slices, digest, digest_in_slices
 from tests.core.runs import RULES, SENDINGS, STOPS, Sending, carry_out
 from tests.core.worlds import HOUR, PHONE, START, advance, command, content_of, make_world, rule, send, send_one, step
@@ -38,7 +38,7 @@ def run(world_id: str = "test-w", **fields: Any) -> str:
     return digest(world)
 
 
-def called(world: World, body: bytes, canonical: bytes | None = None, path: str = "/v2/message") -> None:
+def called(world: ServiceWorld, body: bytes, canonical: bytes | None = None, path: str = "/v2/message") -> None:
     """Journals a call, refused unless there is a canonical request."""
     status = 400 if canonical is None else 200
     record = RequestRecord("sendMessage", "POST", path, world.id, status, body, b"{}")
@@ -357,7 +357,7 @@ def test_the_form_of_a_digest() -> None:
     assert orjson.loads(content_of(command()))["to"] == [PHONE]
 
 
-def lines_of(world: World) -> list[dict[str, Any]]:
+def lines_of(world: ServiceWorld) -> list[dict[str, Any]]:
     """The canonical lines, in one go."""
     steps = canonical_in_slices(world)
     while True:

@@ -7,7 +7,6 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec, TimelineEntry
 from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
@@ -15,13 +14,14 @@ from sendbox.engine.journal import CODE, KINDS
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord
-from sendbox.engine.world import World
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume, VerifyLimits
+from sendbox.services.blueprint import AccountSpec, TimelineEntry
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.verify.verify import LimitReached
+from sendbox.services.world import ServiceWorld
 from tests.core.managed import manage
 from tests.core.observed import delivery_view, entry_view
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, path, rule, send, send_one, step
@@ -31,7 +31,7 @@ OTHER = "420777000101"
 SECOND = 1_000
 
 
-def entries(world: World, *kinds: str) -> list[dict[str, Any]]:
+def entries(world: ServiceWorld, *kinds: str) -> list[dict[str, Any]]:
     """The journal's entries of these kinds, shown; `transition` stands for all results."""
     shown = [entry_view(world, number) for number in range(len(world.journal))]
     return [entry for entry in shown if not kinds or entry["kind"] in kinds]
@@ -42,7 +42,7 @@ def bare(entry: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if name not in ("n", "at", "kind")}
 
 
-def last(world: World, kind: str) -> dict[str, Any]:
+def last(world: ServiceWorld, kind: str) -> dict[str, Any]:
     """What the newest entry of a kind shows."""
     return bare(entries(world, kind)[-1])
 
@@ -81,7 +81,7 @@ def test_a_fault_says_what_and_by_which_rule() -> None:
     }
 
 
-def eventful() -> World:
+def eventful() -> ServiceWorld:
     """A world in which everything happened that the journal has a kind for."""
     world = make_world(
         account=AccountSpec(blacklist=frozenset({"420777000999"}), default_callback_url=CALLBACK),

@@ -8,15 +8,15 @@ import orjson
 import pytest
 
 from sendbox.contract.validators import Contract
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.events import body_of
-from sendbox.engine.world import World
 from sendbox.services.account.keys import Key
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
 from sendbox.services.messaging.model import Step, TemplateUse
 from sendbox.services.messaging.results import CODES, STATES
 from sendbox.services.messaging.rules.rules import Rule
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import PHONE, START, advance, hook_events, make_world, path, rule, send, send_one, step
 
 CONTRACT = Contract()
@@ -51,14 +51,14 @@ def a_step(channel: str) -> Step:
     return step(channel)
 
 
-def a_world(*rules: Rule, **account: Any) -> World:
+def a_world(*rules: Rule, **account: Any) -> ServiceWorld:
     """A world with a template, in which the phone's conversation is open."""
     world = make_world(account=AccountSpec(templates=(TEMPLATE,), **account), attempts=rules)
     world.phones.conversations[PHONE] = START + 10**9
     return world
 
 
-def events_of(world: World, by: int = 60_000) -> list[dict[str, Any]]:
+def events_of(world: ServiceWorld, by: int = 60_000) -> list[dict[str, Any]]:
     """What the built-in receiver has got after a while."""
     advance(world, by)
     return hook_events(world)

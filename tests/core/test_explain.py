@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.world import World
 from sendbox.services.assume import Assume
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.model import TemplateUse
 from sendbox.services.messaging.records import Message
@@ -29,6 +28,7 @@ from sendbox.services.messaging.rules.history import After
 from sendbox.services.messaging.rules.rules import Click, Memory, Path, Reply, Rule, When, decide
 from sendbox.services.subjects import THINGS
 from sendbox.services.verify.rules import VerifyRule
+from sendbox.services.world import ServiceWorld
 from tests.core.asking import ANY, DELIVERED, FAILED, SEED, ask
 from tests.core.clients import connect, partner_world
 from tests.core.observed import things
@@ -155,7 +155,7 @@ def template(status: str) -> dict[str, Any]:
 
 OPTED = AccountSpec(optout=frozenset({PHONE}))
 USE = TemplateUse("otp", "en")
-WORLDS: dict[str, tuple[World, dict[str, Any]]] = {
+WORLDS: dict[str, tuple[ServiceWorld, dict[str, Any]]] = {
     "nothing": (make_world(), {}),
     "number": (make_world(), {"to": "nonsense"}),
     "allowed": (make_world(assume=Assume(allowed=("420111*",))), {}),
@@ -341,7 +341,7 @@ def test_rules_of_codes_are_explained() -> None:
     assert happened(world, session.message)[0]["what"] == "validation: created, now pending"
 
 
-def outcomes(world: World, message: Message) -> list[tuple[str, str]]:
+def outcomes(world: ServiceWorld, message: Message) -> list[tuple[str, str]]:
     """Each rule of the last attempt and what came of it, which agrees with those that decided."""
     attempt = explain(world, message)["attempts"][-1]
     assert [each["rule"] for each in attempt["rules"] if each["outcome"] == "decided"] == attempt["decided_by"]
@@ -367,7 +367,7 @@ def test_a_rule_that_came_later() -> None:
     world = make_world(attempts=(rule("undelivered", key="rest"),))
     message = send_one(world)
     advance(world, HOUR)
-    world.put_rule(rule("failed", key="late"))
+    world.attempts.put_rule(rule("failed", key="late"))
     assert outcomes(world, message) == [("late", "differs"), ("rest", "decided")]
     (why,) = explain(world, message)["attempts"][0]["rules"][0]["why_not"]
     assert why.startswith("all of it holds now; ")

@@ -5,28 +5,33 @@ from __future__ import annotations
 import orjson
 
 from sendbox.control.export.script import Act, Call, Move, script, whole
-from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.journal import Capped
 from sendbox.engine.requests import RequestRecord
-from sendbox.engine.world import World
+from sendbox.services.blueprint import Blueprint
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import START, advance, make_world, rule, send_one
 
 
 def called(
-    world: World, operation: str = "sendMessage", *, status: int = 200, body: object = None, answer: object = None
+    world: ServiceWorld,
+    operation: str = "sendMessage",
+    *,
+    status: int = 200,
+    body: object = None,
+    answer: object = None,
 ) -> None:
     raw = orjson.dumps({} if body is None else body)
     record = RequestRecord(operation, "POST", "/v2/message", world.id, status, raw, orjson.dumps(answer))
     world.request(record)
 
 
-def moved(world: World, by: int) -> None:
+def moved(world: ServiceWorld, by: int) -> None:
     first = len(world.journal)
     advance(world, by)
     world.moved(first)
 
 
-def shape(world: World) -> list[tuple[str, int]]:
+def shape(world: ServiceWorld) -> list[tuple[str, int]]:
     return [(type(step).__name__, step.at - START) for step in script(world).steps]
 
 
@@ -125,7 +130,7 @@ def test_a_delivery_under_way_has_no_outcome_yet() -> None:
 
 def test_a_journal_that_forgot_its_beginning() -> None:
     """What is gone is said to be left out, and the rest is told."""
-    world = World("test-w", Blueprint(), start=START, max_journal=3)
+    world = ServiceWorld("test-w", Blueprint(), start=START, max_journal=3)
     for _ in range(5):
         called(world)
     assert isinstance(world.journal, Capped)

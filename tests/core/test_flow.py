@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.world import World
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.rules import Path, Rule, When
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import HOUR, PLENTY, START, advance, journaled, make_world, moves, path, rule, send_one, step
 
 MINUTE = 60_000
@@ -21,7 +21,7 @@ def first_goes(way: str | Path) -> tuple[Rule, ...]:
     return (rule(way, when=When(attempt=1)), rule("delivered", key="rest"))
 
 
-def flow(first: Step, *others: Step, way: str | Path = "sent", **blueprint: Any) -> tuple[World, Message]:
+def flow(first: Step, *others: Step, way: str | Path = "sent", **blueprint: Any) -> tuple[ServiceWorld, Message]:
     """A message by a flow, whose first step goes that way; an sms is its last step."""
     world = make_world(attempts=first_goes(way), **blueprint)
     return world, send_one(world, steps=[first, *others, step(body="Last")])
@@ -32,7 +32,7 @@ def began(message: Message, number: int) -> int | None:
     return next((at for at, each, _ in moves(message) if each == number), None)
 
 
-def reasons(world: World) -> list[str]:
+def reasons(world: ServiceWorld) -> list[str]:
     """Why flows moved on."""
     return [what[1] for _, what in journaled(world, "fallback")]
 
@@ -191,7 +191,7 @@ def test_a_flow_goes_through_all_its_steps() -> None:
     assert [began(message, number) for number in (1, 2, 3, 4)] == [0, MINUTE, 3 * MINUTE, 6 * MINUTE]
 
 
-def run_to_decision(world: World) -> None:
+def run_to_decision(world: ServiceWorld) -> None:
     """Until the TTL has decided and the next step is the next thing to begin."""
     while world.timeline.steps[0][3].__name__ != "fallback_due":
         world.run(START + MINUTE, 1)

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.durations import Span
-from sendbox.engine.world import World
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.flow import NotHandedOver
 from sendbox.services.messaging.model import Shortening, TemplateUse
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import IllegalTransition
 from sendbox.services.messaging.rules.rules import Click, Reply, When
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import (
     HOUR,
     PHONE,
@@ -145,7 +145,7 @@ TEMPLATE: dict[str, Any] = {
 }
 
 
-def asked(buttons: list[Any] | None) -> tuple[World, Message]:
+def asked(buttons: list[Any] | None) -> tuple[ServiceWorld, Message]:
     """A message by that template on its phone."""
     world = make_world(account=AccountSpec(templates=(TEMPLATE,)))
     use = TemplateUse("t", "en", buttons=buttons)
@@ -185,7 +185,7 @@ def test_only_quick_replies_can_be_pressed() -> None:
 # --- links (A17, A77)
 
 
-def linked(world: World, **fields: Any) -> Message:
+def linked(world: ServiceWorld, **fields: Any) -> Message:
     """A message with two links on its phone."""
     return delivered(world, body=f"{LINK} {LINK}?b", shortening=Shortening(**fields))
 

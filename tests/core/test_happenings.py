@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec, SubKeySpec, TimelineEntry
-from sendbox.engine.interpolation import Fake, Gap, Text
-from sendbox.engine.scripted import KINDS
-from sendbox.engine.world import World
+from sendbox.services.blueprint import AccountSpec, SubKeySpec, TimelineEntry
+from sendbox.services.messaging.content.interpolation import Fake, Gap, Text
 from sendbox.services.messaging.model import Shortening, TemplateUse
+from sendbox.services.scripted import KINDS
+from sendbox.services.world import ServiceWorld
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import (
     HOUR,
@@ -37,7 +37,7 @@ def entry(
     return TimelineEntry(at, relative, kind, what, "a.yaml:5", means, "key")
 
 
-def acts(world: World) -> list[tuple[int, tuple[str, str]]]:
+def acts(world: ServiceWorld) -> list[tuple[int, tuple[str, str]]]:
     """What owners of phones did."""
     return journaled(world, "phone")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.engine.world import World
 from sendbox.services.account.lists import Listed, ListName, enter
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import START, advance, journaled, make_world, send_one
 
 
-def listed(world: World, text: str, name: ListName = "blacklist") -> Listed:
+def listed(world: ServiceWorld, text: str, name: ListName = "blacklist") -> Listed:
     """Enters a text to its end."""
     work = enter(world, name, world.account, text)
     while True:

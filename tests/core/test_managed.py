@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from sendbox.engine import checkpoint
-from sendbox.engine.world import World
+from sendbox.services.world import ServiceWorld
 from tests.core.managed import BAD, manage
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import advance, make_world
 
 
-def managed(world_id: str = "test-w") -> World:
+def managed(world_id: str = "test-w") -> ServiceWorld:
     """A world in which `manage` was done."""
     world = make_world(world_id)
     manage(world)
     return world
 
 
-def entries(world: World, kind: str) -> list[dict[str, Any]]:
+def entries(world: ServiceWorld, kind: str) -> list[dict[str, Any]]:
     """The entries of a kind, as they are shown, without number and instant."""
     shown = [entry_view(world, number) for number in world.journal.numbers(frozenset({kind}))]
     return [{name: value for name, value in each.items() if name not in ("n", "at", "kind")} for each in shown]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec
-from sendbox.engine.world import World
 from sendbox.services.account.catalog import POOL, services
 from sendbox.services.account.orders import ORDER, IllegalMove, NoCredit, NoSender, Order, fee_of
 from sendbox.services.assume import Assume
+from sendbox.services.blueprint import AccountSpec
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import advance, journaled, make_world, send_one
 
 DAY = 86_400_000
@@ -17,13 +17,13 @@ NAME, NUMBER, SIM, RICH = (
 )
 
 
-def strict(**fields: object) -> World:
+def strict(**fields: object) -> ServiceWorld:
     """A world in which only registered senders are taken."""
     account = AccountSpec(senders={"sms": frozenset({"Old"})}, **fields)  # type: ignore[arg-type]
     return make_world(account=account, assume=Assume(sms_sender="strict"))
 
 
-def place(world: World, service: object = NAME, subject: str = "Acme", period: str = "month") -> Order:
+def place(world: ServiceWorld, service: object = NAME, subject: str = "Acme", period: str = "month") -> Order:
     """An order of the account."""
     return world.orders.place(service, subject, period, world.account, b"{}")  # type: ignore[arg-type]
 

@@ -8,9 +8,8 @@ from typing import Any, Final
 import pytest
 
 from sendbox.engine import checkpoint
-from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.world import World
+from sendbox.services.blueprint import TimelineEntry
 from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.outages import Outage, named
 from sendbox.services.messaging.records import Message
@@ -18,6 +17,7 @@ from sendbox.services.messaging.rules.explain import explain
 from sendbox.services.messaging.rules.explained import explained
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.numbers.countries import operator
+from sendbox.services.world import ServiceWorld
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import HOUR, PHONE, START, TEN, advance, journaled, make_world, moves, path, rule, send_one, step
 
@@ -33,12 +33,12 @@ def out(at: int = BEGINS, **fields: Any) -> TimelineEntry:
     return TimelineEntry(at, True, "outage", {"for": outage.lasts}, means=outage)
 
 
-def world_with(*outages: TimelineEntry, **blueprint: Any) -> World:
+def world_with(*outages: TimelineEntry, **blueprint: Any) -> ServiceWorld:
     """A world in which things go out."""
     return make_world(timeline=outages, **blueprint)
 
 
-def sent_at(world: World, at: int, *numbers: str, **fields: Any) -> Message:
+def sent_at(world: ServiceWorld, at: int, *numbers: str, **fields: Any) -> Message:
     """A message sent so long after the start."""
     advance(world, START + at - world.now)
     return send_one(world, *numbers, **fields)
@@ -260,7 +260,7 @@ def test_the_journal_tells_when_it_began_and_ended() -> None:
     assert world.outages.current == []
 
 
-def busy(advancing: Callable[[World], None]) -> World:
+def busy(advancing: Callable[[ServiceWorld], None]) -> ServiceWorld:
     """A world with messages before, during and after two outages, advanced somehow."""
     world = world_with(
         out(channels=("sms",)), out(3 * MINUTE, channels=("richmsg",), in_flight="undelivered", new="failed")
@@ -272,7 +272,7 @@ def busy(advancing: Callable[[World], None]) -> World:
     return world
 
 
-def in_steps(world: World) -> None:
+def in_steps(world: ServiceWorld) -> None:
     """Seven seconds at a time."""
     while world.now < START + HOUR:
         advance(world, min(7_000, START + HOUR - world.now))

@@ -11,13 +11,12 @@ import orjson
 import pytest
 
 from sendbox.engine import checkpoint
-from sendbox.engine.blueprint import AccountSpec, TimelineEntry
 from sendbox.engine.delivery.events import body_of
 from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.world import World
 from sendbox.services.assume import Assume
+from sendbox.services.blueprint import AccountSpec, TimelineEntry
 from sendbox.services.messaging import views
 from sendbox.services.messaging.events import kind_of
 from sendbox.services.partner.partner import TOKEN_MS
@@ -25,6 +24,7 @@ from sendbox.services.partner.records import Failure, Signup
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, SignupRule
 from sendbox.services.partner.states import IllegalMove
 from sendbox.services.partner.views import business_view, signup_view, template_view
+from sendbox.services.world import ServiceWorld
 from tests.core.clients import OWN, connect, form, partner_world, send_template, sign_up
 from tests.core.observed import digest
 from tests.core.worlds import HOOK, HOUR, START, advance, hook_events, journaled, make_world, send_one, step
@@ -35,12 +35,12 @@ SENDER = "109876543210987"
 THERE = BusinessSpec(WABA, "Bakery", "bakery", (NumberSpec(OWN, SENDER), NumberSpec("420777000556")))
 
 
-def told(world: World) -> list[dict[str, Any]]:
+def told(world: ServiceWorld) -> list[dict[str, Any]]:
     """The notifications made so far."""
     return [orjson.loads(body_of(world, each)) for each in world.outlets.deliveries]
 
 
-def states(signup: Signup, world: World) -> list[str]:
+def states(signup: Signup, world: ServiceWorld) -> list[str]:
     """The states that the journal has of a signup."""
     return [what.fields["status"] for _, what in journaled(world, "signup") if what.signup is signup]
 
@@ -499,7 +499,7 @@ def test_a_copy_has_the_same_future() -> None:
     assert isinstance(restored.outlets, Outlets)
 
 
-def _signups(world: World) -> list[dict[str, Any]]:
+def _signups(world: ServiceWorld) -> list[dict[str, Any]]:
     return [signup_view(world, signup) for signup in world.partner.signups.values()]
 
 

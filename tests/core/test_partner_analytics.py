@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.durations import DAY, HOUR, MINUTE, instant, iso
-from sendbox.engine.world import World
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.partner import analytics as analytics
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec
+from sendbox.services.world import ServiceWorld
 from tests.core.clients import form, send_template
 from tests.core.worlds import START, advance, handset, make_world, rule, send_one, step
 
@@ -29,7 +29,7 @@ SPEC = PartnerSpec(
 POLISH = "48500000001"
 
 
-def campaign(**blueprint: Any) -> World:
+def campaign(**blueprint: Any) -> ServiceWorld:
     """A world with an approved template, and numbers of two clients."""
     attempts = (rule("undelivered", when=When(channel=("richmsg",))), rule("seen", key="rest"))
     world = make_world(partner=SPEC, attempts=attempts, phones=(handset("*", conversation=True),), **blueprint)
@@ -40,7 +40,7 @@ def campaign(**blueprint: Any) -> World:
     return world
 
 
-def asked(world: World, granularity: str = "DAY", **fields: Any) -> analytics.Asked:
+def asked(world: ServiceWorld, granularity: str = "DAY", **fields: Any) -> analytics.Asked:
     """Everything of the first client, unless more is said."""
     start, end = fields.pop("start", 0), fields.pop("end", START + 900 * DAY)
     return analytics.Asked(world.partner.accounts["1"], start, end, granularity, **fields)

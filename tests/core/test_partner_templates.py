@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.world import World
 from sendbox.services.assume import Assume
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.partner.library import components_of
 from sendbox.services.partner.media import LARGEST, with_handles
 from sendbox.services.partner.records import Failure
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule
 from sendbox.services.partner.states import IllegalMove
 from sendbox.services.partner.views import template_view
+from sendbox.services.world import ServiceWorld
 from tests.core.clients import BODY, connect, form, partner_world, send_template
 from tests.core.worlds import HOUR, advance, journaled, make_world
 
@@ -29,7 +29,7 @@ SHARED = {
 }  # fmt: skip
 
 
-def statuses(world: World) -> list[tuple[int, str]]:
+def statuses(world: ServiceWorld) -> list[tuple[int, str]]:
     """(seconds, status) of every change of a template."""
     return [(at // 1000, what["status"]) for at, what in journaled(world, "template")]
 
@@ -193,7 +193,7 @@ def test_templates_of_the_scenario_belong_to_the_whole_account() -> None:
     assert SHARED["status"] == "approved"
 
 
-def send_and_result(world: World, sender: str, name: str = "hello") -> str:
+def send_and_result(world: ServiceWorld, sender: str, name: str = "hello") -> str:
     """The result of a template sent from a number, an hour later."""
     message = send_template(world, sender, name)
     advance(world, HOUR)

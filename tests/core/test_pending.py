@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 
 import sendbox
-from sendbox.engine import upcoming as pending
-from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.durations import Span
-from sendbox.engine.interpolation import Text
-from sendbox.engine.upcoming import next_steps
-from sendbox.engine.world import World
+from sendbox.services import upcoming as pending
+from sendbox.services.blueprint import TimelineEntry
+from sendbox.services.messaging.content.interpolation import Text
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import Click, Reply
+from sendbox.services.upcoming import next_steps
+from sendbox.services.world import ServiceWorld
 from tests.core.faulty import fault
 from tests.core.worlds import PHONE, advance, make_world, path, rule, send, send_one, step
 
 SECOND = 1000
 
 
-def words(world: World, most: int = 20) -> list[str]:
+def words(world: ServiceWorld, most: int = 20) -> list[str]:
     return [found["what"] for found in next_steps(world, most)]
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.patterns import Pattern
 from sendbox.services.account.keys import Key
 from sendbox.services.advice import NO_TARGET
 from sendbox.services.assume import Assume
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.phones import DEFAULT_NUMBER, NoSuchThing
 from sendbox.services.messaging.rules.rules import When
 from tests.core.worlds import (

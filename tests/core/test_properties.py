@@ -14,18 +14,18 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sendbox.engine.blueprint import AccountSpec, Blueprint, PhoneSpec
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.world import World
 from sendbox.services.assume import Assume
+from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec
 from sendbox.services.messaging.model import Send, Shortening, Step
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import LEGAL, STATES, IllegalTransition
 from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule, When
 from sendbox.services.messaging.windows import Window
+from sendbox.services.world import ServiceWorld
 from tests.core.observed import digest
 from tests.core.worlds import START, advance, command, content_of, path, rule, step
 
@@ -113,7 +113,7 @@ ACTS = st.one_of(
 STORIES = st.lists(ACTS, max_size=12)
 
 
-def do(world: World, act: Act) -> None:
+def do(world: ServiceWorld, act: Act) -> None:
     """Does one act; what cannot be done is refused, and that is that."""
     if act.what == "send":
         world.accept("sendMessages", list(act.arguments), world.keys[world.id], content_of(*act.arguments), "http://s")
@@ -145,7 +145,7 @@ def moody(delivery: Delivery) -> tuple[int | None, str | None]:
     return (500 if len(delivery.tries) == 1 and delivery.number % 5 == 4 else 200), None
 
 
-def tell(world: World, story: list[Act]) -> World:
+def tell(world: ServiceWorld, story: list[Act]) -> ServiceWorld:
     """Tells a story to a world, and lets everything that follows from it happen."""
     for act in story:
         advance(world, act.pause, answer=moody)
@@ -169,7 +169,7 @@ BLUEPRINTS = st.sampled_from([PLAIN, LIMITED])
 @given(STORIES, BLUEPRINTS)
 def test_s3_1_nothing_leaves_the_table(story: list[Act], blueprint: Blueprint) -> None:
     """Whatever is done, every attempt goes from state to state by the table, in order of time."""
-    world = tell(World("test-w", blueprint, start=START), story)
+    world = tell(ServiceWorld("test-w", blueprint, start=START), story)
     for message in world.messages:
         for attempt in message.attempts:
             state = 0
@@ -184,7 +184,7 @@ def test_s3_1_nothing_leaves_the_table(story: list[Act], blueprint: Blueprint) -
 @given(STORIES)
 def test_a61_credit_is_kept_to_the_millionth(story: list[Act]) -> None:
     """Balance and spent always make up the credit; each attempt handed over is paid once, and none without money."""
-    world = tell(World("test-w", LIMITED, start=START), story)
+    world = tell(ServiceWorld("test-w", LIMITED, start=START), story)
     account = world.account
     attempts = [attempt for message in world.messages for attempt in message.attempts]
     assert account.balance >= 0
@@ -197,7 +197,7 @@ def test_a61_credit_is_kept_to_the_millionth(story: list[Act]) -> None:
 @given(STORIES, BLUEPRINTS)
 def test_s2_2_steps_of_a_flow_are_tried_in_order_and_once(story: list[Act], blueprint: Blueprint) -> None:
     """Attempts are made of the first steps of a flow, each once; every message that waited has been tried."""
-    world = tell(World("test-w", blueprint, start=START), story)
+    world = tell(ServiceWorld("test-w", blueprint, start=START), story)
     for message in world.messages:
         assert [attempt.number for attempt in message.attempts] == list(range(len(message.attempts)))
         assert message.last is not None
@@ -206,7 +206,7 @@ def test_s2_2_steps_of_a_flow_are_tried_in_order_and_once(story: list[Act], blue
 @given(STORIES)
 def test_s6_every_transition_is_reported_once(story: list[Act]) -> None:
     """Each result of each attempt is in one delivery of its message's target, and nothing else is."""
-    world = tell(World("test-w", PLAIN, start=START), story)
+    world = tell(ServiceWorld("test-w", PLAIN, start=START), story)
     reported = Counter(
         (id(event[0]), event[1])
         for each in world.outlets.deliveries
@@ -229,7 +229,7 @@ def test_s6_every_transition_is_reported_once(story: list[Act]) -> None:
 
 def digests(story: list[Act], blueprint: Blueprint, *, step_by: int | None = None, budget: int | None = None) -> str:
     """The digest of a story, told by whole pauses, or in steps of so many milliseconds or so many handlers."""
-    world = World("test-w", blueprint, start=START)
+    world = ServiceWorld("test-w", blueprint, start=START)
 
     def go(by: int) -> None:
         until = world.now + by
@@ -260,16 +260,16 @@ def test_advancing_in_one_step_or_in_many_is_the_same(story: list[Act], blueprin
 @given(STORIES, BLUEPRINTS)
 def test_a_story_told_again_has_the_same_names_and_digest(story: list[Act], blueprint: Blueprint) -> None:
     """A reset world with the same salt names and does everything as before; another salt changes names only."""
-    first = tell(World("test-w", blueprint, start=START), story)
-    again = tell(World("test-w", blueprint, start=START, epoch=1), story)
-    other = tell(World("test-w", blueprint, start=START, salt="other"), story)
+    first = tell(ServiceWorld("test-w", blueprint, start=START), story)
+    again = tell(ServiceWorld("test-w", blueprint, start=START, epoch=1), story)
+    other = tell(ServiceWorld("test-w", blueprint, start=START, salt="other"), story)
     assert [message.id for message in again.messages] == [message.id for message in first.messages]
     assert list(again.links) == list(first.links)
     assert digest(again) == digest(first) == digest(other)
     assert not {message.id for message in first.messages} & {message.id for message in other.messages}
 
 
-def fates(world: World) -> dict[str, list[Any]]:
+def fates(world: ServiceWorld) -> dict[str, list[Any]]:
     """What became of each message, by its text, which tells the messages apart."""
     return {
         f"{message.phone} {message.submission.send.steps[0].body}": [
@@ -292,7 +292,7 @@ def test_the_order_of_arrival_decides_no_fate(draws: list[tuple[str, Step, Step]
     """Requests of one instant, in whatever order they arrive, have the same fates, names and digest."""
     worlds = []
     for _ in range(2):
-        world = World("test-w", PLAIN, start=START)
+        world = ServiceWorld("test-w", PLAIN, start=START)
         for send in one_each(draws):
             world.accept("sendMessage", [send], world.keys[world.id], content_of(send))
         advance(world, 3 * DAY)
@@ -309,9 +309,9 @@ def test_the_order_of_arrival_decides_no_fate(draws: list[tuple[str, Step, Step]
 def test_what_else_happens_changes_no_fate(draws: list[tuple[str, Step]], noise: list[Act]) -> None:
     """Messages of other requests, to other phones, change nothing about a message's way."""
     mine = "420777000999"
-    quiet, loud = (World("test-w", PLAIN, start=START) for _ in range(2))
+    quiet, loud = (ServiceWorld("test-w", PLAIN, start=START) for _ in range(2))
 
-    def send_mine(world: World) -> Message:
+    def send_mine(world: ServiceWorld) -> Message:
         send = command(mine, steps=[step("richmsg", ttl=30_000), step()])
         found = world.accept("sendMessage", [send], world.keys[world.id], content_of(send))
         return world.by_id[found.messages[0][0] or ""]

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec, SubKeySpec
-from sendbox.engine.world import World
+from sendbox.services.blueprint import AccountSpec, SubKeySpec
 from sendbox.services.messaging import rows
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rows import PAGE, Filter, Page, cursor, place_of, row, status
 from sendbox.services.money import decimal
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import PHONE, START, advance, make_world, path, rule, send, send_one, step
 
 DAY = 86_400_000
@@ -22,7 +22,7 @@ EMPTY = dict.fromkeys(("ts_sent", "ts_delivered", "ts_clicked", "ts_seen", "ts_r
 FLAGS = ("sent", "delivered", "seen", "clicked", "replied", "optout", "nondelivered")
 
 
-def read(world: World, day: int = TODAY, wanted: Filter | None = None, after: int = -1) -> Page:
+def read(world: ServiceWorld, day: int = TODAY, wanted: Filter | None = None, after: int = -1) -> Page:
     """A page, made to its end."""
     work = rows.page(world, day, wanted or Filter(world.account), after)
     while True:
@@ -269,7 +269,7 @@ def test_a73_a_code_has_no_row() -> None:
 # One message
 
 
-def known(world: World, message: Message) -> tuple[Any, ...]:
+def known(world: ServiceWorld, message: Message) -> tuple[Any, ...]:
     """What a status says of how far it got."""
     shown = status(world, message)
     return shown["status_code"], shown["delivery_code"], shown["status_info"], shown["flow_status"]

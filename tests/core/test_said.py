@@ -8,10 +8,10 @@ import pytest
 
 from sendbox.engine import checkpoint
 from sendbox.engine.durations import Span
-from sendbox.engine.interpolation import FAKES, GAPS, POOL, Fake, Gap, Line, Text, fill
-from sendbox.engine.world import World
+from sendbox.services.messaging.content.interpolation import FAKES, GAPS, POOL, Fake, Gap, Line, Text, fill
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.rules.rules import Reply, Rule
+from sendbox.services.world import ServiceWorld
 from tests.core.observed import digest
 from tests.core.worlds import HOUR, PHONE, TEN, advance, delivered, make_world, rule, send_one, step
 
@@ -88,7 +88,7 @@ def answering(*parts: str | Gap | Fake, **fields: Any) -> Rule:
     return rule("delivered", replies=(Reply(Span(1_000, 1_000), "…", Text("…", parts)),), **fields)
 
 
-def answered(world: World) -> list[str]:
+def answered(world: ServiceWorld) -> list[str]:
     """What phones answered, by number."""
     return [each.body for each in sorted(world.phones.inbound, key=lambda each: each.sender)]
 
@@ -96,7 +96,7 @@ def answered(world: World) -> list[str]:
 INVENTING: Final = answering("I am ", Fake("name", "cs_CZ", NAMES))
 
 
-def told(numbers: tuple[str, ...], *rules: Rule, world_id: str = "test-w") -> World:
+def told(numbers: tuple[str, ...], *rules: Rule, world_id: str = "test-w") -> ServiceWorld:
     """A world in which these phones got a message and answered."""
     world = make_world(world_id, attempts=rules)
     for number in numbers:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.durations import Span
 from sendbox.services.assume import Assume, Prices, Timing
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.flow import NotHandedOver
 from sendbox.services.messaging.model import Recipient

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sendbox.engine.blueprint import AccountSpec, SubKeySpec
-from sendbox.engine.world import World
 from sendbox.services.account.keys import Key
 from sendbox.services.account.subkeys import MOST
+from sendbox.services.blueprint import AccountSpec, SubKeySpec
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import journaled, make_world
 
 
-def add(world: World, *, currency: str | None = "EUR", scope: str = "full", note: str = "shop") -> Key:
+def add(world: ServiceWorld, *, currency: str | None = "EUR", scope: str = "full", note: str = "shop") -> Key:
     """A sub-key made by a call."""
     return world.subkeys.add(b"{}", currency=currency, note=note, url="http://client.example/sub", scope=scope)
 

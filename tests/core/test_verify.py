@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sendbox.engine import checkpoint
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.engine.durations import Rate, iso
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.requests import RequestRecord
-from sendbox.engine.world import World
 from sendbox.services.account.keys import Key
 from sendbox.services.assume import Assume, Prices, Proof, VerifyLimits
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.rules.rules import Rule, When
 from sendbox.services.messaging.views import code_view, message_view, phone_view
 from sendbox.services.verify.rules import RANDOM, VerifyRule
 from sendbox.services.verify.session import Session
 from sendbox.services.verify.verify import LimitReached
+from sendbox.services.world import ServiceWorld
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import HOUR, PHONE, START, advance, handset, journaled, make_world, path, rule, send, step
 
@@ -33,12 +33,12 @@ CODED = (VerifyRule("known", code="123456"),)
 SECRET = AccountSpec(verification_secret="s3cret")
 
 
-def begin(world: World, phone: str = PHONE, **payload: Any) -> Session:
+def begin(world: ServiceWorld, phone: str = PHONE, **payload: Any) -> Session:
     """Begins a session."""
     return world.verify.create(phone, payload, world.keys[world.id], b'{"phoneNumber":"%s"}' % phone.encode(), "")
 
 
-def begun(world: World, phone: str = PHONE) -> str | None:
+def begun(world: ServiceWorld, phone: str = PHONE) -> str | None:
     """Begins a session; the limit that refused it, None when none did."""
     try:
         begin(world, phone)
@@ -47,7 +47,7 @@ def begun(world: World, phone: str = PHONE) -> str | None:
     return None
 
 
-def events(world: World) -> list[tuple[int, str, str]]:
+def events(world: ServiceWorld) -> list[tuple[int, str, str]]:
     """(milliseconds since the start, event, state after it) of every session's entries."""
     return [(at, event, state) for at, (_, event, state) in journaled(world, "validation")]
 
@@ -86,7 +86,7 @@ def test_s4_5_a_code_goes_out_as_an_sms() -> None:
     ],
     ids=["credit", "blacklist", "no-sms"],
 )
-def test_s3_2_a_refused_sms_leaves_the_session_pending(world: World, why: str) -> None:
+def test_s3_2_a_refused_sms_leaves_the_session_pending(world: ServiceWorld, why: str) -> None:
     """§3.2, A73: the SMS is rejected, nobody is told, the session stays pending, and its code still counts."""
     session = begin(world)
     advance(world, MINUTE)
@@ -151,7 +151,7 @@ def test_the_sms_can_be_steered(
     """A73: by rules of attempts that ask its operation, by `verify:`, and by a rule that control put in front."""
     world = make_world(verify=verify, attempts=attempts)
     if front is not None:
-        world.put_rule(front)
+        world.attempts.put_rule(front)
     session = begin(world)
     advance(world, MINUTE)
     (attempt,) = message_view(world, session.message)["attempts"]
@@ -489,7 +489,7 @@ ACTS = st.lists(
 )
 
 
-def play(world: World, acts: list[tuple[str, int, int]]) -> World:
+def play(world: ServiceWorld, acts: list[tuple[str, int, int]]) -> ServiceWorld:
     """Sessions at their instants, each with so many wrong codes and then the right one."""
     for phone, after, wrong in acts:
         advance(world, after)
@@ -503,7 +503,7 @@ def play(world: World, acts: list[tuple[str, int, int]]) -> World:
     return world
 
 
-def called(world: World, session: Session) -> RequestRecord:
+def called(world: ServiceWorld, session: Session) -> RequestRecord:
     """The call by which a code is submitted."""
     where = f"/v1/validations/{session.token}/verify"
     return RequestRecord("verifyCode", "POST", where, world.id, 200, b"{}", b"")
@@ -539,7 +539,7 @@ def test_the_future_is_the_same_after_a_restore(
 def test_one_step_or_many(acts: list[tuple[str, int, int]], size: int) -> None:
     """However time is cut, the same lapses and transitions come."""
 
-    def cut(world: World, by: int) -> None:
+    def cut(world: ServiceWorld, by: int) -> None:
         for _ in range(by // size):
             advance(world, size)
         advance(world, by % size)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec, PhoneSpec
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.patterns import Pattern
+from sendbox.services.blueprint import AccountSpec, PhoneSpec
 from sendbox.services.kinds import ROWS
 from sendbox.services.messaging.model import Shortening, TemplateUse
 from sendbox.services.messaging.rules.rules import When

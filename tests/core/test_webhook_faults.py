@@ -12,10 +12,10 @@ from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
 from sendbox.engine.durations import Moment
 from sendbox.engine.journal import CODE
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.world import World
 from sendbox.services.assume import Assume
 from sendbox.services.events import EVENTS
 from sendbox.services.kinds import ROWS
+from sendbox.services.world import ServiceWorld
 from tests.core.faulty import SECOND, fault, met, run, sent
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import (
@@ -75,7 +75,7 @@ def test_conditions(given: dict[str, Any], expected: list[Any]) -> None:
     assert sent(world) == [each for each in ALL if each not in expected]
 
 
-def applied_line(world: World, applied: Detoured) -> str:
+def applied_line(world: ServiceWorld, applied: Detoured) -> str:
     """The line of the log."""
     (line,) = ROWS.logged[CODE["webhook_fault"]](world, applied)
     return line

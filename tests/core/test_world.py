@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from sendbox.engine import checkpoint
-from sendbox.engine.blueprint import AccountSpec, Blueprint, PhoneSpec, TimelineEntry
 from sendbox.engine.journal import KINDS
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.requests import RequestRecord
-from sendbox.engine.world import World
 from sendbox.services.advice import UNKNOWN_FIELD, advise
+from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec, TimelineEntry
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.messaging.windows import Window
+from sendbox.services.world import ServiceWorld
 from tests.core.observed import digest
 from tests.core.worlds import (
     HOOK,
@@ -144,7 +144,7 @@ def test_much_to_bundle_stops_a_run() -> None:
 # --- lapses
 
 
-def linked(world: World, *minutes: int) -> None:
+def linked(world: ServiceWorld, *minutes: int) -> None:
     """Messages with links that expire after so many minutes."""
     for minute in minutes:
         expiry = Shortening(expires_at=START // 1000 + 60 * minute)
@@ -242,14 +242,17 @@ def test_a_rule_put_in_front_holds_for_what_comes() -> None:
     world = make_world(attempts=(rule("sent"),))
     first = send_one(world)
     advance(world, 10_000)
-    failed, sending = world.put_rule(rule("failed", key="a")), world.put_rule(rule("sending", key="b"))
+    failed, sending = (
+        world.attempts.put_rule(rule("failed", key="a")),
+        world.attempts.put_rule(rule("sending", key="b")),
+    )
     assert (failed, sending) == ("r1", "r2")
     second = send_one(world)
     advance(world, 10_000)
-    assert world.drop_rule(sending)
+    assert world.attempts.drop_rule(sending)
     third = send_one(world)
     advance(world, 10_000)
-    assert [world.drop_rule(name) for name in (failed, failed, "rule")] == [True, False, False]
+    assert [world.attempts.drop_rule(name) for name in (failed, failed, "rule")] == [True, False, False]
     fourth = send_one(world)
     advance(world, 10_000)
     assert [message.result for message in (first, second, third, fourth)] == ["sent", "sending", "failed", "sent"]
@@ -258,8 +261,8 @@ def test_a_rule_put_in_front_holds_for_what_comes() -> None:
 def test_other_rules_leave_those_in_front() -> None:
     """A scenario's rules are replaced; what control put in front stays there."""
     world = make_world(attempts=(rule("sent"),))
-    world.put_rule(rule("failed", when=When(phone=Pattern(PHONE, phone=True))))
-    world.set_rules((rule("sending"),))
+    world.attempts.put_rule(rule("failed", when=When(phone=Pattern(PHONE, phone=True))))
+    world.attempts.set_rules((rule("sending"),))
     messages = send(world, PHONE, TEN[5])
     advance(world, 10_000)
     assert [message.result for message in messages] == ["failed", "sending"]
@@ -301,17 +304,17 @@ def test_what_the_blueprint_settles_and_what_the_opener() -> None:
     plan = Blueprint(
         seed=3, mode="real", account=AccountSpec(default_callback_url="http://a", default_callback_secret="s")
     )
-    world = World("test-a", plan, start=START)
+    world = ServiceWorld("test-a", plan, start=START)
     key = world.keys["test-a"]
     assert (world.seed_given, world.clock.mode, world.salt) == (3, "real", "test-a")
     assert (key.id, key.default_callback_url, key.default_callback_secret) == ("test-a", "http://a", "s")
-    other = World("test-a", plan, start=START, seed="x", mode="auto", salt="y", shard=255, epoch=4)
+    other = ServiceWorld("test-a", plan, start=START, seed="x", mode="auto", salt="y", shard=255, epoch=4)
     assert (other.seed_given, other.clock.mode, other.salt, other.epoch) == ("x", "auto", "y", 4)
     assert (world.tag[:2], other.tag[:2], world.tag[2:]) == ("00", "ff", other.tag[2:])
-    assert World("test-a", Blueprint(), start=START).clock.mode == "manual"
+    assert ServiceWorld("test-a", Blueprint(), start=START).clock.mode == "manual"
 
 
-def a_story(world: World) -> list[Any]:
+def a_story(world: ServiceWorld) -> list[Any]:
     """Messages, replies and links, and what they were called."""
     first = send(world, *TEN, body="https://a.example", shortening=Shortening())
     second = send(world, *TEN, body="https://a.example", shortening=Shortening(), callback=HOOK)
@@ -330,16 +333,16 @@ def a_story(world: World) -> list[Any]:
 def test_a_reset_gives_the_same_names_and_digest_again() -> None:
     """A world opened anew, with the same salt in a later epoch, names and does everything as before."""
     assert a_story(make_world()) == a_story(make_world())
-    again = World("test-w", Blueprint(), start=START, salt="test-w", epoch=1)
+    again = ServiceWorld("test-w", Blueprint(), start=START, salt="test-w", epoch=1)
     assert a_story(again) == a_story(make_world())
 
 
 def test_worlds_share_a_blueprint_and_nothing_else() -> None:
     """What happens in one world is not seen in another of the same blueprint."""
     plan = Blueprint(attempts=(rule("failed", times=1),), phones=(PhoneSpec(Pattern(TEN[0], phone=True)),))
-    one, other = World("test-a", plan, start=START), World("test-b", plan, start=START)
+    one, other = ServiceWorld("test-a", plan, start=START), ServiceWorld("test-b", plan, start=START)
     one.account.optout[PHONE] = 0
-    one.put_rule(rule("sent"))
+    one.attempts.put_rule(rule("sent"))
     for world in (one, other, other):
         send_one(world)
         advance(world, 10_000)

@@ -18,7 +18,6 @@ from sendbox.cli.main import sendbox as command_line
 from sendbox.control import operations
 from sendbox.control.catalog import catalog
 from sendbox.control.operation import Operation
-from sendbox.engine.interpolation import FAKES, GAPS
 from sendbox.engine.journal import KINDS
 from sendbox.engine.lifecycle import diagram
 from sendbox.fixture.sandbox import Phone, Sandbox
@@ -30,6 +29,7 @@ from sendbox.services.account.orders import ORDER
 from sendbox.services.advice import ADVICE
 from sendbox.services.assumptions import CONFIDENCE, Assumption, registry
 from sendbox.services.coverage.catalog import DIMENSIONS
+from sendbox.services.messaging.content.interpolation import FAKES, GAPS
 from sendbox.services.messaging.results import ATTEMPT
 from sendbox.services.partner.states import TABLES
 from sendbox.services.subjects import THINGS

@@ -9,8 +9,8 @@ import pytest
 
 from sendbox.cli.playing import Asked, play, player
 from sendbox.cli.playing.player import START, aplay
-from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario.model import ScenarioError
+from sendbox.services.blueprint import Blueprint
 from sendbox.services.traffic import Traffic
 
 PHONE = "420777000101"

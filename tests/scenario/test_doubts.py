@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import AccountSpec, Blueprint
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
@@ -17,6 +16,7 @@ from sendbox.scenario.lint import globs, reach, shadows
 from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, Source
 from sendbox.scenario.parse import from_object, parse
+from sendbox.services.blueprint import AccountSpec, Blueprint
 from tests.scenario.test_read import write
 
 

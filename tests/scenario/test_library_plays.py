@@ -10,14 +10,14 @@ import pytest
 
 from sendbox.cli.playing import Played, play
 from sendbox.cli.playing.player import START
-from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.verdict import lines
-from sendbox.engine.world import World
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
+from sendbox.services.blueprint import Blueprint
 from sendbox.services.operations import SENDING
 from sendbox.services.traffic import Traffic
+from sendbox.services.world import ServiceWorld
 from tests.core.observed import verdict
 
 #: The default scenario is everybody's: what it expected would be in the verdict of every world that asks for no other.
@@ -37,13 +37,13 @@ def played(name: str) -> Played:
 
 
 @functools.cache
-def elsewhere(name: str) -> World:
+def elsewhere(name: str) -> ServiceWorld:
     """The world in which the story does not happen: the same client at the same time, under the default scenario."""
     story = load(name)
     return play(replace(load("default"), start=story.start, traffic=story.traffic, expect=())).world
 
 
-def holds(world: World, expectation: Expectation) -> bool:
+def holds(world: ServiceWorld, expectation: Expectation) -> bool:
     """Whether an expectation is met."""
     return bool(verdict(world, [expectation])["passed"])
 
@@ -108,7 +108,7 @@ def test_an_expectation_can_fail(name: str, at: int) -> None:
     story = load(name)
     expectation = story.expect[at]
     assert expectation.name
-    empty = World("test-play", story, start=START if story.start is None else story.start)
+    empty = ServiceWorld("test-play", story, start=START if story.start is None else story.start)
     assert not holds(empty, expectation) or not holds(elsewhere(name), expectation)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.world import World
 from sendbox.scenario.compile import load
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
+from sendbox.services.world import ServiceWorld
 from tests.core.clients import connect, form, send_template, sign_up
 from tests.core.worlds import HOUR, PHONE, START, advance, send_one, step
 
@@ -73,7 +73,7 @@ def test_rules() -> None:
 def test_the_story_of_onboarding() -> None:
     """A client is connected, its template reviewed, sent and answered; free text follows; then a rating and a pause."""
     blueprint = load("onboarding")
-    world = World("test-w", blueprint, start=START)
+    world = ServiceWorld("test-w", blueprint, start=START)
     refused = sign_up(world, client="blocked-1")
     world.partner.complete(refused, "420777000601")
     assert refused.state == "failed"
@@ -107,6 +107,6 @@ def test_the_story_of_onboarding() -> None:
 
 def test_a_client_that_was_connected_by_hand_needs_no_scenario() -> None:
     """The default scenario connects at once."""
-    world = World("test-w", load("default"), start=START)
+    world = ServiceWorld("test-w", load("default"), start=START)
     account, number = connect(world)
     assert number.account_id == account.id

@@ -6,19 +6,19 @@ from typing import Final
 
 import pytest
 
-from sendbox.engine.world import World
 from sendbox.scenario import numbers
 from sendbox.scenario.compile import load
 from sendbox.services.messaging.model import TemplateUse
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import HOUR, PHONE, START, advance, results, send, send_one, step
 
 MINUTE: Final = 60_000
 
 
-def play(name: str) -> World:
+def play(name: str) -> ServiceWorld:
     """A world of a library scenario."""
     blueprint = load(name)
-    return World("test-w", blueprint, start=START if blueprint.start is None else blueprint.start)
+    return ServiceWorld("test-w", blueprint, start=START if blueprint.start is None else blueprint.start)
 
 
 @pytest.mark.parametrize(

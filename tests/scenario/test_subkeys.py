@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import SubKeySpec
 from sendbox.scenario.compile import check, compile_account_patch, load
 from sendbox.services.assume import BulkLimits
+from sendbox.services.blueprint import SubKeySpec
 
 
 def account(**fields: Any) -> dict[str, Any]:

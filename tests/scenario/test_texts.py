@@ -9,10 +9,10 @@ from typing import Any, Final
 import pytest
 from faker import config
 
-from sendbox.engine.interpolation import FAKES, POOL, Fake
 from sendbox.scenario.compile import load
 from sendbox.scenario.keys import texts
 from sendbox.scenario.shape import schema
+from sendbox.services.messaging.content.interpolation import FAKES, POOL, Fake
 
 LOCALES: Final[list[str]] = schema()["$defs"]["locale"]["enum"]
 

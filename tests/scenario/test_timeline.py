@@ -7,15 +7,15 @@ from typing import Any, Final
 import pytest
 
 from sendbox.engine.durations import Span
-from sendbox.engine.interpolation import GAPS, Fake, Text
-from sendbox.engine.world import World
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.shape import schema
+from sendbox.services.messaging.content.interpolation import GAPS, Fake, Text
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.phones import ACTS
 from sendbox.services.messaging.records import Message
+from sendbox.services.world import ServiceWorld
 from tests.core.worlds import HOUR, PHONE, START, advance, hook_events, journaled, moves, send_one, step
 
 MINUTE: Final = 60_000
@@ -157,12 +157,12 @@ def test_every_gap_is_legal_in_a_reply(gap: str) -> None:
 # --- stories
 
 
-def told(text: str) -> World:
+def told(text: str) -> ServiceWorld:
     """A world of a scenario that was written out."""
-    return World("test-w", load("sendbox: 1\n" + text, name="a.yaml"), start=START)
+    return ServiceWorld("test-w", load("sendbox: 1\n" + text, name="a.yaml"), start=START)
 
 
-def otp(world: World) -> Message:
+def otp(world: ServiceWorld) -> Message:
     """A code as a rich message that falls back to SMS after a minute."""
     return send_one(world, steps=[step("richmsg", ttl=60_000), step()])
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.write import dump
+from sendbox.services.blueprint import Blueprint
 
 
 def meaning(value: Any) -> Any:

@@ -21,8 +21,8 @@ from sendbox.services.messaging.rules.explain import checks, explain, explain_se
 from sendbox.services.operations import CALLS
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
     from sendbox.runtime.slot import Hosted
+    from sendbox.services.blueprint import Blueprint
 
 #: The channels of a step made of flags.
 CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")

@@ -29,8 +29,8 @@ from sendbox.runtime import collector
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
     from sendbox.runtime.worlds import Runtime
+    from sendbox.services.blueprint import Blueprint
 
 #: Where the authority of `--tls self` is fetched, over plain HTTP: whoever fetches it cannot check a certificate yet.
 CA_PATH: Final = "/_sandbox/ca.pem"

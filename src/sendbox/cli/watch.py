@@ -17,8 +17,8 @@ from sendbox.cli.outcome import Failure
 from sendbox.scenario.read import noting
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
     from sendbox.runtime.worlds import Runtime
+    from sendbox.services.blueprint import Blueprint
 
 #: Real seconds between two looks.
 EVERY: Final = 0.3

@@ -8,9 +8,9 @@ from sendbox.control.operation import Call, ControlError, chosen, each, operatio
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.upcoming import next_steps
 from sendbox.services.kinds import ROWS
 from sendbox.services.messaging.views import code_view
+from sendbox.services.upcoming import next_steps
 from sendbox.services.verify.session import CODE_SENT, PENDING
 
 #: So many of each are shown unless asked for fewer or more.

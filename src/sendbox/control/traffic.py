@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for
-from sendbox.engine.world import World
 from sendbox.services.messaging.model import CHANNELS
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
@@ -14,6 +13,7 @@ from sendbox.services.messaging.results import STATES, IllegalTransition
 from sendbox.services.messaging.rules.explain import explain as explain_message
 from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_view
 from sendbox.services.numbers.normal import normalize
+from sendbox.services.world import ServiceWorld
 
 FAMILIES = ("sms", "richmsg", "chatapp")
 
@@ -33,7 +33,7 @@ async def messages(
     _legal("result", result, STATES)
     hosted = call.here
 
-    async def look() -> tuple[World, list[Message]] | None:
+    async def look() -> tuple[ServiceWorld, list[Message]] | None:
         world = hosted.world
         found = world.messages if phone is None else world.phones.messages_of(_number(world, phone))
         fitting = await newest(found, lambda message: _fits(message, channel, result, tag), last)
@@ -62,11 +62,11 @@ def _fits(message: Message, channel: str | None, result: str | None, tag: str | 
     return (message.submission.send.steps[0] if shown is None else shown.step).channel == channel
 
 
-def _number(world: World, text: str) -> str:
+def _number(world: ServiceWorld, text: str) -> str:
     return normalize(text, world.account.country) or text
 
 
-def _handset(world: World, text: str) -> str:
+def _handset(world: ServiceWorld, text: str) -> str:
     """The number of a phone that does something. 400 for what is no number: no phone could have it (A14)."""
     number = normalize(text, world.account.country)
     if number is None:
@@ -78,7 +78,7 @@ def _handset(world: World, text: str) -> str:
     return number
 
 
-def _message(world: World, message_id: str) -> Message:
+def _message(world: ServiceWorld, message_id: str) -> Message:
     message = world.message(message_id)
     if message is None:
         raise ControlError(404, "no_such_message", f'"{message_id}" is no message of this world')
@@ -148,7 +148,7 @@ async def phone(call: Call, number: str) -> Any:
     return phone_view(call.here.world, _number(call.here.world, number))
 
 
-def _latest(world: World, number: str, message_id: str | None) -> Message:
+def _latest(world: ServiceWorld, number: str, message_id: str | None) -> Message:
     """The message an act is about: the one named, else the newest that arrived on the phone."""
     if message_id is not None:
         return _message(world, message_id)

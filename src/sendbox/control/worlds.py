@@ -8,12 +8,10 @@ from typing import Any, Final, TypeVar
 
 from sendbox import __version__
 from sendbox.control.operation import Call, ControlError, each, newest, operation
-from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import instant, iso, on_calendar, shown
 from sendbox.engine.rules.book import Rulebook
-from sendbox.engine.world import World
 from sendbox.runtime.worlds import Hosted
 from sendbox.scenario.compile import (
     compile_account_patch,
@@ -25,14 +23,18 @@ from sendbox.scenario.compile import (
 )
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
+from sendbox.services.blueprint import Blueprint
 from sendbox.services.messaging.views import account_view
+from sendbox.services.world import ServiceWorld
 
 T = TypeVar("T")
 
 #: What `in` may say of a rule: where a world keeps the list, and what compiles a rule of it.
-LISTS: Final[dict[str, tuple[Callable[[World], Rulebook[Any]], Callable[[dict[str, Any], World], Any]]]] = {
+LISTS: Final[
+    dict[str, tuple[Callable[[ServiceWorld], Rulebook[Any]], Callable[[dict[str, Any], ServiceWorld], Any]]]
+] = {
     "attempts": (
-        lambda world: world,
+        lambda world: world.attempts,
         lambda rule, world: compile_rule(rule, country=world.account.country, timing=world.assume.timing),
     ),
     "verify": (

@@ -11,8 +11,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
-    from sendbox.engine.world import World
+    from sendbox.engine.world import Settled, World
 
 
 def take(world: World) -> bytes:
@@ -25,7 +24,7 @@ def take(world: World) -> bytes:
     return out.getvalue()
 
 
-def restore(taken: bytes, blueprint: Blueprint, epoch: int) -> World:
+def restore(taken: bytes, blueprint: Settled, epoch: int) -> Any:
     """The world as it stood, in a new epoch: what was under way to a receiver waits to be tried again."""
     world: World = _Unpickler(BytesIO(taken), _shared(blueprint)).load()
     world.epoch = epoch
@@ -33,16 +32,9 @@ def restore(taken: bytes, blueprint: Blueprint, epoch: int) -> World:
     return world
 
 
-def _shared(blueprint: Blueprint) -> dict[str, Any]:
+def _shared(blueprint: Settled) -> dict[str, Any]:
     """What a world takes from its blueprint as it is, by a name that both sides know."""
-    account = blueprint.account
-    parts = (
-        blueprint, blueprint.assume, *blueprint.attempts, *blueprint.timeline, *blueprint.verify,
-        *blueprint.api,
-        *blueprint.webhooks,
-        account.senders, account.templates, *account.templates, account.numbers, account.domains, account.stop_words,
-    )  # fmt: skip
-    return {str(number): part for number, part in enumerate(parts)}
+    return {str(number): part for number, part in enumerate(blueprint.shared())}
 
 
 class _Pickler(pickle.Pickler):

@@ -98,8 +98,8 @@ class Canon(Observer):
         #: whether a request shows its content, instead of a hash of it
         self._readable = readable
         #: ids that the world gave out, and what they were derived from
-        self._plain = world.partner.plain
-        self.alias = world.subkeys.alias
+        self._plain = world.plain_names
+        self.alias = world.alias
         self._ignore = [tuple(path.split(".")) for path in world.blueprint.digest_ignore]
         #: hashed content of a request -> how many of its kind were met
         self._equal: Counter[str] = Counter()

@@ -15,18 +15,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from sendbox.engine import checkpoint
-from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.clock import Mode
 from sendbox.engine.identity import tag_of
 from sendbox.engine.journal import CODE, Capped
 from sendbox.engine.remarks import Advice
-from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
 from sendbox.runtime.slot import Conflict, Deliverer, Hosted, Refusal, Slice
+from sendbox.services.blueprint import Blueprint
+from sendbox.services.world import ServiceWorld
 from sendbox.settings import Settings
 
 __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
@@ -73,7 +73,7 @@ class Runtime:
         self.mover = Mover(self, self.carrier)
         self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
         self._loop = asyncio.get_running_loop()
-        self._gone: list[tuple[Hosted, World]] = []
+        self._gone: list[tuple[Hosted, ServiceWorld]] = []
         self._sweeper: asyncio.TimerHandle | None = None
         #: what went out against the contract (tests only), and what holds a batch of events against it
         self.violations: list[str] = []
@@ -83,7 +83,7 @@ class Runtime:
         #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
         #: kinds of entries that the log tells of, by code: the lines for what an entry is about
-        self.logged: Mapping[int, Callable[[World, Any], Iterable[str]]] = {}
+        self.logged: Mapping[int, Callable[[ServiceWorld, Any], Iterable[str]]] = {}
         self.dropped: Callable[[], int] = lambda: 0
 
     # -- worlds
@@ -165,7 +165,7 @@ class Runtime:
         else:
             instant = wall.now_ms() // 1000 * 1000
             pinned = False
-        world = World(
+        world = ServiceWorld(
             world_id,
             blueprint,
             start=instant,
@@ -231,7 +231,7 @@ class Runtime:
             start = start if blueprint.start is None else blueprint.start
         hosted.blueprint = blueprint
         hosted.next_blueprint = None
-        world = World(
+        world = ServiceWorld(
             old.id,
             blueprint,
             start=start,
@@ -265,7 +265,7 @@ class Runtime:
         self._begin_epoch(hosted, world)
         world.journal.add(world.now, CODE["restored"], {"name": name, "epoch": world.epoch})
 
-    def _begin_epoch(self, hosted: Hosted, world: World) -> None:
+    def _begin_epoch(self, hosted: Hosted, world: ServiceWorld) -> None:
         """Puts a world in the place of the one it is the next epoch of."""
         old, hosted.world = hosted.world, world
         world.bulks.decode = old.bulks.decode
@@ -294,7 +294,7 @@ class Runtime:
         if hosted.advancing:
             raise Conflict("advancing", f"{hosted.world.id} is advancing; wait until that call has answered")
 
-    def _discard(self, hosted: Hosted, world: World) -> None:
+    def _discard(self, hosted: Hosted, world: ServiceWorld) -> None:
         """Takes a world apart that nobody needs any more, once nobody looks at it (`World.dispose`)."""
         self._gone.append((hosted, world))
         if self._sweeper is None:

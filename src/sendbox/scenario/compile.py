@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sendbox.engine.blueprint import Blueprint, PhoneSpec
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.calls import ApiRule
 from sendbox.engine.rules.book import R
@@ -29,6 +28,7 @@ from sendbox.scenario.values import Reader, items
 from sendbox.scenario.write import standalone
 from sendbox.services.account.language import changes, compile_account
 from sendbox.services.assume import Timing
+from sendbox.services.blueprint import Blueprint, PhoneSpec
 from sendbox.services.messaging.language import compile_rule as _rule
 from sendbox.services.messaging.language import compile_rules
 from sendbox.services.messaging.rules.rules import Rule

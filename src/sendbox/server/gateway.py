@@ -17,15 +17,14 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from sendbox.contract.validators import Contract, NotLoaded
-from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.polls import MANY
 from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord
-from sendbox.engine.world import World
 from sendbox.runtime.worlds import Hosted, Runtime, Slice
 from sendbox.server.faults import NO_FAULT, Decision, carry_out, decide, note, reply, spoilt, told
 from sendbox.server.origin import BODY_CAP, content_type, header_key, key_field, origin_of, read_body
 from sendbox.services.advice import POLLING_STOPPED_CLOCK, advise
+from sendbox.services.blueprint import Blueprint
 from sendbox.services.http.diagnosis import valued
 from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.http.handling import handled, worked
@@ -34,6 +33,7 @@ from sendbox.services.messaging.http.sending.errors import DENIED
 from sendbox.services.messaging.http.sending.errors import error as sending_error
 from sendbox.services.partner.http import tokens
 from sendbox.services.verify.http.errors import error as verify_error
+from sendbox.services.world import ServiceWorld
 
 log = logging.getLogger("sendbox")
 
@@ -64,7 +64,7 @@ class Emulated(BaseRoute):
         self._contract = contract
         self._paths = Paths(routes)
         #: answers what needs neither key nor world where none is named
-        self._nobody = World("", Blueprint(), start=0)
+        self._nobody = ServiceWorld("", Blueprint(), start=0)
 
     def takes(self, scope: Scope) -> bool:
         """Every path of the table, and everything else below the prefixes of the interfaces."""

@@ -34,8 +34,8 @@ from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.engine.faults.calls import Applied
-    from sendbox.engine.world import World
     from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.services.world import ServiceWorld
 
 #: How a call is journaled, by the application.
 Journal = Callable[[Request, "Hosted", RequestRecord, Answer, Decision], None]
@@ -96,7 +96,7 @@ def upload_route(runtime: Runtime, contract: Contract, journal: Journal) -> Http
     return HttpRoute(PATH, put, methods=["PUT"])
 
 
-async def _receive(request: Request, hosted: Hosted, world: World, bulk: Bulk) -> None:
+async def _receive(request: Request, hosted: Hosted, world: ServiceWorld, bulk: Bulk) -> None:
     """Takes the file in and stores it. Raises `Unfit`; whatever goes wrong, the address may be tried again."""
     try:
         wanted = FILETYPES[bulk.filetype]
@@ -129,7 +129,7 @@ async def _pass_over(request: Request) -> None:
 def line_decoder(contract: Contract) -> Decoder:
     """Reads a line as `POST /message` reads its body."""
 
-    def decode(world: World, bulk: Bulk, raw: bytes) -> Decoded:
+    def decode(world: ServiceWorld, bulk: Bulk, raw: bytes) -> Decoded:
         headers = [(b"content-type", b"application/json")]
         exchange = Exchange(_SEND, world, bulk.key, headers, b"", raw, bulk.origin, contract)
         try:

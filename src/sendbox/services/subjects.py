@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.delivery.faults import Detoured
     from sendbox.engine.requests import RequestRecord
-    from sendbox.engine.world import World
+    from sendbox.services.world import ServiceWorld
 
 DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
@@ -48,7 +48,7 @@ SILENCES: Final = (
 FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 
 
-def _event(name: str) -> Callable[[World, Any], Any]:
+def _event(name: str) -> Callable[[ServiceWorld, Any], Any]:
     return lambda _world, what: _OF_EVENT[name](what[0], what[1])
 
 
@@ -86,7 +86,7 @@ def _each_event(_code: int, delivery: Delivery) -> Iterable[Any]:
     return [(event, delivery) for event in delivery.events]
 
 
-def _each(name: str) -> Callable[[World, Delivery], tuple[Any, ...]]:
+def _each(name: str) -> Callable[[ServiceWorld, Delivery], tuple[Any, ...]]:
     """One thing of every event of a delivery, without those that have none."""
     read = _OF_EVENT[name]
     return lambda _world, delivery: tuple(
@@ -94,7 +94,7 @@ def _each(name: str) -> Callable[[World, Delivery], tuple[Any, ...]]:
     )
 
 
-def _struck(_world: World, what: Applied | Detoured) -> Any:
+def _struck(_world: ServiceWorld, what: Applied | Detoured) -> Any:
     """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
     if isinstance(what, Applied):
         return what.phone or None
@@ -102,7 +102,7 @@ def _struck(_world: World, what: Applied | Detoured) -> Any:
     return tuple(dict.fromkeys(phone for phone in phones if phone is not None))
 
 
-def _fault_line(world: World, what: Applied | Detoured) -> str:
+def _fault_line(world: ServiceWorld, what: Applied | Detoured) -> str:
     by = "" if what.rule.name is None else f', by "{what.rule.name}"'
     if isinstance(what, Applied):
         return f"{what.rule.fault.kind} on {what.operation}{by}"
@@ -110,21 +110,21 @@ def _fault_line(world: World, what: Applied | Detoured) -> str:
     return f"{what.rule.fault.kind} of {' '.join(first.words('result')) or first.kind}{by}"
 
 
-def _fault_rule(_world: World, what: Applied | Detoured) -> str:
+def _fault_rule(_world: ServiceWorld, what: Applied | Detoured) -> str:
     return what.rule.name or what.rule.key
 
 
-def _event_line(world: World, what: tuple[Any, Delivery]) -> str:
+def _event_line(world: ServiceWorld, what: tuple[Any, Delivery]) -> str:
     read = {name: of(*what) for name, of in _OF_EVENT.items()}
     words = (read["type"], read["phone"], read["gateway"], read["result"])
     return f"{' '.join(word for word in words if word)} to {what[1].address}"
 
 
-def _request_line(_world: World, record: RequestRecord) -> str:
+def _request_line(_world: ServiceWorld, record: RequestRecord) -> str:
     return f"{record.operation} {record.method} {record.path.partition('?')[0]}: {record.status}"
 
 
-def _every_delivery(world: World) -> Iterator[Delivery]:
+def _every_delivery(world: ServiceWorld) -> Iterator[Delivery]:
     made = world.outlets.deliveries
     return (made[place] for place in range(len(made)))
 

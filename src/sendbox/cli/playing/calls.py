@@ -18,7 +18,7 @@ from sendbox.services.traffic import Traffic, reference, resolved
 
 if TYPE_CHECKING:
     from sendbox.cli.playing.played import Asked
-    from sendbox.engine.world import World
+    from sendbox.services.world import ServiceWorld
 
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -31,7 +31,7 @@ READ: Final = 30.0
 class Caller:
     """Sends entries of the traffic, and keeps the answers that later ones refer to."""
 
-    def __init__(self, app: Any, world: World, origin: str) -> None:
+    def __init__(self, app: Any, world: ServiceWorld, origin: str) -> None:
         self._app = app
         self._world = world
         self._origin = origin

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from sendbox import data
-from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.patterns import Pattern
+from sendbox.services.blueprint import Blueprint
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.operations import CALLS
 from sendbox.services.traffic import WORLD, Traffic

@@ -11,14 +11,14 @@ from sendbox.control.export.scenario import scenario_of
 from sendbox.control.export.script import script
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.records import digest
-from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.durations import show
 from sendbox.scenario import library
 from sendbox.scenario.compile import load
 from sendbox.scenario.write import dump
+from sendbox.services.blueprint import Blueprint
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
+    from sendbox.services.world import ServiceWorld
 
 FORMS: Final = ("pytest", "scenario")
 
@@ -49,7 +49,7 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
     return {"as": as_, "file": file, "text": text, **proof, "left_out": left_out}
 
 
-def _ends_early(world: World) -> bool:
+def _ends_early(world: ServiceWorld) -> bool:
     """Whether playing on until nothing is due any more would not stop where the world is."""
     lapsed = next(world.journal.numbers(frozenset({"lapse"})), None)
     return world.timeline.next_due() is not None or lapsed is not None

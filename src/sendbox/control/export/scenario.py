@@ -18,7 +18,7 @@ from sendbox.services.traffic import reference
 
 if TYPE_CHECKING:
     from sendbox.engine.requests import RequestRecord
-    from sendbox.engine.world import World
+    from sendbox.services.world import ServiceWorld
 
 _TOKEN: Final = re.compile(r"^/v1/validations/([^/]+)")
 #: A name of a rule of `api` is at most so long.
@@ -28,7 +28,7 @@ WRAP: Final = 4
 FORM: Final = b"application/x-www-form-urlencoded"
 
 
-def scenario_of(world: World, script: Script, source: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def scenario_of(world: ServiceWorld, script: Script, source: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The scenario as an object, and what it cannot say, in words."""
     made = _Made(world, script, source)
     made.read()
@@ -61,7 +61,7 @@ class _Unsaid(Exception):
 
 
 class _Made:
-    def __init__(self, world: World, script: Script, source: dict[str, Any]) -> None:
+    def __init__(self, world: ServiceWorld, script: Script, source: dict[str, Any]) -> None:
         self._source = source
         self._world = world
         self._script = script

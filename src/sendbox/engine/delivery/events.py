@@ -28,8 +28,8 @@ class EventKind(NamedTuple):
     case: Callable[[Any], Case]
     older: Callable[[Any], Any]
     thread: Callable[[Any], Any]
-    key: Callable[[World, Any, int], str]
-    body: Callable[[World, Any, int], dict[str, Any]]
+    key: Callable[[Any, Any, int], str]
+    body: Callable[[Any, Any, int], dict[str, Any]]
     single: bool = False
 
 

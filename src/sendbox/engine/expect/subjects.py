@@ -26,7 +26,7 @@ class Field(NamedTuple):
 
     kind: Kind
     says: str
-    of: Callable[[World, Any], Any]
+    of: Callable[[Any, Any], Any]
     words: tuple[str, ...] = ()
 
 
@@ -50,10 +50,10 @@ class Thing(NamedTuple):
 
     says: str
     fields: dict[str, Field]
-    line: Callable[[World, Any], str]
+    line: Callable[[Any, Any], str]
     kinds: tuple[str, ...] = ()
     split: Callable[[int, Any], Iterable[Any]] = lambda _code, what: (what,)
-    kept: Callable[[World], Iterable[Any]] | None = None
+    kept: Callable[[Any], Iterable[Any]] | None = None
     at: Callable[[Any], int] = lambda what: int(what.made_at)
 
 

@@ -46,7 +46,7 @@ class Kind:
     count: Callable[[Any, Any], None] | None = None
     tell: Tell | None = None
     shown: str = ""
-    log: Callable[[World, Any], Iterable[str]] | None = None
+    log: Callable[[Any, Any], Iterable[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,8 @@ class Observer:
     """Who looks at a world, with the rows by which it is seen."""
 
     def __init__(self, world: World, kinds: Kinds) -> None:
-        self.world = world
+        #: the rows of a service know what its worlds have
+        self.world: Any = world
         self.kinds = kinds
 
     def entry(self, number: int) -> View:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario.model import Node, Problem, errors, problem
+from sendbox.services.blueprint import Blueprint
 
 #: Where a path goes a step deeper.
 _STEP: Final = re.compile(r"[.\[]")

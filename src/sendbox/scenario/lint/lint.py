@@ -6,10 +6,10 @@ rules of the same file, since putting one's own before those of another scenario
 
 from __future__ import annotations
 
-from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario.lint import lengths, reach, shadows, spelling
 from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, Problem
+from sendbox.services.blueprint import Blueprint
 
 
 def doubts_of(root: Node, blueprint: Blueprint, problems: list[Problem]) -> list[Problem]:

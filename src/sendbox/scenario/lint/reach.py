@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Final
 
 from sendbox.engine import durations as spans
-from sendbox.engine.blueprint import Blueprint, PhoneSpec
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.keys.traffic import leaves
@@ -16,6 +15,7 @@ from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.lint.lengths import REACH
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader
+from sendbox.services.blueprint import Blueprint, PhoneSpec
 from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.numbers.normal import normalize

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sendbox.engine.blueprint import AccountSpec
 from sendbox.services.account.billing import DEFAULT_SUBID, Billing
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.content.templates import Template, compile_template
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
+    from sendbox.services.world import ServiceWorld
 
 
-def register(world: World, key: Key, device_id: str, token: str) -> bool:
+def register(world: ServiceWorld, key: Key, device_id: str, token: str) -> bool:
     """Registers a device under a key, or gives its own another token; False when another key has it."""
     owner, _ = world.devices.get(device_id, (key.id, ""))
     if owner != key.id:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from sendbox.engine.blueprint import AccountSpec, SubKeySpec
 from sendbox.scenario import validate as lint
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader
+from sendbox.services.blueprint import AccountSpec, SubKeySpec
 
 
 def compile_account(node: Node | None, reader: Reader, root_file: str) -> AccountSpec:

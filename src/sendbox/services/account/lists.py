@@ -11,8 +11,8 @@ from sendbox.services.numbers import normal as numbers
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from sendbox.engine.world import World
     from sendbox.services.account.billing import Billing
+    from sendbox.services.world import ServiceWorld
 
 ListName = Literal["blacklist", "optout"]
 
@@ -28,7 +28,7 @@ class Listed(NamedTuple):
     invalid: list[str]
 
 
-def enter(world: World, name: ListName, billing: Billing, text: str) -> Generator[None, None, Listed]:
+def enter(world: ServiceWorld, name: ListName, billing: Billing, text: str) -> Generator[None, None, Listed]:
     """Enters the numbers of a text, one a line, in force after `list_delay`; pauses now and then.
 
     A number that is listed already stays as it is. The generator returns what became of the lines; blank ones count

@@ -17,9 +17,9 @@ from sendbox.engine.lifecycle import Table
 from sendbox.services.account import catalog
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.account.billing import Billing
     from sendbox.services.account.catalog import Service
+    from sendbox.services.world import ServiceWorld
 
 ORDER: Final[Table] = {
     "new": {"activated": "active", "cancelled": "cancelled"},
@@ -72,7 +72,7 @@ def fee_of(service: Service, period: str, currency: str) -> int:
 class Orders:
     """The orders of one world, oldest first."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ServiceWorld) -> None:
         self._world = world
         self.placed: list[Order] = []
 

@@ -12,8 +12,8 @@ from sendbox.services.account.keys import Key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sendbox.engine.blueprint import SubKeySpec
-    from sendbox.engine.world import World
+    from sendbox.services.blueprint import SubKeySpec
+    from sendbox.services.world import ServiceWorld
 
 #: So many sub-keys a top key may have, disabled ones included (A32).
 MOST: Final = 19
@@ -23,7 +23,7 @@ _SUFFIX: Final = 20
 class SubKeys:
     """The sub-keys of one world, and whose balance and lists a key uses."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ServiceWorld) -> None:
         self._world = world
         self._by_subid: dict[str, Billing] = {}
 

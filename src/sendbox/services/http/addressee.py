@@ -14,7 +14,7 @@ from sendbox.contract.parse import Malformed, parse_json
 from sendbox.services.numbers.normal import normalize
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
+    from sendbox.services.world import ServiceWorld
 
 #: The fields that hold numbers, in JSON and in forms (§2.1, §4.1, §4.3 to §4.5).
 FIELDS: Final = ("to", "phone_number", "number", "phoneNumber", "phone_numbers")
@@ -24,7 +24,7 @@ _SEVERAL: Final = re.compile(r"[;,\n]")
 _DEEP: Final = 6
 
 
-def addressee(world: World, body: bytes, query: bytes, params: Mapping[str, str]) -> str:
+def addressee(world: ServiceWorld, body: bytes, query: bytes, params: Mapping[str, str]) -> str:
     """The number in international form, as it was written where it is none, "" where the call names nobody.
 
     `query` and `params` are what stands behind and in the path. A code's token names the phone that it was sent to.

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sendbox.engine.remarks import Advice
-    from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
     from sendbox.services.messaging.model import Send, Step
+    from sendbox.services.world import ServiceWorld
 
 #: A filled template of more characters is close to the limit of a body, 1000 (§8).
 NEAR: Final = 950
@@ -77,7 +77,7 @@ def _remark_text(body: str, path: str, advice: list[Advice]) -> None:
         advice.append(advise(ONE_CHARACTER_OVER, text, path))
 
 
-def remark_ttl(step: Step, world: World, path: str, advice: list[Advice]) -> None:
+def remark_ttl(step: Step, world: ServiceWorld, path: str, advice: list[Advice]) -> None:
     """Advice on the ttl of a step with a next one that ends before its condition is met by the default timing (A63)."""
     timing = world.assume.timing
     needed = timing.sent
@@ -93,7 +93,7 @@ def remark_ttl(step: Step, world: World, path: str, advice: list[Advice]) -> Non
         advice.append(advise(TTL_TOO_SHORT, text, path))
 
 
-def remark_clock(world: World, what: str, path: str, section: str, advice: list[Advice]) -> None:
+def remark_clock(world: ServiceWorld, what: str, path: str, section: str, advice: list[Advice]) -> None:
     """Advice on a decision by the day or the hour where the start of the world is that of the machine's clock."""
     if not world.pinned and world.clock.mode != "real":
         text = (
@@ -102,7 +102,7 @@ def remark_clock(world: World, what: str, path: str, section: str, advice: list[
         advice.append(advise(START_NOT_PINNED, text, path, section))
 
 
-def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advice]:
+def remark_accepted(world: ServiceWorld, sends: Sequence[Send], key: Key) -> list[Advice]:
     """Advice on what the world knows about messages it accepted: senders, templates, hours, and who hears of them."""
     found = unregistered(world, sends)
     for send in sends:
@@ -117,14 +117,14 @@ def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advic
     return found
 
 
-def _unheard(world: World, key: Key) -> bool:
+def _unheard(world: ServiceWorld, key: Key) -> bool:
     url = key.default_callback_url
     if url is None:
         url = world.keys[world.id].default_callback_url
     return url == ""
 
 
-def _remark_template(world: World, step: Step, path: str, advice: list[Advice]) -> None:
+def _remark_template(world: ServiceWorld, step: Step, path: str, advice: list[Advice]) -> None:
     use = step.template
     template = None if use is None else world.account.template(use.name, use.language, step.sender)
     if use is None or template is None or not use.params:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice, Finding
-    from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
     from sendbox.services.messaging.model import Send
     from sendbox.services.messaging.records import Accepted
     from sendbox.services.partner.records import Signup
+    from sendbox.services.world import ServiceWorld
 
 
 class Refused(Exception):
@@ -51,7 +51,7 @@ class Exchange:
     """
 
     route: Route
-    world: World
+    world: ServiceWorld
     key: Key
     headers: list[tuple[bytes, bytes]]
     query: bytes

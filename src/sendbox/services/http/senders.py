@@ -11,8 +11,8 @@ from sendbox.services.messaging.model import FAMILY
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Advice
-    from sendbox.engine.world import World
     from sendbox.services.messaging.model import Send
+    from sendbox.services.world import ServiceWorld
 
 #: What becomes of a step whose sender is not registered.
 TAKEN = "it is taken all the same"
@@ -22,7 +22,7 @@ ENDS = "and the message with it"
 GOES_ON = "and the flow goes on with"
 
 
-def unregistered(world: World, sends: Iterable[Send]) -> list[Advice]:
+def unregistered(world: ServiceWorld, sends: Iterable[Send]) -> list[Advice]:
     """One advice for each sender of a channel; the same records for the same senders, since clients repeat them."""
     account = world.account
     senders = account.senders

@@ -15,14 +15,14 @@ from sendbox.services.messaging.records import Accepted, Message, Submission
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
-    from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
+    from sendbox.services.world import ServiceWorld
 
 #: A `datetime` at most this far ahead is sent at once (§2.1, A58).
 SOON_MS = 60_000
 
 
-def accept(world: World, operation: str, sends: list[Send], key: Key, content: bytes, origin: str) -> Accepted:
+def accept(world: ServiceWorld, operation: str, sends: list[Send], key: Key, content: bytes, origin: str) -> Accepted:
     """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
     now = world.clock.now
     several = operation == "sendMessages"
@@ -72,7 +72,7 @@ def accept(world: World, operation: str, sends: list[Send], key: Key, content: b
     return Accepted(request_id, base_ids, answers, findings)
 
 
-def _may_overtake(world: World, submission: Submission) -> None:
+def _may_overtake(world: ServiceWorld, submission: Submission) -> None:
     """Notes a request of which some event may have to leave before its answer (`webhooks:`, `overtake`)."""
     send, faults = submission.send, world.outlets.faults
     channel = send.steps[0].channel
@@ -86,7 +86,7 @@ def _instant(send: Send, now: int) -> int:
     return at if send.window is None else send.window.next_open(at)
 
 
-def outlet_for(world: World, key: Key, callback: Target | None) -> Outlet | None:
+def outlet_for(world: ServiceWorld, key: Key, callback: Target | None) -> Outlet | None:
     """The line to the request's callback, or the key's default, or its parent's, or the built-in receiver (§6, A68).
 
     None where the default is "": nobody wants to be told.
@@ -103,7 +103,7 @@ def outlet_for(world: World, key: Key, callback: Target | None) -> Outlet | None
     return world.outlets.line(Target(url or "", secret=secret))
 
 
-def _template_findings(world: World, send: Send) -> list[Finding]:
+def _template_findings(world: ServiceWorld, send: Send) -> list[Finding]:
     found: list[Finding] = []
     for index, step in enumerate(send.steps):
         use = step.template

@@ -17,10 +17,10 @@ from sendbox.engine.remarks import Finding
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Advice
-    from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
     from sendbox.services.assume import BulkLimits
     from sendbox.services.messaging.model import Send
+    from sendbox.services.world import ServiceWorld
 
 #: How long an upload address works (§4.2, §8).
 VALID_MS: Final = 60_000
@@ -53,7 +53,7 @@ class Decoded(NamedTuple):
     advice: Sequence[Advice]
 
 
-Decoder = Callable[["World", "Bulk", bytes], Decoded]
+Decoder = Callable[["ServiceWorld", "Bulk", bytes], Decoded]
 
 
 class Line:
@@ -99,7 +99,7 @@ class Bulk:
 class Bulks:
     """The uploads of one world. `decode` is set from outside before a file is stored."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ServiceWorld) -> None:
         self._world = world
         self.decode: Decoder | None = None
         self._by_address: dict[str, Bulk] = {}

@@ -17,10 +17,10 @@ from sendbox.services.messaging.model import FAMILY
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Rate
-    from sendbox.engine.world import World
     from sendbox.services.assume import Assume
     from sendbox.services.messaging.model import Step
     from sendbox.services.messaging.records import Message
+    from sendbox.services.world import ServiceWorld
 
 
 class Check(NamedTuple):
@@ -32,7 +32,7 @@ class Check(NamedTuple):
     """
 
     word: str
-    refuses: Callable[[World, Message, int, Step], bool]
+    refuses: Callable[[ServiceWorld, Message, int, Step], bool]
     says: str
     source: str
     info: str | None = None
@@ -40,44 +40,44 @@ class Check(NamedTuple):
     order_sensitive: bool = False
 
 
-def _blacklisted(world: World, message: Message, _number: int, _step: Step) -> bool:
+def _blacklisted(world: ServiceWorld, message: Message, _number: int, _step: Step) -> bool:
     billing = message.submission.key.billing or world.account
     return bool(billing.blacklist) and billing.blacklisted(message.phone, world.clock.now)
 
 
-def _opted_out(world: World, message: Message, _number: int, _step: Step) -> bool:
+def _opted_out(world: ServiceWorld, message: Message, _number: int, _step: Step) -> bool:
     billing = message.submission.key.billing or world.account
     promotional = "promotional" in message.submission.send.tags
     return bool(billing.optout) and promotional and billing.opted_out(message.phone, world.clock.now)
 
 
-def _unregistered(world: World, message: Message, _number: int, step: Step) -> bool:
+def _unregistered(world: ServiceWorld, message: Message, _number: int, step: Step) -> bool:
     if step.sender is None or (step.channel == "sms" and world.assume.sms_sender != "strict"):
         return False
     own = message.submission.token is not None  # the service's own message, whose sender is registered by itself (A73)
     return not own and not world.account.registered(FAMILY[step.channel], step.sender)
 
 
-def _without_channel(world: World, message: Message, _number: int, step: Step) -> bool:
+def _without_channel(world: ServiceWorld, message: Message, _number: int, step: Step) -> bool:
     return not world.phones.has(message.phone, FAMILY[step.channel])
 
 
-def _no_conversation(world: World, message: Message, _number: int, step: Step) -> bool:
+def _no_conversation(world: ServiceWorld, message: Message, _number: int, step: Step) -> bool:
     return step.channel == "chatapp_text" and not world.phones.conversation_open(message.phone)
 
 
-def _template_unknown(world: World, _message: Message, _number: int, step: Step) -> bool:
+def _template_unknown(world: ServiceWorld, _message: Message, _number: int, step: Step) -> bool:
     use = step.template
     return use is not None and world.account.template(use.name, use.language, step.sender) is None
 
 
-def _template_not_approved(world: World, _message: Message, _number: int, step: Step) -> bool:
+def _template_not_approved(world: ServiceWorld, _message: Message, _number: int, step: Step) -> bool:
     use = step.template
     template = None if use is None else world.account.template(use.name, use.language, step.sender)
     return template is not None and not approved(template)
 
 
-def _too_dear(world: World, message: Message, number: int, step: Step) -> bool:
+def _too_dear(world: ServiceWorld, message: Message, number: int, step: Step) -> bool:
     """Whether the balance does not cover the step; when it is handed over, the charge itself says so."""
     billing = message.submission.key.billing or world.account
     count = prepare(message.submission, number, step, world.account).count
@@ -158,7 +158,7 @@ class Checks:
         #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
 
-    def refusal(self, world: World, message: Message, number: int, step: Step) -> Check | None:
+    def refusal(self, world: ServiceWorld, message: Message, number: int, step: Step) -> Check | None:
         """What refuses flow step `number` at this instant, None when it may be handed over."""
         for word in self._asked:
             check = BY_WORD[word]
@@ -170,7 +170,7 @@ class Checks:
         """Whether a number is not among those that are allowed."""
         return self._allowed is not None and not any(pattern.matches(phone) for pattern in self._allowed)
 
-    def identical(self, world: World, message: Message, number: int, step: Step) -> bool:
+    def identical(self, world: ServiceWorld, message: Message, number: int, step: Step) -> bool:
         """Whether a step's text went to the phone too often."""
         return (
             self._identical is not None
@@ -178,7 +178,7 @@ class Checks:
             and self._too_many(self._identical, world, message, number, step)
         )
 
-    def _too_many(self, rate: Rate, world: World, message: Message, number: int, step: Step) -> bool:
+    def _too_many(self, rate: Rate, world: ServiceWorld, message: Message, number: int, step: Step) -> bool:
         """Whether so many other messages of this text were handed over for the phone within the time."""
         key = _sameness(message, prepare(message.submission, number, step, world.account))
         since = world.clock.now - rate.within

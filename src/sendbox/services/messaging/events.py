@@ -17,7 +17,7 @@ from sendbox.services.numbers.countries import country
 from sendbox.services.partner.records import Onboarding
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
+    from sendbox.services.world import ServiceWorld
 
 #: `result_info` of a result when nothing else was said (A23); the others have none and the field is left out.
 DEFAULT_INFO: Final = {
@@ -41,7 +41,7 @@ def info_of(attempt: Attempt, code: int) -> str | None:
     return (DEFAULT_INFO.get(code) if given is None else given) or None
 
 
-def channel_details(world: World, attempt: Attempt) -> dict[str, Any]:
+def channel_details(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
     """Sender, country (MCC), operator (MNC), prices and segments of an attempt (A67, A82)."""
     step = attempt.step
     place = country(attempt.message.phone) if attempt.message.valid else None
@@ -59,7 +59,7 @@ def channel_details(world: World, attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def sent_message(world: World, attempt: Attempt, code: int, until: int) -> dict[str, Any]:
+def sent_message(world: ServiceWorld, attempt: Attempt, code: int, until: int) -> dict[str, Any]:
     """One `sentMessage` event: a status of an outgoing message changed, at `until` at the latest (§6)."""
     message = attempt.message
     submission = message.submission
@@ -125,7 +125,7 @@ def _older_of_sent(event: tuple[Attempt, int]) -> tuple[Attempt, int] | None:
     return None if earlier is None else (earlier, earlier.state)
 
 
-def _key_of_sent(world: World, event: tuple[Attempt, int], at: int) -> str:
+def _key_of_sent(world: ServiceWorld, event: tuple[Attempt, int], at: int) -> str:
     attempt, code = event
     return f"{attempt.message.id} {attempt.number} {code} {at - world.start}"
 

@@ -39,8 +39,8 @@ from sendbox.services.messaging.rules.rules import Ask, Fate, Rule, decide
 from sendbox.services.numbers.countries import country
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.messaging.model import Send, Step
+    from sendbox.services.world import ServiceWorld
 
 _BAD_ENDS: Final = frozenset({UNDELIVERED, REJECTED, FAILED})
 #: Results that the handset reports: while it is off they wait.
@@ -67,7 +67,7 @@ class NotHandedOver(IllegalTransition):
 class Simulator:
     """Attempts of one world, from hand-over to end."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ServiceWorld) -> None:
         self._world = world
         self._plans: dict[tuple[str, str], Plan] = {}
         self._prices = prices.combined(world.assume.prices)

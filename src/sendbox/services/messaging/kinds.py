@@ -24,11 +24,11 @@ from sendbox.services.messaging.views import inbound_view
 if TYPE_CHECKING:
     from sendbox.engine.coverage.collector import Collector
     from sendbox.engine.digest import Canon
-    from sendbox.engine.world import World
     from sendbox.services.messaging.bulk import Bulk
     from sendbox.services.messaging.bulk import Line as BulkLine
     from sendbox.services.messaging.outages import Current
     from sendbox.services.messaging.records import Attempt, Link
+    from sendbox.services.world import ServiceWorld
 
 #: What a result means to people.
 _TONES: Final = {
@@ -283,7 +283,7 @@ def _tell_bulk_line(_teller: Teller, entry: Entry) -> Told:
     return Told(WORLD, f"bulk file {entry['bulk_id']}, line {entry['line']}: {what}", tone)
 
 
-def _log_bulk_line(_world: World, line: BulkLine) -> Iterator[str]:
+def _log_bulk_line(_world: ServiceWorld, line: BulkLine) -> Iterator[str]:
     for finding in line.findings:
         yield f"line {line.number} of {line.bulk.bulk_id}: {finding.message} at {finding.path}"
 

@@ -9,8 +9,8 @@ from sendbox.services.messaging.results import REJECTED
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.world import World
     from sendbox.services.messaging.records import Attempt, Message
+    from sendbox.services.world import ServiceWorld
 
 
 def of_transition(attempt: Attempt, code: int, *, first: bool) -> Iterator[str]:
@@ -64,7 +64,7 @@ def of_delivery(delivery: Delivery) -> Iterator[str]:
                 yield "A67"
 
 
-def of_postponed(world: World, message: Message) -> Iterator[str]:
+def of_postponed(world: ServiceWorld, message: Message) -> Iterator[str]:
     """The rows that hold a message back: promotional hours, the limit of the queue."""
     if world.assume.promotional_window is not None and "promotional" in message.submission.send.tags:
         yield "A84"

@@ -28,9 +28,9 @@ from sendbox.services.messaging.results import (
 from sendbox.services.numbers.countries import country, operator
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.messaging.flow import Plan
     from sendbox.services.messaging.records import Attempt
+    from sendbox.services.world import ServiceWorld
 
 #: What may become of messages on their way, and of those handed over meanwhile.
 IN_FLIGHT: Final = ("wait", "undelivered", "failed")
@@ -100,7 +100,7 @@ class Current:
 class Outages:
     """The outages of one world that have begun and not ended, oldest first."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ServiceWorld) -> None:
         self._world = world
         self.current: list[Current] = []
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.interpolation import Line, fill
 from sendbox.engine.journal import CODE
 from sendbox.services.advice import NO_TARGET, advise
 from sendbox.services.messaging.accept import outlet_for
+from sendbox.services.messaging.content.interpolation import Line, fill
 from sendbox.services.messaging.content.text import Prepared, id_query
 from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.results import DELIVERED, LEGAL, SEEN, SENDING, SENT
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import PhoneSpec
     from sendbox.engine.delivery.batches import Outlet
-    from sendbox.engine.world import World
+    from sendbox.services.blueprint import PhoneSpec
+    from sendbox.services.world import ServiceWorld
 
 #: How long a short link works unless the request says (§2.1).
 SEVEN_DAYS_MS: Final = 7 * 86_400_000
@@ -47,7 +47,7 @@ class NoSuchThing(LookupError):
 class Phones:
     """The handsets of one world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ServiceWorld) -> None:
         self._world = world
         #: number -> instant until which free text may be sent (A66)
         self.conversations: dict[str, int] = {}

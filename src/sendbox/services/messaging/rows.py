@@ -20,9 +20,9 @@ from sendbox.services.money import decimal
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from sendbox.engine.world import World
     from sendbox.services.account.billing import Billing
     from sendbox.services.messaging.records import Attempt, Message
+    from sendbox.services.world import ServiceWorld
 
 #: Rows of a page (A71).
 PAGE: Final = 100
@@ -66,7 +66,7 @@ class Page(NamedTuple):
     cursor: str | None
 
 
-def page(world: World, day: int, wanted: Filter, after: int = -1) -> Generator[None, None, Page]:
+def page(world: ServiceWorld, day: int, wanted: Filter, after: int = -1) -> Generator[None, None, Page]:
     """The rows of a day (its first instant) that come after a place; pauses now and then."""
     rows = world.rows
     first = max(bisect_left(rows.at, day), after + 1)
@@ -89,7 +89,7 @@ def page(world: World, day: int, wanted: Filter, after: int = -1) -> Generator[N
     return Page(made, None if last < 0 else cursor(world, day, found[-1]))
 
 
-def _fits(world: World, message: Message, wanted: Filter) -> bool:
+def _fits(world: ServiceWorld, message: Message, wanted: Filter) -> bool:
     submission = message.submission
     return (
         world.subkeys.billing(submission.key) is wanted.billing
@@ -98,13 +98,13 @@ def _fits(world: World, message: Message, wanted: Filter) -> bool:
     )
 
 
-def cursor(world: World, day: int, place: int) -> str:
+def cursor(world: ServiceWorld, day: int, place: int) -> str:
     """The cursor that names the row at a place; nobody but its world can have made it."""
     body = place.to_bytes(8, "big")
     return urlsafe_b64encode(body + _seal(world, day, body)).decode()
 
 
-def place_of(world: World, day: int, text: str) -> int | None:
+def place_of(world: ServiceWorld, day: int, text: str) -> int | None:
     """The place that a cursor of this world and day names; None for anything else."""
     try:
         raw = urlsafe_b64decode(text)
@@ -114,14 +114,14 @@ def place_of(world: World, day: int, text: str) -> int | None:
     return int.from_bytes(body, "big") if seal == _seal(world, day, body) else None
 
 
-def _seal(world: World, day: int, body: bytes) -> bytes:
+def _seal(world: ServiceWorld, day: int, body: bytes) -> bytes:
     return world.name("cursor", day.to_bytes(8, "big", signed=True) + body)[:10]
 
 
 # Rows
 
 
-def row(world: World, message: Message) -> dict[str, Any]:
+def row(world: ServiceWorld, message: Message) -> dict[str, Any]:
     """The row of a message that has one (§2.4): the attempt it shows, with flags and times of all attempts (A65)."""
     shown = message.shown
     assert shown is not None
@@ -180,7 +180,7 @@ def _transitions(message: Message) -> Iterator[tuple[int, int]]:
 # One message
 
 
-def status(world: World, message: Message) -> dict[str, Any]:
+def status(world: ServiceWorld, message: Message) -> dict[str, Any]:
     """The status of one message, also of one that still waits (A29)."""
     shown = message.shown
     submission = message.submission

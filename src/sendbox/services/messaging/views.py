@@ -14,13 +14,13 @@ from sendbox.services.partner.records import Notice
 from sendbox.services.verify.session import Session
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
+    from sendbox.services.world import ServiceWorld
 
 #: So many numbers of a list are shown in one entry.
 MOST_LISTED: Final = 100
 
 
-def attempt_view(world: World, attempt: Attempt) -> dict[str, Any]:
+def attempt_view(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
     """One attempt: its channel, result, transitions, price and what decided about it."""
     extra = attempt.extra or {}
     plan = attempt.plan
@@ -41,7 +41,7 @@ def attempt_view(world: World, attempt: Attempt) -> dict[str, Any]:
     return view
 
 
-def message_view(world: World, message: Message) -> dict[str, Any]:
+def message_view(world: ServiceWorld, message: Message) -> dict[str, Any]:
     """One recipient's message with its attempts and flags."""
     submission = message.submission
     shown = message.shown
@@ -74,7 +74,7 @@ def message_view(world: World, message: Message) -> dict[str, Any]:
     }
 
 
-def body_of(world: World, message: Message, attempt: Attempt | None) -> str:
+def body_of(world: ServiceWorld, message: Message, attempt: Attempt | None) -> str:
     """The text as the phone shows it; before the hand-over the text as it was asked for."""
     if attempt is None:
         return message.submission.send.steps[0].body or ""
@@ -104,7 +104,7 @@ def inbound_view(inbound: Inbound) -> dict[str, Any]:
     }
 
 
-def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
+def received_view(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
     """One message as it arrived on a handset."""
     message = attempt.message
     return {
@@ -133,7 +133,7 @@ def notice_view(notice: Notice) -> dict[str, Any]:
     }
 
 
-def phone_view(world: World, number: str) -> dict[str, Any]:
+def phone_view(world: ServiceWorld, number: str) -> dict[str, Any]:
     """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
     phones = world.phones
     received = [received_view(world, attempt) for attempt in phones.inbox(number)]
@@ -153,7 +153,7 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
     }
 
 
-def code_view(world: World, session: Session) -> dict[str, Any]:
+def code_view(world: ServiceWorld, session: Session) -> dict[str, Any]:
     """One validation session with its code; `sms` is the result of the message that carries it."""
     return {
         "token": session.token,
@@ -172,7 +172,7 @@ def code_view(world: World, session: Session) -> dict[str, Any]:
     }
 
 
-def account_view(world: World) -> dict[str, Any]:
+def account_view(world: ServiceWorld) -> dict[str, Any]:
     """The account as it stands. Money in units of the currency."""
     account = world.account
     key = world.keys[world.id]

@@ -16,9 +16,9 @@ from sendbox.services.messaging.results import SEEN, SENT
 from sendbox.services.numbers.countries import country
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.messaging.records import Attempt
     from sendbox.services.partner.records import BusinessAccount, BusinessNumber
+    from sendbox.services.world import ServiceWorld
 
 #: How long messages of one kind to one phone are one conversation.
 CONVERSATION_MS: Final = DAY
@@ -51,7 +51,7 @@ class Asked:
         self.countries = countries
 
 
-def messages(world: World, asked: Asked) -> list[dict[str, Any]]:
+def messages(world: ServiceWorld, asked: Asked) -> list[dict[str, Any]]:
     """`{start, end, sent, delivered}`, oldest first."""
     points = _Points(asked, lambda: {"sent": 0, "delivered": 0})
     for attempt in _attempts(world, asked):
@@ -60,7 +60,7 @@ def messages(world: World, asked: Asked) -> list[dict[str, Any]]:
     return points.listed()
 
 
-def conversations(world: World, asked: Asked) -> list[dict[str, Any]]:
+def conversations(world: ServiceWorld, asked: Asked) -> list[dict[str, Any]]:
     """`{start, end, conversation, cost, conversation_category, conversation_type, conversation_direction}`.
 
     What was delivered to one phone in one category within a day of the first is one conversation, of the time of that
@@ -94,7 +94,7 @@ def conversations(world: World, asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-def templates(world: World, asked: Asked, record: dict[str, Any]) -> list[dict[str, Any]]:
+def templates(world: ServiceWorld, asked: Asked, record: dict[str, Any]) -> list[dict[str, Any]]:
     """`{start, end, sent, delivered, read, clicked}` of one template, by day."""
     points = _Points(asked, lambda: {"sent": 0, "delivered": 0, "read": 0, "clicked": {}})
     used = {}
@@ -155,7 +155,7 @@ class _Points:
         return listed
 
 
-def _attempts(world: World, asked: Asked) -> Iterator[Attempt]:
+def _attempts(world: ServiceWorld, asked: Asked) -> Iterator[Attempt]:
     """Every attempt that numbers of the account made and that was handed over, of those asked for."""
     mine: dict[str, BusinessNumber] = {
         number.id: number
@@ -171,7 +171,7 @@ def _attempts(world: World, asked: Asked) -> Iterator[Attempt]:
                 yield attempt
 
 
-def countries_of(world: World, asked: Asked) -> list[str]:
+def countries_of(world: ServiceWorld, asked: Asked) -> list[str]:
     """The ISO codes of the countries to which the account sent, in order."""
     return sorted({_iso(attempt.message.phone) for attempt in _attempts(world, asked)})
 
@@ -181,7 +181,7 @@ def _iso(phone: str) -> str:
     return "" if place is None else place.iso
 
 
-def _category(world: World, attempt: Attempt) -> str:
+def _category(world: ServiceWorld, attempt: Attempt) -> str:
     """The category of a conversation: the template's, or an answer."""
     use = attempt.step.template
     if use is None:
@@ -190,7 +190,7 @@ def _category(world: World, attempt: Attempt) -> str:
     return "UTILITY" if template is None else template.category
 
 
-def _pressed(world: World, attempt: Attempt, body: str) -> str | None:
+def _pressed(world: ServiceWorld, attempt: Attempt, body: str) -> str | None:
     """The title of the quick reply whose press this text is, None when it is none."""
     use = attempt.step.template
     template = None if use is None else world.account.template(use.name, use.language, attempt.step.sender)

@@ -23,9 +23,9 @@ from sendbox.services.partner.rules import SignupRule, drawn
 from sendbox.services.partner.templates import Templates, digits
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
+    from sendbox.services.blueprint import TimelineEntry
+    from sendbox.services.world import ServiceWorld
 
 #: How long the token of a signup is valid (§8).
 TOKEN_MS: Final = 3_600_000
@@ -40,7 +40,7 @@ _USUAL: Final = SignupRule("signup")
 class Partner:
     """Partner management of one world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ServiceWorld) -> None:
         self._world = world
         self.signups: dict[str, Signup] = {}
         self.accounts: dict[str, BusinessAccount] = {}

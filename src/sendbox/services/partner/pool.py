@@ -10,7 +10,7 @@ from sendbox.services.partner.records import Failure
 from sendbox.services.partner.templates import digits
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
+    from sendbox.services.world import ServiceWorld
 
 
 def calling_code(country: str | None, default: str) -> str:
@@ -24,7 +24,7 @@ def iso_of(code: str) -> str:
     return codes()[code].country
 
 
-def pooled(world: World, code: str, key: str) -> str:
+def pooled(world: ServiceWorld, code: str, key: str) -> str:
     """A number from the pool of a country: no business number, and none that another signup was promised.
 
     Drawn from the seed, not from the world's name: equal signups get equal numbers in every world.
@@ -41,7 +41,7 @@ def pooled(world: World, code: str, key: str) -> str:
         n += 1
 
 
-def assigned(world: World, client_id: str | None) -> str:
+def assigned(world: ServiceWorld, client_id: str | None) -> str:
     """A number that is the client's already: pre-assigned by an earlier signup, else one of the account's.
 
     Raises `Failure` when there is none that is free.

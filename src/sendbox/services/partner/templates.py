@@ -19,8 +19,8 @@ from sendbox.services.partner.records import Failure
 from sendbox.services.partner.rules import ReviewRule, drawn
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.partner.records import BusinessAccount
+    from sendbox.services.world import ServiceWorld
 
 Record = dict[str, Any]
 
@@ -35,7 +35,7 @@ _USUAL: Final = ReviewRule("review")
 class Templates:
     """The templates of one world, as its business accounts see them."""
 
-    def __init__(self, world: World, plain: dict[str, str]) -> None:
+    def __init__(self, world: ServiceWorld, plain: dict[str, str]) -> None:
         self._world = world
         #: ids that were given out, to what stands for them in the digest
         self._plain = plain

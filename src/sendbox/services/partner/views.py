@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from sendbox.engine.durations import iso
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Signup
+    from sendbox.services.world import ServiceWorld
 
 
-def signup_view(world: World, signup: Signup) -> dict[str, Any]:
+def signup_view(world: ServiceWorld, signup: Signup) -> dict[str, Any]:
     """A signup: how far it got, the code that its number waits for, and what came of it."""
     return {
         "signup": signup.id,
@@ -31,7 +31,7 @@ def signup_view(world: World, signup: Signup) -> dict[str, Any]:
     }
 
 
-def business_view(world: World, account: BusinessAccount) -> dict[str, Any]:
+def business_view(world: ServiceWorld, account: BusinessAccount) -> dict[str, Any]:
     """A business account with its numbers."""
     return {
         "chatapp_id": account.id,
@@ -56,7 +56,7 @@ def number_view(number: BusinessNumber) -> dict[str, Any]:
     }
 
 
-def template_view(world: World, record: dict[str, Any]) -> dict[str, Any]:
+def template_view(world: ServiceWorld, record: dict[str, Any]) -> dict[str, Any]:
     """A template with its id, its account (None: the whole account shares it), and why it has its status."""
     templates = world.partner.templates
     template_id = templates.id_of(record)

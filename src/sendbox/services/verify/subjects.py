@@ -9,15 +9,15 @@ from sendbox.engine.expect.subjects import Field, Thing
 from sendbox.services.verify.session import VALIDATION
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.verify.session import Session
+    from sendbox.services.world import ServiceWorld
 
 _STATES: Final = tuple(VALIDATION)
 #: What can happen to a validation session: the events of its table, and those that change nothing.
 HAPPENED: Final = ("created", "code_wrong", *dict.fromkeys(event for row in VALIDATION.values() for event in row))
 
 
-def _every_session(world: World) -> Iterable[Session]:
+def _every_session(world: ServiceWorld) -> Iterable[Session]:
     return list(world.verify.sessions.values())
 
 

@@ -24,8 +24,8 @@ from sendbox.services.verify.session import EXPIRED, FAILED, PENDING, VERIFIED, 
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Rate
-    from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
+    from sendbox.services.world import ServiceWorld
 
 #: The operation that sends the SMS, for rules that ask it.
 OPERATION: Final = "createValidation"
@@ -56,7 +56,7 @@ class Verify(Rulebook[codes.VerifyRule]):
 
     PREFIX = "v"
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ServiceWorld) -> None:
         super().__init__(world.blueprint.verify)
         self._world = world
         #: by token, oldest first

@@ -8,11 +8,11 @@ from sendbox.engine.identity import uuid_text
 from sendbox.services.money import decimal
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
+    from sendbox.services.world import ServiceWorld
 
 
-def me(world: World, key: Key) -> dict[str, Any]:
+def me(world: ServiceWorld, key: Key) -> dict[str, Any]:
     """A key as it sees itself (A32). `account` is a name of its own: the id of the world is the key of its parent."""
     account = world.account
     senders = set() if account.senders == "any" else set().union(*account.senders.values())
@@ -31,7 +31,7 @@ def me(world: World, key: Key) -> dict[str, Any]:
     }
 
 
-def child(world: World, key: Key) -> dict[str, Any]:
+def child(world: ServiceWorld, key: Key) -> dict[str, Any]:
     """A sub-key as its parent lists it (§2.5, A32)."""
     billing = world.subkeys.billing(key)
     return {

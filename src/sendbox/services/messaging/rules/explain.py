@@ -22,12 +22,12 @@ from sendbox.services.messaging.rules.difference import differences
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.delivery.faults import Detoured
-    from sendbox.engine.world import World
     from sendbox.services.messaging.outages import Current
     from sendbox.services.messaging.records import Message
     from sendbox.services.messaging.rules.rules import Ask, Memory, Rule
     from sendbox.services.verify.rules import VerifyRule
     from sendbox.services.verify.session import Session
+    from sendbox.services.world import ServiceWorld
 
 
 # -- rules
@@ -128,7 +128,7 @@ _SAID: Final = {"code": "code", "sms": "sms", "limits": "limited"}
 # -- checks
 
 
-def checks(world: World, message: Message, number: int) -> list[dict[str, Any]]:
+def checks(world: ServiceWorld, message: Message, number: int) -> list[dict[str, Any]]:
     """Each check of flow step `number` in the order asked, as it stands now: `{check, passed, why}` (A61)."""
     step = message.submission.send.steps[number]
     kept = message.submission.prepared
@@ -144,7 +144,7 @@ def checks(world: World, message: Message, number: int) -> list[dict[str, Any]]:
 # -- messages
 
 
-def explain(world: World, message: Message) -> dict[str, Any]:
+def explain(world: ServiceWorld, message: Message) -> dict[str, Any]:
     """Why a message became what it is so far: each attempt with the rules that were tried, and what it still plans.
 
     `{message_id, phone, operation, accepted_at, result, steps, attempts, not_tried}`.
@@ -163,7 +163,7 @@ def explain(world: World, message: Message) -> dict[str, Any]:
     }
 
 
-def _attempt(world: World, attempt: Attempt) -> dict[str, Any]:
+def _attempt(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
     why = None if attempt.extra is None else attempt.extra.get("why")
     asked = why is None or why == "credit"  # credit is asked last, when the price is known
     simulator = world.simulator
@@ -188,7 +188,7 @@ def _attempt(world: World, attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def explain_session(world: World, session: Session) -> dict[str, Any]:
+def explain_session(world: ServiceWorld, session: Session) -> dict[str, Any]:
     """Why a validation session got its code: `{phone, code, state, rules, decided_by}`."""
     return {
         "phone": session.phone,
@@ -202,7 +202,7 @@ def explain_session(world: World, session: Session) -> dict[str, Any]:
 # -- what happened
 
 
-def happened(world: World, message: Message) -> list[dict[str, Any]]:
+def happened(world: ServiceWorld, message: Message) -> list[dict[str, Any]]:
     """All that the journal has of a message, in order: `{at, after, what}`, `after` since it was accepted."""
     journal = world.journal
     found = []

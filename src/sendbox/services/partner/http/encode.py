@@ -10,8 +10,8 @@ from sendbox.services.http.exchange import Answer
 from sendbox.services.numbers.countries import country
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.partner.records import BusinessAccount, BusinessNumber
+    from sendbox.services.world import ServiceWorld
 
 
 def done(**fields: Any) -> Answer:
@@ -55,7 +55,7 @@ def formatted(number: str) -> str:
     return " ".join([f"+{code}", *groups])
 
 
-def template_record(world: World, record: dict[str, Any]) -> dict[str, Any]:
+def template_record(world: ServiceWorld, record: dict[str, Any]) -> dict[str, Any]:
     """A template of a business account (A42)."""
     return {
         "id": world.partner.templates.id_of(record),

@@ -18,8 +18,8 @@ import orjson
 from sendbox.contract.validators import NotLoaded
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.partner.records import Signup
+    from sendbox.services.world import ServiceWorld
 
 ALGORITHM: Final = "HS256"
 #: What PyJWT must not check: everything that it would compare with the machine's clock.
@@ -48,7 +48,7 @@ def given(body: bytes) -> str | None:
     return token if isinstance(token, str) else None
 
 
-def issue(world: World, signup: Signup) -> str:
+def issue(world: ServiceWorld, signup: Signup) -> str:
     """The token of a signup."""
     claims = {"sub": signup.id, "iat": signup.created_at // 1000, "exp": signup.expires_at // 1000}
     return str(loaded().encode(claims, _secret(world), algorithm=ALGORITHM))
@@ -68,7 +68,7 @@ def subject(token: str) -> str | None:
 Fault = Literal["unknown", "expired"]
 
 
-def check(world: World, token: str) -> Signup | Fault:
+def check(world: ServiceWorld, token: str) -> Signup | Fault:
     """The signup whose token this is, or what is wrong with it."""
     jwt = loaded()
     try:
@@ -81,6 +81,6 @@ def check(world: World, token: str) -> Signup | Fault:
     return signup if world.partner.valid(signup) else "expired"
 
 
-def _secret(world: World) -> str:
+def _secret(world: ServiceWorld) -> str:
     """The key by which a world signs."""
     return world.name("jwt", b"key")[:32].hex()

@@ -110,3 +110,10 @@ class Blueprint:
     webhooks: tuple[WebhookRule, ...] = ()
     #: the scenario as it stands in files, merged with all that it builds on; None where it never was one
     source: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+
+    def shared(self) -> tuple[Any, ...]:
+        """What worlds refer to as it is; a checkpoint does not copy it."""
+        account = self.account
+        parts = (self, self.assume, *self.attempts, *self.timeline, *self.verify, *self.api, *self.webhooks)
+        lists = (account.senders, account.templates, *account.templates)
+        return (*parts, *lists, account.numbers, account.domains, account.stop_words)

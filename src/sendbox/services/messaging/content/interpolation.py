@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sendbox.engine.identity import Draw
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
     from sendbox.services.messaging.records import Attempt
+    from sendbox.services.world import ServiceWorld
 
 #: Gaps that a message fills. `payload` is followed by a dotted path.
 GAPS: Final = {
@@ -94,7 +94,7 @@ class Line(NamedTuple):
     purpose: str = "say"
 
 
-def fill(line: Line, world: World, phone: str, attempt: Attempt | None = None) -> tuple[str, str]:
+def fill(line: Line, world: ServiceWorld, phone: str, attempt: Attempt | None = None) -> tuple[str, str]:
     """The text with its gaps filled, and its canonical form; without an attempt only the phone is known."""
     draw = Draw(world.seed, line.key, line.number)
     said, canonical = [], []
@@ -110,7 +110,7 @@ def fill(line: Line, world: World, phone: str, attempt: Attempt | None = None) -
     return "".join(said), "".join(canonical)
 
 
-def _value(gap: Gap, world: World, phone: str, attempt: Attempt | None) -> str:
+def _value(gap: Gap, world: ServiceWorld, phone: str, attempt: Attempt | None) -> str:
     if attempt is None:
         return phone if gap.name == "phone" else ""
     message = attempt.message

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.durations import iso
-from sendbox.engine.interpolation import Line, Text, fill
 from sendbox.engine.journal import CODE
 from sendbox.services.advice import HAPPENING_BEFORE_START, advise
+from sendbox.services.messaging.content.interpolation import Line, Text, fill
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import TimelineEntry
-    from sendbox.engine.world import World
+    from sendbox.services.blueprint import TimelineEntry
+    from sendbox.services.world import ServiceWorld
 
 
-def happen(world: World, entry: TimelineEntry) -> None:
+def happen(world: ServiceWorld, entry: TimelineEntry) -> None:
     """An entry has come: it is journaled, then done. One that lies before the world's start comes at the start."""
     number = world.journal.add(world.clock.now, CODE["timeline"], {"kind": entry.kind, **entry.what})
     if not entry.relative and entry.at < world.start:
@@ -29,7 +29,7 @@ def _line(entry: TimelineEntry, phone: str) -> Line | str:
     return Line(body, f"{entry.key}\0{phone}".encode()) if isinstance(body, Text) else str(entry.what["body"])
 
 
-def _inbound(world: World, entry: TimelineEntry) -> None:
+def _inbound(world: ServiceWorld, entry: TimelineEntry) -> None:
     what = entry.what
     message_id = what.get("message_id")
     if message_id not in world.by_id:
@@ -40,7 +40,7 @@ def _inbound(world: World, entry: TimelineEntry) -> None:
     inbound.canonical = canonical
 
 
-def _reply(world: World, entry: TimelineEntry) -> None:
+def _reply(world: ServiceWorld, entry: TimelineEntry) -> None:
     what = entry.what
     phone, message_id = what["phone"], what.get("message_id")
     for attempt in world.phones.held(phone, what.get("channel")):
@@ -50,28 +50,28 @@ def _reply(world: World, entry: TimelineEntry) -> None:
     world.phones.note(phone, "nothing_to_answer")
 
 
-def _phone(world: World, entry: TimelineEntry) -> None:
+def _phone(world: ServiceWorld, entry: TimelineEntry) -> None:
     what = entry.what
     world.phones.act(what["number"], what["act"], link=what.get("link"), button=what.get("button"))
 
 
-def _outage(world: World, entry: TimelineEntry) -> None:
+def _outage(world: ServiceWorld, entry: TimelineEntry) -> None:
     world.outages.begin(entry.means, entry.what)
 
 
-def _account(world: World, entry: TimelineEntry) -> None:
+def _account(world: ServiceWorld, entry: TimelineEntry) -> None:
     world.change_account(entry.means)
 
 
-def _clock(world: World, entry: TimelineEntry) -> None:
+def _clock(world: ServiceWorld, entry: TimelineEntry) -> None:
     world.clock.switch(entry.what.get("mode"), entry.what.get("rate"))
 
 
-def _partner(world: World, entry: TimelineEntry) -> None:
+def _partner(world: ServiceWorld, entry: TimelineEntry) -> None:
     world.partner.happened(entry)
 
 
-_DO: Final[dict[str, Callable[[World, TimelineEntry], None]]] = {
+_DO: Final[dict[str, Callable[[ServiceWorld, TimelineEntry], None]]] = {
     "inbound": _inbound,
     "reply": _reply,
     "phone": _phone,
