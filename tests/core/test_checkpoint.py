@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sendbox.engine import checkpoint
 from sendbox.engine.delivery.batches import Delivery
-from sendbox.engine.delivery.events import body_of
+from sendbox.engine.delivery.bodies import body_of
 from sendbox.services.blueprint import AccountSpec, Blueprint, TimelineEntry
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.views import message_view

@@ -6,7 +6,7 @@ import pytest
 
 from sendbox.engine import checkpoint
 from sendbox.engine.delivery.batches import Target
-from sendbox.engine.delivery.events import body_of
+from sendbox.engine.delivery.bodies import body_of
 from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec
 from tests.core.worlds import (

@@ -9,7 +9,7 @@ import pytest
 
 from sendbox.contract.validators import Contract
 from sendbox.engine.delivery.batches import Delivery
-from sendbox.engine.delivery.events import body_of
+from sendbox.engine.delivery.bodies import body_of
 from sendbox.services.account.keys import Key
 from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of

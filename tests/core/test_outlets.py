@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.delivery.batches import Delivery, Target
-from sendbox.engine.delivery.events import body_of
+from sendbox.engine.delivery.bodies import body_of
 from sendbox.services.assume import Assume
 from tests.core.worlds import (
     HOOK,

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from sendbox.engine import checkpoint
-from sendbox.engine.delivery.events import body_of
+from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern

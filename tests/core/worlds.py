@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from sendbox.engine.delivery.batches import Delivery, Target
-from sendbox.engine.delivery.events import body_of, listed
+from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.delivery.faults import FakedTry
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern

@@ -21,6 +21,8 @@ from tests.recorded.player import Player
 from tests.recorded.text import hashed, pretty
 
 HERE: Final = Path(__file__).parent
+#: Where one of these is set, pytest does not cut its summary.
+_LONGER: Final = ("CI", "BUILD_NUMBER")
 ROOT: Final = HERE.parents[1]
 COMMANDS: Final = "assumptions check coverage diff explain export forward init numbers play ready serve".split()
 #: Uses of the command line that are wrong, or rarely made.
@@ -145,7 +147,9 @@ def failed_test() -> str:
         path = Path(folder) / "test_failing.py"
         path.write_text((HERE / "failing.txt").read_text("utf-8"), "utf-8")
         environment = {
-            name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "SENDBOX"))
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTEST", "COV", "SENDBOX")) and name not in _LONGER
         }
         environment |= {"COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"

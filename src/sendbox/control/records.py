@@ -20,7 +20,7 @@ from sendbox.control.operation import (
 )
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import Delivery
-from sendbox.engine.delivery.events import body_of, listed
+from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.digest import ENGINE, canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import verdict_in_slices

@@ -24,23 +24,13 @@ from sendbox.engine.requests import RequestRecord
 from sendbox.engine.timeline import Timeline
 
 if TYPE_CHECKING:
+    from sendbox.engine.delivery.home import Carriage
     from sendbox.engine.delivery.rules import WebhookRule
     from sendbox.engine.expect.expectation import Expectation
     from sendbox.engine.faults.calls import ApiRule
 
 #: How many light things (an event bundled, a lapse journaled) take as long as firing one step.
 LIGHT: Final = 16
-
-
-class Carriage(Protocol):
-    """How deliveries go: bundled or not, when they are tried again, how long an answer may take in world time."""
-
-    @property
-    def bundle(self) -> bool: ...
-    @property
-    def webhook_retry(self) -> tuple[int, ...]: ...
-    @property
-    def webhook_timeout(self) -> int: ...
 
 
 class Settled(Protocol):
@@ -145,7 +135,7 @@ class World:
         #: advances, for whoever carries the world out again: (entries before, entries after, instant reached)
         self.moves: list[tuple[int, int, int]] = []
         self._equal: dict[bytes, int] = {}
-        self.outlets = Outlets(self)
+        self.outlets = Outlets(self, blueprint.webhooks)
 
     # -- time
 

@@ -9,7 +9,7 @@ from typing import Final, cast
 import orjson
 
 from sendbox.engine.delivery.batches import Delivery
-from sendbox.engine.delivery.events import body_of
+from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.delivery.faults import FakedTry, FaultyDelivery
 from sendbox.runtime import policy
 from sendbox.runtime.host import Host

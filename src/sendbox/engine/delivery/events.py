@@ -6,15 +6,9 @@ An event is any value; its row, found by its type, says all that a delivery has 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import orjson
+from typing import Any, NamedTuple
 
 from sendbox.engine.cases import Case
-
-if TYPE_CHECKING:
-    from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.world import World
 
 
 class EventKind(NamedTuple):
@@ -35,21 +29,3 @@ class EventKind(NamedTuple):
 
 #: The rows of all services, by the type of event.
 Events = Mapping[type, EventKind]
-
-
-def body_of(world: World, delivery: Delivery) -> bytes:
-    """The JSON array of a delivery, or its one object (A24); the same bytes on every try while it lives (A22)."""
-    if delivery.body is not None:
-        return delivery.body
-    rows = world.events
-    events = delivery.events
-    told = [rows[type(event)].body(world, event, delivery.made_at) for event in events]
-    body = orjson.dumps(told[0] if rows[type(events[0])].single else told)
-    if delivery.state == "sending":
-        delivery.body = body
-    return body
-
-
-def listed(batch: Any) -> list[dict[str, Any]]:
-    """The events of a batch as a list, also of one that is a single object (A24)."""
-    return batch if isinstance(batch, list) else [batch]

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.cases import Case
 from sendbox.engine.delivery.batches import Delivery, Outlet, Try
-from sendbox.engine.delivery.rules import GATHERING, Decision, WebhookRule
+from sendbox.engine.delivery.rules import GATHERING, Decision, WebhookFaults, WebhookRule
 from sendbox.engine.identity import Draw
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.events import Events
-    from sendbox.engine.world import World
+    from sendbox.engine.delivery.home import Home
 
 #: Draws of places in a new order are below this.
 _PLACES: Final = 2**63
@@ -125,10 +125,11 @@ class Window:
 class Detours:
     """The detours of one world."""
 
-    __slots__ = ("_world", "ahead", "hasty", "racing", "windows")
+    __slots__ = ("_faults", "_world", "ahead", "hasty", "racing", "windows")
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Home, faults: WebhookFaults) -> None:
         self._world = world
+        self._faults = faults
         self.windows: dict[tuple[Outlet, str], Window] = {}
         #: requests just accepted whose events may have to leave before their answer
         self.hasty: list[str] = []
@@ -138,7 +139,7 @@ class Detours:
 
     def sort(self, outlet: Outlet, events: tuple[Any, ...], size: int) -> None:
         """Sends events of this instant, each as the rules say; `size` is the most that bundling allows."""
-        faults, rows = self._world.outlets.faults, self._world.events
+        faults, rows = self._faults, self._world.events
         parcels: list[_Parcel] = []
         newest: dict[tuple[int, tuple[bool, ...], int], int] = {}
         of_subject: dict[str, int] = {}
@@ -179,7 +180,7 @@ class Detours:
     def _draw(self, rule: WebhookRule, case: Case, decision: Decision) -> tuple[Draw, bool]:
         if decision.draw is not None:
             return decision.draw, False
-        return self._world.outlets.faults.draw(rule, case)
+        return self._faults.draw(rule, case)
 
     # -- what is sent at once
 
@@ -343,7 +344,7 @@ class Detours:
     def faked(self, delivery: Delivery) -> tuple[FakedTry | None, bool]:
         """The try that a rule answers in the receiver's place, and whether that went by the order of arrival."""
         world = self._world
-        decision = world.outlets.faults.answer([self._case(event) for event in delivery.events])
+        decision = self._faults.answer([self._case(event) for event in delivery.events])
         made = None if decision.rule is None else FakedTry(world.clock.now, decision.rule)
         return made, decision.order_sensitive
 

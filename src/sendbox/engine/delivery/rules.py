@@ -18,8 +18,8 @@ from sendbox.engine.identity import Draw
 from sendbox.engine.rules.book import Rulebook, Turns, in_time
 
 if TYPE_CHECKING:
+    from sendbox.engine.delivery.home import Home
     from sendbox.engine.patterns import Pattern
-    from sendbox.engine.world import World
 
 #: What may happen to an event on its way.
 FAULTS: Final = (
@@ -142,7 +142,7 @@ class WebhookFaults(Rulebook[WebhookRule]):
     PREFIX = "w"
     __slots__ = ("_turns", "_world", "answers", "overtakes", "travels")
 
-    def __init__(self, world: World, rules: Sequence[WebhookRule]) -> None:
+    def __init__(self, world: Home, rules: Sequence[WebhookRule]) -> None:
         super().__init__(rules)
         self._world = world
         self._turns = Turns()

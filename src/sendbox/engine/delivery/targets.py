@@ -8,16 +8,17 @@ at once, without anybody outside. Everything else waits here until it is taken, 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try
 from sendbox.engine.delivery.faults import Detours, FakedTry, FaultyDelivery
-from sendbox.engine.delivery.rules import WebhookFaults
+from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import World
+    from sendbox.engine.delivery.home import Home
 
 #: The error of a try that a restore cut off, until it is made again.
 DROPPED: Final = "dropped"
@@ -30,7 +31,7 @@ _FAULTY: Final = 8
 class Outlets:
     """All lines of one world to its targets."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Home, rules: Sequence[WebhookRule]) -> None:
         self._world = world
         self._lines: dict[Target, Outlet] = {}
         self.deliveries: list[Delivery] = []
@@ -43,8 +44,8 @@ class Outlets:
         self.in_flight = 0
         #: how many deliveries have failed for good
         self.failed = 0
-        self.faults = WebhookFaults(world, world.blueprint.webhooks)
-        self.detours = Detours(world)
+        self.faults = WebhookFaults(world, rules)
+        self.detours = Detours(world, self.faults)
         #: True while somebody outside takes the built-in receiver's deliveries too (an app in process, an outbox)
         self.captured = False
 

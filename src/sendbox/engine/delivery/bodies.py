@@ -1,0 +1,29 @@
+"""Bodies of deliveries: what goes out, made of the events that a batch carries (§6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.delivery.home import Home
+
+
+def body_of(world: Home, delivery: Delivery) -> bytes:
+    """The JSON array of a delivery, or its one object (A24); the same bytes on every try while it lives (A22)."""
+    if delivery.body is not None:
+        return delivery.body
+    rows = world.events
+    events = delivery.events
+    told = [rows[type(event)].body(world, event, delivery.made_at) for event in events]
+    body = orjson.dumps(told[0] if rows[type(events[0])].single else told)
+    if delivery.state == "sending":
+        delivery.body = body
+    return body
+
+
+def listed(batch: Any) -> list[dict[str, Any]]:
+    """The events of a batch as a list, also of one that is a single object (A24)."""
+    return batch if isinstance(batch, list) else [batch]

@@ -1,0 +1,63 @@
+"""What deliveries need of the world that they belong to, and what their faults need of its lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from sendbox.engine.clock import Clock
+    from sendbox.engine.delivery.batches import Delivery, Try
+    from sendbox.engine.delivery.events import Events
+    from sendbox.engine.journal import Journal
+    from sendbox.engine.timeline import Timeline
+
+
+class Carriage(Protocol):
+    """How deliveries go: bundled or not, when they are tried again, how long an answer may take in world time."""
+
+    @property
+    def bundle(self) -> bool: ...
+    @property
+    def webhook_retry(self) -> tuple[int, ...]: ...
+    @property
+    def webhook_timeout(self) -> int: ...
+
+
+class Lines(Protocol):
+    """The lines of a world to its targets, as far as faults of deliveries use them."""
+
+    deliveries: list[Delivery]
+    captured: bool
+
+    def queue(self, delivery: Delivery) -> None:
+        """Puts a batch at the end of its line."""
+
+    def made(self, delivery: Delivery) -> tuple[Delivery, int]:
+        """Adds a batch; answers it with its entry's number."""
+
+    def begin(self, delivery: Delivery) -> Try | None:
+        """A batch is under way from now on."""
+
+    def key_of(self, event: object, at: int) -> str:
+        """What names an event that leaves at an instant."""
+
+
+class Home(Protocol):
+    """The world of deliveries."""
+
+    id: str
+    seed: bytes
+    start: int
+    clock: Clock
+    timeline: Timeline
+    journal: Journal
+
+    @property
+    def assume(self) -> Carriage: ...
+    @property
+    def events(self) -> Events: ...
+    @property
+    def outlets(self) -> Lines: ...
+
+    def delivery_name(self, key: bytes) -> str:
+        """The id of a delivery, from what names its first event."""
