@@ -170,6 +170,14 @@ def test_nth_of_several_rules_is_a_sequence() -> None:
     assert goals == ["failed", "undelivered", "sent", "delivered"]
 
 
+def test_nth_counts_what_an_earlier_rule_took() -> None:
+    """Where an earlier rule decided all that the rule decides, its turn passes without effect, and is not marked."""
+    memory = Memory()
+    rules = [rule("all", path=DELIVERED), rule("first", When(nth=1), path=FAILED)]
+    fates = [fate_of(rules, memory, ordinal=ordinal) for ordinal in range(2)]
+    assert [(fate.goal, fate.rules, fate.order_sensitive) for fate in fates] == [("delivered", ("all",), False)] * 2
+
+
 def test_nth_counts_messages_not_attempts() -> None:
     """A second attempt of the first message is still of the first message."""
     memory = Memory()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.delivery.events import Events
+from sendbox.engine.delivery.home import Carriage
 from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.faults.calls import ApiFaults
 from sendbox.engine.identity import derive, seed_bytes, tag_of, uuid_text
@@ -24,7 +25,6 @@ from sendbox.engine.requests import RequestRecord
 from sendbox.engine.timeline import Timeline
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.home import Carriage
     from sendbox.engine.delivery.rules import WebhookRule
     from sendbox.engine.expect.expectation import Expectation
     from sendbox.engine.faults.calls import ApiRule
