@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from sendbox.cli import main as cli
 from sendbox.cli.diff import Journal, as_text, compare, read
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure
-from sendbox.cli.playing import play
-from sendbox.cli.playing.objects import objects
+from sendbox.playing import play
+from sendbox.playing.objects import objects
 from tests.commands.sandbox import sandbox
 
 

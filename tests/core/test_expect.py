@@ -9,11 +9,11 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from sendbox.cli.playing import play
 from sendbox.engine.checkpoint import restore, take
 from sendbox.engine.expect.verdict import lines
 from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
 from sendbox.engine.journal import CODE
+from sendbox.playing import play
 from sendbox.scenario.compile import load
 from sendbox.services.subjects import THINGS
 from sendbox.services.world import ServiceWorld

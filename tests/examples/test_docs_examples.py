@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from sendbox.cli import main as cli
-from sendbox.cli.playing import play
+from sendbox.playing import play
 from sendbox.scenario.compile import check
 from sendbox.settings import PORT
 from tests.documentation import language

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from sendbox.cli.play import shown
-from sendbox.cli.playing import play
+from sendbox.playing import play
 
 FOLDER: Final = Path(__file__).parent / "golden"
 #: (scenario, format) of each file.

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.cli.playing import Played, play
-from sendbox.cli.playing.rows import rows
+from sendbox.playing import Played, play
+from sendbox.playing.rows import rows
 
 PHONE = "420777000101"
 SEND = {"operation": "sendMessage", "body": {"body": "Hello", "to": [{"phone_number": PHONE}]}}

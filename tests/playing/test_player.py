@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sendbox.cli.playing import Asked, play, player
-from sendbox.cli.playing.player import START, aplay
+from sendbox.playing import Asked, play, player
+from sendbox.playing.player import START, aplay
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.blueprint import Blueprint
 from sendbox.services.traffic import Traffic

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sendbox.cli.playing import Played, play
-from sendbox.cli.playing.sample import MOST, filled, sample
 from sendbox.engine.patterns import Pattern
+from sendbox.playing import Played, play
+from sendbox.playing.sample import MOST, filled, sample
 from sendbox.scenario.compile import load
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from sendbox.cli.playing import Asked, Played, play
-from sendbox.cli.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
-from sendbox.cli.playing.rows import rows
-from sendbox.cli.playing.text import MESSAGES, text
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.kinds.narration import Names, Teller, cut
+from sendbox.playing import Asked, Played, play
+from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
+from sendbox.playing.rows import rows
+from sendbox.playing.text import MESSAGES, text
 from sendbox.services.kinds import ROWS as SEEN
 from sendbox.services.traffic import Traffic
 from tests.core.observed import verdict

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.cli.playing import play
+from sendbox.playing import play
 from sendbox.scenario.compile import load
 from sendbox.services.traffic import Traffic
 

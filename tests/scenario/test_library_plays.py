@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.cli.playing import Played, play
-from sendbox.cli.playing.player import START
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.verdict import lines
+from sendbox.playing import Played, play
+from sendbox.playing.player import START
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 from sendbox.services.blueprint import Blueprint

@@ -12,7 +12,7 @@ from sendbox.cli.files import meant
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure, one_line
 
 if TYPE_CHECKING:
-    from sendbox.cli.playing.played import Played
+    from sendbox.playing.played import Played
 
 #: What stands for characters that the encoding of a terminal does not have.
 _ASCII: Final = str.maketrans({"→": ">", "…": "~"})
@@ -22,7 +22,7 @@ WIDTH: Final = 120
 
 def play(name: str, *, seed: int | str | None = None, until: int | None = None) -> Played:
     """One scenario, played. Raises `Failure` with its problems where it has any, or where it cannot be played."""
-    from sendbox.cli.playing.player import play as run
+    from sendbox.playing.player import play as run
     from sendbox.runtime.worlds import Conflict
     from sendbox.scenario.model import ScenarioError
 
@@ -41,14 +41,14 @@ def play(name: str, *, seed: int | str | None = None, until: int | None = None) 
 def shown(played: Played, how: str, *, width: int, colour: bool) -> str:
     """What was played, in a format: text, json, mermaid."""
     if how == "json":
-        from sendbox.cli.playing.objects import objects
+        from sendbox.playing.objects import objects
 
         return orjson.dumps(objects(played), option=orjson.OPT_INDENT_2).decode()
     if how == "mermaid":
-        from sendbox.cli.playing.mermaid import mermaid
+        from sendbox.playing.mermaid import mermaid
 
         return mermaid(played)
-    from sendbox.cli.playing.text import text
+    from sendbox.playing.text import text
 
     return text(played, width=width, colour=colour)
 

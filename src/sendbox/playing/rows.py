@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sendbox.cli.playing.player import Asked, Played
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Teller, cut
+from sendbox.playing.player import Asked, Played
 from sendbox.services.kinds import ROWS
 
 #: So many recipients an object of a call may have (§8).

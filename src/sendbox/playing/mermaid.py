@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from sendbox.cli.playing.played import Played
-from sendbox.cli.playing.rows import Row, rows
 from sendbox.engine.durations import iso, show
 from sendbox.engine.kinds.narration import CLIENT, RECEIVER, WORLD, cut
+from sendbox.playing.played import Played
+from sendbox.playing.rows import Row, rows
 
 #: So many rows, phones with a line of their own, and characters of a row.
 ROWS: Final = 200

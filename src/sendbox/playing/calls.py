@@ -17,7 +17,7 @@ from sendbox.services.operations import CALLS
 from sendbox.services.traffic import Traffic, reference, resolved
 
 if TYPE_CHECKING:
-    from sendbox.cli.playing.played import Asked
+    from sendbox.playing.played import Asked
     from sendbox.services.world import ServiceWorld
 
 _JSON: Final = "application/json"

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.cli.playing.played import Asked as Asked
-from sendbox.cli.playing.played import Played as Played
 from sendbox.engine.durations import DAY, instant
 from sendbox.engine.kinds.rows import Observer
+from sendbox.playing.played import Asked as Asked
+from sendbox.playing.played import Played as Played
 from sendbox.services.kinds import ROWS
 from sendbox.services.traffic import WORLD, Traffic
 
@@ -56,8 +56,8 @@ def play(
 async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: int | None = None) -> Played:
     """The same on a loop that runs."""
     from sendbox.app import make_app
-    from sendbox.cli.playing.sample import sample
     from sendbox.contract.validators import Contract
+    from sendbox.playing.sample import sample
     from sendbox.runtime.worlds import Runtime
     from sendbox.settings import Settings
 
@@ -95,7 +95,7 @@ class _Player:
     """Sends the traffic of one world, and moves it."""
 
     def __init__(self, runtime: Runtime, hosted: Hosted, app: Any, played: Played, end: int) -> None:
-        from sendbox.cli.playing.calls import Caller
+        from sendbox.playing.calls import Caller
 
         self._runtime = runtime
         self._hosted = hosted

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from sendbox.cli.playing.played import Asked, Played
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import iso
+from sendbox.playing.played import Asked, Played
 from sendbox.scenario.library import folder
 from sendbox.services.messaging.views import message_view
 

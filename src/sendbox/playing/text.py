@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any, Final
 
-from sendbox.cli.playing.played import Played
-from sendbox.cli.playing.rows import Row, rows
 from sendbox.engine.durations import DAY, iso, show
 from sendbox.engine.expect.verdict import lines
 from sendbox.engine.kinds.narration import Names, cut
+from sendbox.playing.played import Played
+from sendbox.playing.rows import Row, rows
 
 #: Escape sequences by tone, and what ends them.
 _COLOURS: Final = {"good": "\x1b[32m", "bad": "\x1b[31m", "dim": "\x1b[2m", "head": "\x1b[1m", "plain": ""}

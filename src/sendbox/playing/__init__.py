@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sendbox.cli.playing.played import Asked, Played
-from sendbox.cli.playing.player import play
+from sendbox.playing.played import Asked, Played
+from sendbox.playing.player import play
 
 __all__ = ["Asked", "Played", "play"]
