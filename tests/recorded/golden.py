@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tests.recorded import library, requests
 from tests.recorded.box import command, served
-from tests.recorded.masks import MASK, masked
+from tests.recorded.masks import MASK, ROOT, masked
 from tests.recorded.messages import Step
 from tests.recorded.player import Player
 from tests.recorded.text import hashed, pretty
@@ -23,7 +23,6 @@ from tests.recorded.text import hashed, pretty
 HERE: Final = Path(__file__).parent
 #: Where one of these is set, pytest does not cut its summary.
 _LONGER: Final = ("CI", "BUILD_NUMBER")
-ROOT: Final = HERE.parents[1]
 COMMANDS: Final = "assumptions check coverage diff explain export forward init numbers play ready serve".split()
 #: Uses of the command line that are wrong, or rarely made.
 USES: Final = (

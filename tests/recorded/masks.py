@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 #: Where this checkout stands.
-ROOT: Final = str(Path(__file__).resolve().parents[2])
+ROOT: Final = Path(__file__).resolve().parents[2]
 MASK: Final = "(masked)"
 #: The name of a field, and why its value is masked wherever it stands.
 FIELDS: Final = {
@@ -17,7 +17,11 @@ FIELDS: Final = {
 }
 #: A pattern in texts, what stands in its place, and why.
 TEXTS: Final = (
-    (re.compile(re.escape(ROOT) + r"(?=/)"), "(checkout)", "places of rules are paths, which differ between checkouts"),
+    (
+        re.compile(re.escape(str(ROOT)) + r"(?=/)"),
+        "(checkout)",
+        "places of rules are paths, which differ between checkouts",
+    ),
     (re.compile(r"exported by Sendbox [0-9][0-9a-z.]*"), "exported by Sendbox (version)", "raised with each release"),
     (re.compile(r'<span class="quiet">[0-9]+\.[0-9.]+</span>'), "(version)", "the head of a page has the version"),
     (re.compile(r'<td class="nowrap">[-0-9]+ [:0-9]+\.[0-9]{3}</td>'), "(real time)", "when a key was denied"),

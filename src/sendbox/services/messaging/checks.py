@@ -153,7 +153,7 @@ class Checks:
         self._identical = assume.identical
         off = {CREDIT.word} | ({"allowed"} if self._allowed is None else set())
         off |= {"identical"} if self._identical is None else set()
-        #: the words of those that are asked before the price is known, in order
+        #: those that are asked before the price is known, in order; by their words, which a checkpoint can copy
         self._asked = tuple(check.word for check in CHECKS if check.word not in off)
         #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
