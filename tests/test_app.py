@@ -12,6 +12,7 @@ from openapi_spec_validator import validate
 from sendbox.app import ROUTES
 from sendbox.server import gateway as emulated
 from sendbox.server.origin import BODY_CAP, origin_of
+from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from tests.box import KEY, ORIGIN, WORLD, Answer, Box, boxed
 
@@ -111,7 +112,7 @@ async def test_a_sub_key_sends_as_itself() -> None:
     """A sub-key that was made is admitted to its parent's world, and the journal says which key it was."""
     async with boxed() as box:
         await box.open()
-        box.runtime.worlds[KEY].world.keys[f"{KEY}~a"] = Key(f"{KEY}~a")
+        Account.of(box.runtime.worlds[KEY].world).keys[f"{KEY}~a"] = Key(f"{KEY}~a")
         assert (await box.post("/v2/message", MESSAGE, x_api_key=f"{KEY}~a")).status == 200
         assert (await box.get(f"{WORLD}/requests")).json["requests"][0]["key"] == f"{KEY}~a"
 

@@ -15,12 +15,14 @@ from typing import Any
 import pytest
 
 from sendbox.engine.delivery.batches import Target
+from sendbox.engine.world import World
 from sendbox.runtime import collector, wall
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.scenario.compile import load
 from sendbox.server.loop import new_loop
+from sendbox.services.account.account import Account
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
-from sendbox.services.world import ServiceWorld
 from tests.box import KEY, WORLD, boxed
 from tests.receivers import answering, receiving
 
@@ -74,15 +76,15 @@ async def ticking(holds: list[tuple[int, int]]) -> AsyncIterator[None]:
     holds.append(longest)
 
 
-def fill(world: ServiceWorld, count: int, *, every: int = 0, callback: Any = None, recipients: int = 1) -> None:
+def fill(world: World, count: int, *, every: int = 0, callback: Any = None, recipients: int = 1) -> None:
     """Messages that are due at once, or one `every` so many milliseconds; `callback` may depend on the number."""
-    key = world.keys[world.id]
+    key = Account.of(world).keys[world.id]
     for number in range(count):
         to = [Recipient(f"4207{number % 100:02}{n:02}{number % 10000:04}00"[:12]) for n in range(recipients)]
         at = world.now + 61_000 + number * every if every else None
         target = callback(number) if callback else None
         send = Send(to, [Step("sms", "Hello")], at=at, callback=target)
-        world.accept("sendMessage", [send], key, b"%d" % number, "http://box")
+        Messaging.of(world).accept("sendMessage", [send], key, b"%d" % number, "http://box")
 
 
 def measured(scene: Any) -> tuple[int, int]:
@@ -158,7 +160,7 @@ async def lapses(holds: list[tuple[int, int]]) -> None:
         await box.open()
         world = box.runtime.worlds[KEY].world
         for number in range(50_000):
-            world.phones.write("chatapp", f"4207{number:08}", None, "Hi")
+            Messaging.of(world).phones.write("chatapp", f"4207{number:08}", None, "Hi")
         await box.advance("0s")
         async with ticking(holds):
             moved = await box.advance("2d")

@@ -6,15 +6,16 @@ import asyncio
 
 import pytest
 
+from sendbox.engine.world import World
 from sendbox.runtime.slot import Hosted, Slice
 from sendbox.services.blueprint import Blueprint
-from sendbox.services.world import ServiceWorld
+from sendbox.services.world import PARTS
 
 pytestmark = pytest.mark.asyncio
 
 
 def hosted(world_id: str = "test-a") -> Hosted:
-    return Hosted(ServiceWorld(world_id, Blueprint(), start=0), Blueprint())
+    return Hosted(World(world_id, Blueprint(), start=0, services=PARTS), Blueprint())
 
 
 async def test_who_stopped_waiting_is_not_woken() -> None:

@@ -18,8 +18,10 @@ import orjson
 import pytest
 
 from sendbox.app import ROUTES
+from sendbox.services.account.account import Account
 from sendbox.services.http.exchange import Route
 from sendbox.services.messaging.http.sending.errors import DENIED
+from sendbox.services.partner.partner import Partner
 from tests.box import Answer, Box, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -121,9 +123,9 @@ async def state(box: Box) -> dict[str, Any]:
             (await box.get(f"/_sandbox/worlds/{world_id}/digest")).json["digest"],
             {
                 key.id: (key.note, key.scope, key.disabled, key.default_callback_url)
-                for key in hosted.world.keys.values()
+                for key in Account.of(hosted.world).keys.values()
             },
-            dict(hosted.world.devices),
+            dict(Account.of(hosted.world).devices),
             (await box.get(f"/_sandbox/worlds/{world_id}/partner")).json,
             (await box.get(f"/_sandbox/worlds/{world_id}/account")).json,
             (await box.get(f"/_sandbox/worlds/{world_id}/messages")).json,
@@ -389,7 +391,7 @@ async def test_s5_3_a_token_that_does_not_let_in(route: Route) -> None:
         for kind, token in tokens(ours).items():
             if kind == "expired":  # that it does so after an hour is told by the conformance cases
                 world = box.runtime.worlds[OURS].world
-                for signup in world.partner.signups.values():
+                for signup in Partner.of(world).signups.values():
                     signup.expires_at = world.clock.now
             before = await state(box)
             answer = await call(box, route, ours, with_field(fields, "token", token))
@@ -505,7 +507,7 @@ async def test_s2_5_what_is_another_keys() -> None:
     """Within one account, a sub-key with a balance of its own does not reach what is its parent's (A26, A29, A32)."""
     async with two() as (box, ours, _):
         world = box.runtime.worlds[OURS].world
-        devices = dict(world.devices)
+        devices = dict(Account.of(world).devices)
         key = {"x_api_key": SUB}
         seen = [
             (await box.get(f"/v1/message?id={ours.message}", **key)),
@@ -520,7 +522,7 @@ async def test_s2_5_what_is_another_keys() -> None:
         assert [each.status for each in seen] == [200, 403, 403, 403, 403, 200, 403, 404], seen
         assert seen[0].json["message"] is None
         assert seen[5].json["list"] == []
-        assert world.devices == devices
-        assert world.keys[DISABLED].disabled
-        assert not world.keys[OURS].disabled
-        assert len(world.keys) == 3
+        assert Account.of(world).devices == devices
+        assert Account.of(world).keys[DISABLED].disabled
+        assert not Account.of(world).keys[OURS].disabled
+        assert len(Account.of(world).keys) == 3

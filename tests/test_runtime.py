@@ -14,7 +14,9 @@ from freezegun import freeze_time
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.worlds import Conflict, Runtime, masked
 from sendbox.scenario.compile import load
+from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.settings import Settings
 from tests.box import KEY, START, WORLD, boxed, turns
 
@@ -75,7 +77,7 @@ async def test_a_sub_key_leads_to_its_world() -> None:
     """A sub-key that was made is admitted; one of the same world that was not is denied."""
     box = runtime()
     hosted = box.open("test-a")
-    hosted.world.keys["test-a~1"] = Key("test-a~1")
+    Account.of(hosted.world).keys["test-a~1"] = Key("test-a~1")
     assert box.find("test-a~1") is hosted
     assert box.find("test-a~2") is None
 
@@ -182,7 +184,11 @@ async def test_opening_a_world_copies_no_scenario() -> None:
     box = runtime()
     worlds = [box.open().world for _ in range(3)]
     assert all(world.blueprint is box.blueprint for world in worlds)
-    assert all(rule is shared for world in worlds for rule, shared in zip(world.rules, worlds[0].rules, strict=True))
+    assert all(
+        rule is shared
+        for world in worlds
+        for rule, shared in zip(Messaging.of(world).attempts.rules, Messaging.of(worlds[0]).attempts.rules, strict=True)
+    )
 
 
 async def test_tagged_names_lead_to_their_world() -> None:
@@ -203,7 +209,7 @@ async def test_a_closed_worlds_key_is_denied_until_it_is_opened_again() -> None:
     """What a finished test left running cannot write into a later one: the key, and its sub-keys, are denied."""
     box = runtime()
     hosted = box.open("test-a")
-    hosted.world.keys["test-a~1"] = Key("test-a~1")
+    Account.of(hosted.world).keys["test-a~1"] = Key("test-a~1")
     box.close(hosted)
     assert box.find("test-a") is None
     assert box.find("test-a~1") is None
@@ -243,11 +249,11 @@ async def test_a_world_that_somebody_looks_at_is_taken_apart_later() -> None:
     box.close(hosted)
     box._sweep()
     assert box._gone == [(hosted, hosted.world)]
-    assert hosted.world.simulator._world is hosted.world
+    assert hosted.world.parts
     hosted.request_ended(token)
     box._sweep()
     assert box._gone == []
-    assert not hasattr(hosted.world.simulator, "_world")
+    assert not hosted.world.parts
     await box.aclose()
 
 
@@ -279,7 +285,7 @@ async def test_closing_the_runtime_ends_everything() -> None:
         return Outcome(200)
 
     box.deliver_to(hosted, hang)
-    hosted.world.phones.write("sms", "420777000101", None, "Hello")
+    Messaging.of(hosted.world).phones.write("sms", "420777000101", None, "Hello")
     box.close(box.open("test-b"))
     advance = asyncio.create_task(box.advance(hosted, by=0))
     await under_way.wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.services.account.account import Account
 from tests.box import boxed
 
 pytestmark = pytest.mark.asyncio
@@ -32,7 +33,7 @@ async def test_a_disabled_sub_key_is_denied_with_its_reason() -> None:
     async with boxed(SHOP) as box:
         hosted = box.runtime.find("test-a~shop")
         assert hosted is not None
-        key = hosted.world.keys["test-a~shop"]
+        key = Account.of(hosted.world).keys["test-a~shop"]
         key.disabled = True
         assert box.runtime.find("test-a~shop", "/v2/message") is None
         assert box.runtime.refused[-1].why == "this sub-key is disabled"

@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from sendbox.contract.validators import Contract
+from sendbox.services.account.account import Account
 from tests.box import KEY, ORIGIN, WORLD, Answer, Box, boxed
 from tests.interfaces.rest.calls import journal, post, put, subkey, upload_url
 
@@ -251,6 +252,6 @@ async def test_the_first_bad_line_needs_no_import_on_the_loop() -> None:
     async with boxed() as box:
         await box.send()
         world = box.runtime.worlds[KEY].world
-        bulk = Bulk("b", "jsonl", world.keys[KEY], "a", 0, ORIGIN)
+        bulk = Bulk("b", "jsonl", Account.of(world).keys[KEY], "a", 0, ORIGIN)
         decode = line_decoder(Contract(deferred=True))
         assert [found.path for found in decode(world, bulk, b"{}").findings] == ["$.to", "$.body"]

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import functools
 
+from sendbox.engine.world import World
 from sendbox.server.loop import new_loop
-from sendbox.services.world import ServiceWorld
 from tests.box import KEY, boxed
 
 
-async def _tell() -> ServiceWorld:
+async def _tell() -> World:
     async with boxed() as box:
         await box.send("420777000101", body="Your code is 1234", tag="otp")
         await box.send("420777000102", body="Your code is 5678", tag="otp")
@@ -37,7 +37,7 @@ async def _tell() -> ServiceWorld:
 
 
 @functools.cache
-def told() -> ServiceWorld:
+def told() -> World:
     """The world after the story."""
     import asyncio
 

@@ -31,6 +31,7 @@ from sendbox.server.origin import origin_of
 from sendbox.server.uploads import upload_route
 from sendbox.services.advice import on_answer
 from sendbox.services.kinds import ROWS
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.routes import ROUTES as ROUTES
 
 #: Any mix of events in one delivery, and the one that goes by itself (A24).
@@ -130,10 +131,10 @@ def _short_link(runtime: Runtime) -> Any:
         """A short link: 302 to its target, counted as a click unless it was HEAD; 410 once it expired (A17)."""
         code = request.path_params["code"]
         hosted = runtime.by_tag(code)
-        if hosted is None or code not in hosted.world.links:
+        if hosted is None or code not in Messaging.of(hosted.world).links:
             return PlainTextResponse("there is no such link", 404)
         runtime.present(hosted)
-        link = hosted.world.open_link(code, count=request.method == "GET")
+        link = Messaging.of(hosted.world).open_link(code, count=request.method == "GET")
         if link is not None and request.method == "GET":
             hosted.world.control("link", {"code": code})
         if link is None:

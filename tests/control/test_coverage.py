@@ -15,6 +15,7 @@ from sendbox.runtime.slot import Slice
 from sendbox.scenario.compile import check
 from sendbox.services.assumptions import registry
 from sendbox.services.coverage.catalog import DIMENSIONS
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.routes import ROUTES
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, boxed, turns
 
@@ -179,18 +180,19 @@ async def test_worlds_are_read_before_they_are_taken_apart() -> None:
         for number in range(120):
             await box.send(f"420777{number:04}01")
         world = runtime.worlds[KEY].world
+        (message, *_) = Messaging.of(world).messages
         await box.delete(WORLD)
         reading = runtime.tried.fold(world)
         next(reading)  # somebody reads it, and pauses
         assert runtime.tried.reads(world)
         runtime._sweep()
-        assert world.messages[0].submission.messages
+        assert message.submission.messages
         for _ in reading:
             pass
         assert not runtime.tried.reads(world)
         runtime._sweep()
         await turns()
-        assert not world.messages[0].submission.messages
+        assert not message.submission.messages
         assert (await tried(box, "/_sandbox/coverage"))["operations"] == {"sendMessage accepted": 120}
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from sendbox.control import operations
 from sendbox.control.operation import ControlError, perform
+from sendbox.services.messaging.messaging import Messaging
 from tests.box import KEY, ORIGIN, WORLD, boxed, turns
 
 pytestmark = pytest.mark.asyncio
@@ -223,7 +224,7 @@ async def test_nothing_that_happens_during_a_look_is_missed(monkeypatch: pytest.
             await box.send(f"42077700{number:02}01")
         polling = asyncio.create_task(box.get(f"{WORLD}/messages?tag=late&wait=30s"))
         await turns(1)
-        box.runtime.worlds[KEY].world.messages[0].submission.send.tags = ("late",)
+        Messaging.of(box.runtime.worlds[KEY].world).messages[0].submission.send.tags = ("late",)
         box.runtime.changed(box.runtime.worlds[KEY])
         assert len((await polling).json["messages"]) == 1
 

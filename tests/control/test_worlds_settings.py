@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from sendbox.scenario.compile import load
+from sendbox.services.account.account import Account
+from sendbox.services.messaging.messaging import Messaging
 from tests.box import KEY, WORLD, boxed
 
 pytestmark = pytest.mark.asyncio
@@ -77,7 +79,7 @@ async def test_a_scenario_is_put_by_name_yaml_or_json(target: str, body: Any) ->
         answer = await box.put(f"{WORLD}/{target}", body)
         built_on = "extends" in str(body)
         assert (answer.status, answer.json["applied"]) == (200, ["attempts"] if built_on else ["attempts", "expect"])
-        rules = [rule.key for rule in box.runtime.worlds[KEY].world.rules]
+        rules = [rule.key for rule in Messaging.of(box.runtime.worlds[KEY].world).attempts.rules]
         assert rules == [rule.key for rule in load("late-receipt").attempts]
 
 
@@ -186,12 +188,12 @@ async def test_what_is_no_rule(body: Any, status: int, error: str) -> None:
     """An illegal rule is refused with every problem; no rule is put."""
     async with boxed() as box:
         await box.open()
-        rules = len(box.runtime.worlds[KEY].world.rules)
+        rules = len(Messaging.of(box.runtime.worlds[KEY].world).attempts.rules)
         answer = await box.post(f"{WORLD}/rules", body)
         assert (answer.status, answer.json["error"]) == (status, error)
         if status == 422:
             assert answer.json["problems"]
-        assert len(box.runtime.worlds[KEY].world.rules) == rules
+        assert len(Messaging.of(box.runtime.worlds[KEY].world).attempts.rules) == rules
 
 
 # --- account ----------------------------------------------------------------------------------------------------------
@@ -232,8 +234,8 @@ async def test_an_account_is_changed_at_once() -> None:
         assert shown["default_callback_url"] == "http://127.0.0.1:9/hooks"
         assert (shown["country"], shown["currency"]) == (before["country"], before["currency"])
         world = box.runtime.worlds[KEY].world
-        assert world.account.template("hello", "en") is not None
-        assert world.keys[KEY].default_callback_secret == "s3"
+        assert Account.of(world).template("hello", "en") is not None
+        assert Account.of(world).keys[KEY].default_callback_secret == "s3"
         assert (await box.get(f"{WORLD}/journal?kind=control")).json["entries"][-1]["what"] == "account"
 
 

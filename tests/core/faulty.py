@@ -6,9 +6,9 @@ from typing import Any
 
 from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
 from sendbox.engine.durations import Span
-from sendbox.services.events import EVENTS
-from sendbox.services.world import ServiceWorld
+from sendbox.engine.world import World
 from tests.core.worlds import (
+    EVENTS,
     HOOK,
     HOUR,
     advance,
@@ -28,7 +28,7 @@ def fault(kind: str, key: str | None = None, times: int | None = None, **given: 
     return WebhookRule(key or kind, WebhookWhen(**given), WebhookFault(kind, Span(low, high), **fields), times)
 
 
-def met(world: ServiceWorld) -> list[tuple[int, list[Any]]]:
+def met(world: World) -> list[tuple[int, list[Any]]]:
     """(seconds, results or kinds) of each time that a rule was applied."""
     return [(at // SECOND, told(applied.events)) for at, applied in journaled(world, "webhook_fault")]
 
@@ -40,12 +40,12 @@ def told(events: list[Any]) -> list[Any]:
     ]
 
 
-def sent(world: ServiceWorld) -> list[tuple[int, list[Any]]]:
+def sent(world: World) -> list[tuple[int, list[Any]]]:
     """(seconds, what the batch tells) of each try, in the order in which they were made."""
     return [(at // SECOND, told(what[0].events)) for at, what in journaled(world, "try")]
 
 
-def run(*rules: WebhookRule, callback: str = HOOK, **blueprint: Any) -> ServiceWorld:
+def run(*rules: WebhookRule, callback: str = HOOK, **blueprint: Any) -> World:
     """A world in which one message went the usual way: sending at 0, sent at 1, delivered at 3 seconds."""
     world = make_world(webhooks=rules, **blueprint)
     send(world, callback=callback)

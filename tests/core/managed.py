@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from sendbox.engine.remarks import Finding
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.account.catalog import services
 from sendbox.services.account.lists import enter
 from sendbox.services.messaging.bulk import VALID_MS, Bulk, Decoded
-from sendbox.services.world import ServiceWorld
+from sendbox.services.messaging.messaging import Messaging
 from tests.core.worlds import advance, command
 
 ORIGIN = "http://sandbox.example"
 BAD = Finding("$", "json", "no is not JSON", "§4.2")
 
 
-def decode(_world: ServiceWorld, _bulk: Bulk, raw: bytes) -> Decoded:
+def decode(_world: World, _bulk: Bulk, raw: bytes) -> Decoded:
     """A line is a number to write to, or `no`."""
     if raw == b"no":
         return Decoded(None, b"", [BAD], ())
     return Decoded(command(raw.decode()), b'{"line":1}', (), ())
 
 
-def manage(world: ServiceWorld) -> None:
+def manage(world: World) -> None:
     """One of everything, and then an address that nobody used."""
-    subkeys = world.subkeys
+    subkeys = Account.of(world).subkeys
     key = subkeys.add(b"{}", currency="EUR", note="shop", url=None, scope="full")
     assert key.billing is not None
     key.billing.balance = 10**9
     for _ in enter(world, "blacklist", key.billing, "420777000801\n420777000802"):
         pass  # two lines: it does not pause
-    world.orders.place(services()["sender_sms_420_text"], "Acme", "month", key.billing, b"{}")
-    bulks = world.bulks
+    Account.of(world).orders.place(services()["sender_sms_420_text"], "Acme", "month", key.billing, b"{}")
+    bulks = Messaging.of(world).bulks
     bulks.decode = decode
     bulk = bulks.begin(bulks.issue("b1", "jsonl", key, b"{}", ORIGIN).address)
     bulks.store(bulk, [_block(b"420777000803\nno\n")], 2)

@@ -12,40 +12,38 @@ from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.subjects import Found, found_of
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Line, Observer
+from sendbox.engine.world import World
 from sendbox.services.kinds import ROWS
 from sendbox.services.subjects import THINGS
-from sendbox.services.world import ServiceWorld
 
 
-def entry_view(world: ServiceWorld, number: int) -> dict[str, Any]:
+def entry_view(world: World, number: int) -> dict[str, Any]:
     return Observer(world, ROWS).entry(number)
 
 
-def delivery_view(world: ServiceWorld, delivery: Delivery) -> dict[str, Any]:
+def delivery_view(world: World, delivery: Delivery) -> dict[str, Any]:
     return own.delivery_view(Observer(world, ROWS), delivery)
 
 
-def digest(world: ServiceWorld) -> str:
+def digest(world: World) -> str:
     return digests.digest(world, ROWS)
 
 
-def digest_in_slices(world: ServiceWorld) -> Generator[None, None, str]:
+def digest_in_slices(world: World) -> Generator[None, None, str]:
     return digests.digest_in_slices(world, ROWS)
 
 
-def canonical_in_slices(world: ServiceWorld) -> Generator[None, None, list[Line]]:
+def canonical_in_slices(world: World) -> Generator[None, None, list[Line]]:
     return digests.canonical_in_slices(world, ROWS)
 
 
-def things(world: ServiceWorld, that: str) -> Iterator[Found | None]:
+def things(world: World, that: str) -> Iterator[Found | None]:
     return found_of(world, THINGS[that])
 
 
-def verdict(world: ServiceWorld, expectations: Iterable[Expectation] | None = None) -> dict[str, Any]:
+def verdict(world: World, expectations: Iterable[Expectation] | None = None) -> dict[str, Any]:
     return verdicts.verdict(world, THINGS, expectations)
 
 
-def verdict_in_slices(
-    world: ServiceWorld, expectations: Iterable[Expectation]
-) -> Generator[None, None, dict[str, Any]]:
+def verdict_in_slices(world: World, expectations: Iterable[Expectation]) -> Generator[None, None, dict[str, Any]]:
     return verdicts.verdict_in_slices(world, THINGS, expectations)

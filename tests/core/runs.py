@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule, When
-from sendbox.services.world import ServiceWorld
 from tests.core.worlds import START, advance, send, step
 
 SECOND = 1_000
@@ -60,7 +60,7 @@ STOPS = st.lists(st.integers(0, 240 * SECOND), max_size=6)
 END = 30 * 60 * SECOND
 
 
-def request(world: ServiceWorld, sending: Sending) -> None:
+def request(world: World, sending: Sending) -> None:
     """Sends one request, by sms or by a flow that may fall back to it."""
     steps = [step(body=sending.body)]
     if sending.flow:
@@ -74,12 +74,12 @@ def request(world: ServiceWorld, sending: Sending) -> None:
     )
 
 
-def to(world: ServiceWorld, instant: int) -> None:
+def to(world: World, instant: int) -> None:
     """Moves the world to an instant of the run; an instant in the past leaves it where it is."""
     advance(world, max(0, START + instant - world.now))
 
 
-def carry_out(world: ServiceWorld, sendings: Iterable[Sending], stops: Iterable[int] = ()) -> ServiceWorld:
+def carry_out(world: World, sendings: Iterable[Sending], stops: Iterable[int] = ()) -> World:
     """Sends everything at its instant, those of one instant in the order given; stops on the way; goes to the end."""
     halts: list[tuple[int, Sending | None]] = [(each.at, each) for each in sendings]
     halts += [(stop, None) for stop in stops]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.services.messaging.content.templates import Problem, Template, compile_template
-from sendbox.services.messaging.model import TemplateUse
+from sendbox.services.templates.templates import Problem, Template, TemplateUse, compile_template
 
 
 def template(*components: dict[str, Any], status: str = "APPROVED") -> Template:

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from sendbox.engine.delivery.batches import Target
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec
-from sendbox.services.messaging.model import Send, TemplateUse
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import Send
 from sendbox.services.messaging.records import Accepted
 from sendbox.services.messaging.windows import Window
-from sendbox.services.world import ServiceWorld
+from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import (
     HOUR,
     PHONE,
@@ -36,12 +39,10 @@ from tests.core.worlds import (
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
-def accept(
-    world: ServiceWorld, *sends: Send, operation: str = "sendMessages", content: bytes | None = None
-) -> Accepted:
+def accept(world: World, *sends: Send, operation: str = "sendMessages", content: bytes | None = None) -> Accepted:
     """One request of these Message objects."""
-    key = world.keys[world.id]
-    return world.accept(operation, list(sends), key, content_of(*sends) if content is None else content)
+    key = Account.of(world).keys[world.id]
+    return Messaging.of(world).accept(operation, list(sends), key, content_of(*sends) if content is None else content)
 
 
 # --- names
@@ -66,7 +67,7 @@ def test_s2_3_ids_of_messages_are_base_and_recipient_index() -> None:
     assert found.messages == [
         [f"{base}-{index}" for index in range(n)] for base, n in zip(found.base_ids, (2, 3), strict=True)
     ]
-    assert [world.by_id[name].phone for ids in found.messages for name in ids if name] == list(TEN[:5])
+    assert [Messaging.of(world).by_id[name].phone for ids in found.messages for name in ids if name] == list(TEN[:5])
 
 
 def test_s2_3_a_single_message_has_no_base_id() -> None:
@@ -141,7 +142,7 @@ def test_s2_2_a_template_with_wrong_variables_is_rejected_in_the_response() -> N
     (finding,) = found.findings
     assert (finding.path, finding.section, finding.assumed) == ("$[0].flow[0].chatapp_template.params", "§2.2", "A08")
     advance(world, HOUR)
-    assert [message.submission.index for message in world.messages] == [1, 1]
+    assert [message.submission.index for message in Messaging.of(world).messages] == [1, 1]
 
 
 def test_a08_an_unknown_template_is_no_matter_of_the_response() -> None:
@@ -150,7 +151,7 @@ def test_a08_an_unknown_template_is_no_matter_of_the_response() -> None:
     found = accept(world, by_template(name="nothing"))
     assert found.findings == []
     advance(world)
-    assert [message.result for message in world.messages] == ["rejected", "rejected"]
+    assert [message.result for message in Messaging.of(world).messages] == ["rejected", "rejected"]
 
 
 def test_a08_an_invalid_number_is_rejected_by_webhook() -> None:
@@ -174,7 +175,7 @@ def test_a08_an_invalid_number_may_be_rejected_in_the_response() -> None:
         '"nonsense" cannot be normalized to international form; legal: 8 to 15 digits with a calling code (§7.3, A14)'
     )
     assert (finding.path, finding.assumed) == ("$.to[0].phone_number", "A08")
-    (message,) = world.messages
+    (message,) = Messaging.of(world).messages
     assert (message.ordinal, message.index) == (1, 1)
     advance(world, HOUR)
     assert message.result == "delivered"
@@ -185,7 +186,7 @@ def test_a09_an_object_of_which_nothing_is_accepted_leaves_nothing() -> None:
     world = make_world(assume=Assume(invalid_number="response"))
     found = accept(world, command("nonsense", "more of it"))
     assert found.messages == [[None, None]]
-    assert (world.messages, world.by_id, world.timeline.steps) == ([], {}, [])
+    assert (Messaging.of(world).messages, Messaging.of(world).by_id, world.timeline.steps) == ([], {}, [])
     assert send_one(world).ordinal == 2
 
 
@@ -259,7 +260,7 @@ def test_effects_of_a_request_wait_for_the_clock() -> None:
 BUILT_IN = ""
 
 
-def target_of(world: ServiceWorld, key: Key, callback: Target | None = None) -> Target | None:
+def target_of(world: World, key: Key, callback: Target | None = None) -> Target | None:
     """Where the events of a request by this key go."""
     (message,) = send(world, key=key, callback=callback)
     outlet = message.submission.outlet

@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 
 from sendbox.services.account.account import Account
+from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec
 from tests.core.template_parts import body
+from tests.core.worlds import make_world
 
 OTP = {"name": "otp", "language": "en", "category": "UTILITY", "status": "APPROVED", "components": [body("Code {{1}}")]}
 
 
 def account(**spec: Any) -> Account:
     """An account of these fields."""
-    return Account(AccountSpec(**spec), None)
+    return Account.of(make_world(account=AccountSpec(**spec)))
 
 
 @pytest.mark.parametrize(
@@ -69,11 +71,13 @@ def test_a81_lists_are_in_force_from_their_instant() -> None:
 @pytest.mark.parametrize(("setting", "expected"), [(None, "421"), ("43", "43")], ids=["account", "setting"])
 def test_a14_the_setting_of_the_country_wins(setting: str | None, expected: str) -> None:
     """A14: `assume.country` comes before the account's own."""
-    assert Account(AccountSpec(country="421"), setting).country == expected
+    assert (
+        Account.of(make_world(account=AccountSpec(country="421"), assume=Assume(country=setting))).country == expected
+    )
 
 
 def test_what_the_scenario_gave_is_shared_and_never_changed() -> None:
     """A number that opts out in one world does not in the next one of the same scenario."""
     spec = AccountSpec(optout=frozenset({"1"}))
-    Account(spec, None).optout["2"] = 0
-    assert Account(spec, None).optout == {"1": 0}
+    Account.of(make_world(account=spec)).optout["2"] = 0
+    assert Account.of(make_world(account=spec)).optout == {"1": 0}

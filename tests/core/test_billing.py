@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.services.account.account import Account
 from sendbox.services.account.billing import DEFAULT_SUBID, Billing
 from sendbox.services.assume import Assume, Prices
 from sendbox.services.blueprint import AccountSpec, SubKeySpec
+from sendbox.services.messaging.messaging import Messaging
 from tests.core.worlds import PHONE, advance, make_world, results, send_one
 
 #: A segment costs ten cents, or two crowns and a half.
@@ -40,14 +42,18 @@ def test_s2_5_a_subkey_pays_from_its_own_balance() -> None:
     """A sub-key that shares no credit runs out while its parent does not; one that shares has its parent's (§2.5)."""
     keys = (SubKeySpec("own", credit=100_000), SubKeySpec("shared", shared=True))
     world = make_world(account=AccountSpec(credit=300_000, subkeys=keys), assume=TEN_CENTS)
-    own, shared, parent = world.keys["test-w~own"], world.keys["test-w~shared"], world.keys["test-w"]
+    own, shared, parent = (
+        Account.of(world).keys["test-w~own"],
+        Account.of(world).keys["test-w~shared"],
+        Account.of(world).keys["test-w"],
+    )
     sent = [send_one(world, key=key) for key in (own, own, shared, parent)]
     advance(world, 10_000)
     assert [message.result for message in sent] == ["delivered", "rejected", "delivered", "delivered"]
-    assert world.account.balance == 100_000
+    assert Account.of(world).balance == 100_000
     assert own.billing is not None
     assert own.billing.balance == 0
-    assert (shared.billing, world.account.subid) == (None, DEFAULT_SUBID)
+    assert (shared.billing, Account.of(world).subid) == (None, DEFAULT_SUBID)
 
 
 def test_s5_6_credit_is_asked_of_the_keys_balance() -> None:
@@ -55,20 +61,20 @@ def test_s5_6_credit_is_asked_of_the_keys_balance() -> None:
     from tests.core.worlds import command
 
     world = make_world(account=AccountSpec(credit=0, subkeys=(SubKeySpec("own", credit=100_000),)), assume=TEN_CENTS)
-    assert world.can_pay([command()], world.keys["test-w~own"])
-    assert not world.can_pay([command()], world.keys["test-w"])
+    assert Messaging.of(world).can_pay([command()], Account.of(world).keys["test-w~own"])
+    assert not Messaging.of(world).can_pay([command()], Account.of(world).keys["test-w"])
 
 
 def test_a_reply_that_opts_out_is_listed_where_the_message_was_sent_from() -> None:
     """A stop word in reply to a sub-key's message enters the number into that sub-account (A70)."""
     world = make_world(account=AccountSpec(subkeys=(SubKeySpec("own", credit=10**9),)))
-    own = world.keys["test-w~own"]
+    own = Account.of(world).keys["test-w~own"]
     message = send_one(world, key=own)
     advance(world, 10_000)
-    world.phones.reply(message, "stop")
+    Messaging.of(world).phones.reply(message, "stop")
     assert own.billing is not None
     assert PHONE in own.billing.optout
-    assert PHONE not in world.account.optout
+    assert PHONE not in Account.of(world).optout
     advance(world, 10_000)
     again, other = send_one(world, key=own), send_one(world)
     advance(world, 10_000)

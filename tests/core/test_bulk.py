@@ -12,16 +12,18 @@ import pytest
 from sendbox.engine import checkpoint
 from sendbox.engine.durations import Rate
 from sendbox.engine.remarks import Finding
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume, BulkLimits
 from sendbox.services.messaging.bulk import LONGEST_LINE, PART, VALID_MS, Bulk, Decoded, Intake, Unfit
-from sendbox.services.world import ServiceWorld
+from sendbox.services.messaging.messaging import Messaging
 from tests.core.worlds import START, advance, command, journaled, make_world
 
 WHY = Finding("$", "json", "no is not JSON", "§4.2")
 PLAIN = BulkLimits()
 
 
-def decode(_world: ServiceWorld, _bulk: Bulk, raw: bytes) -> Decoded:
+def decode(_world: World, _bulk: Bulk, raw: bytes) -> Decoded:
     """A line is a number to write to, or `no`."""
     text = raw.decode()
     return Decoded(None, b"", [WHY], ()) if text == "no" else Decoded(command(text.strip()), raw, (), ())
@@ -42,21 +44,23 @@ def lines_of(intake: Intake) -> list[bytes]:
     return b"".join(map(zlib.decompress, intake.blocks)).split(b"\n")[:-1]
 
 
-def issued(world: ServiceWorld, filetype: str = "jsonl") -> Bulk:
+def issued(world: World, filetype: str = "jsonl") -> Bulk:
     """An address."""
-    return world.bulks.issue("b1", filetype, world.keys[world.id], b"{}", "http://sandbox.example")
+    return Messaging.of(world).bulks.issue(
+        "b1", filetype, Account.of(world).keys[world.id], b"{}", "http://sandbox.example"
+    )
 
 
-def uploaded(world: ServiceWorld, data: bytes) -> Bulk:
+def uploaded(world: World, data: bytes) -> Bulk:
     """A file that was stored."""
-    world.bulks.decode = decode
-    bulk = world.bulks.begin(issued(world).address)
+    Messaging.of(world).bulks.decode = decode
+    bulk = Messaging.of(world).bulks.begin(issued(world).address)
     intake = taken(data)
-    world.bulks.store(bulk, intake.blocks, intake.lines)
+    Messaging.of(world).bulks.store(bulk, intake.blocks, intake.lines)
     return bulk
 
 
-def fates(world: ServiceWorld) -> list[tuple[int, bool]]:
+def fates(world: World) -> list[tuple[int, bool]]:
     """Number of each line, and whether it was taken."""
     return [(line.number, line.request_id is not None) for _, line in journaled(world, "bulk_line")]
 
@@ -71,10 +75,10 @@ def test_s8_an_upload_address_is_valid_for_60_seconds(seconds: float, works: boo
     bulk = issued(world)
     advance(world, round(seconds * 1000))
     if works:
-        assert world.bulks.begin(bulk.address) is bulk
+        assert Messaging.of(world).bulks.begin(bulk.address) is bulk
     else:
         with pytest.raises(Unfit, match=r"^Upload address has expired$"):
-            world.bulks.begin(bulk.address)
+            Messaging.of(world).bulks.begin(bulk.address)
 
 
 def test_a35_an_address_cannot_be_forged_nor_used_twice() -> None:
@@ -86,22 +90,22 @@ def test_a35_an_address_cannot_be_forged_nor_used_twice() -> None:
     assert bulk.address.startswith(world.tag)
     for forged in ("", world.tag, bulk.address[:-1] + ("0" if bulk.address[-1] != "0" else "1")):
         with pytest.raises(Unfit, match=r"^Upload address is not valid$") as caught:
-            world.bulks.begin(forged)
+            Messaging.of(world).bulks.begin(forged)
         assert caught.value.status == 403
-    world.bulks.begin(bulk.address)
+    Messaging.of(world).bulks.begin(bulk.address)
     with pytest.raises(Unfit, match=r"^Upload address was used already$"):
-        world.bulks.begin(bulk.address)
-    world.bulks.give_up(bulk)
-    assert world.bulks.begin(bulk.address) is bulk
+        Messaging.of(world).bulks.begin(bulk.address)
+    Messaging.of(world).bulks.give_up(bulk)
+    assert Messaging.of(world).bulks.begin(bulk.address) is bulk
 
 
 def test_a_disabled_key_uploads_nothing() -> None:
     """An address ends with its key."""
     world = make_world()
     bulk = issued(world)
-    world.keys[world.id].disabled = True
+    Account.of(world).keys[world.id].disabled = True
     with pytest.raises(Unfit, match="disabled apikey"):
-        world.bulks.begin(bulk.address)
+        Messaging.of(world).bulks.begin(bulk.address)
 
 
 def test_the_end_of_an_address_is_journaled() -> None:
@@ -219,15 +223,19 @@ def test_a79_lines_are_sent_in_order_and_bad_ones_are_skipped() -> None:
     """Each line's fate is journaled with its number; a blank line has none."""
     world = make_world()
     bulk = uploaded(world, b"420777000101\nno\n\n420777000102\r\n420777000103")
-    assert (world.messages, bulk.state, bulk.lines) == ([], "stored", 5)
+    assert (Messaging.of(world).messages, bulk.state, bulk.lines) == ([], "stored", 5)
     advance(world, 0)
     assert fates(world) == [(1, True), (2, False), (4, True), (5, True)]
     assert (bulk.state, bulk.accepted, bulk.skipped) == ("done", 3, 1)
     advance(world, 10_000)
-    assert [message.phone for message in world.messages] == ["420777000101", "420777000102", "420777000103"]
-    assert {message.accepted_at for message in world.messages} == {START}
-    assert {message.submission.operation for message in world.messages} == {"sendMessage"}
-    assert [message.result for message in world.messages] == ["delivered"] * 3
+    assert [message.phone for message in Messaging.of(world).messages] == [
+        "420777000101",
+        "420777000102",
+        "420777000103",
+    ]
+    assert {message.accepted_at for message in Messaging.of(world).messages} == {START}
+    assert {message.submission.operation for message in Messaging.of(world).messages} == {"sendMessage"}
+    assert [message.result for message in Messaging.of(world).messages] == ["delivered"] * 3
     assert [what for _, what in journaled(world, "bulk")] == [(bulk, "stored"), (bulk, "done")]
     assert journaled(world, "bulk_line")[1][1].findings == [WHY]
 
@@ -237,7 +245,7 @@ def test_a79_sending_limits_do_not_apply() -> None:
     world = make_world(assume=Assume(queue=Rate(1, 60_000), identical=Rate(1, 3_600_000)))
     uploaded(world, b"420777000101\n" * 5)
     advance(world, 10_000)
-    assert [message.result for message in world.messages] == ["delivered"] * 5
+    assert [message.result for message in Messaging.of(world).messages] == ["delivered"] * 5
 
 
 def test_a_world_is_copied_in_the_middle_of_a_file() -> None:
@@ -246,11 +254,11 @@ def test_a_world_is_copied_in_the_middle_of_a_file() -> None:
     uploaded(world, b"420777000101\n" * 9)
     world.run(world.now, 4)
     again = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
-    again.bulks.decode = world.bulks.decode
+    Messaging.of(again).bulks.decode = Messaging.of(world).bulks.decode
     for each in (world, again):
         advance(each, 10_000)
-        assert len(each.messages) == 9
-        assert each.messages[-1].result == "delivered"
+        assert len(Messaging.of(each).messages) == 9
+        assert Messaging.of(each).messages[-1].result == "delivered"
 
 
 def test_any_bytes_in_any_pieces() -> None:

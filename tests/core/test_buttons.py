@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.services.messaging.content.templates import check
+from sendbox.services.templates.templates import check
 from tests.core.template_parts import buttons, problem, template, use
 
 SECTION = {"title": "Shoes", "product_items": [{"product_retailer_id": "sku-1"}]}

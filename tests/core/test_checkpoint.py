@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 from sendbox.engine import checkpoint
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of
-from sendbox.services.blueprint import AccountSpec, Blueprint, TimelineEntry
+from sendbox.engine.happenings import TimelineEntry
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
+from sendbox.services.blueprint import AccountSpec, Blueprint
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.views import message_view
-from sendbox.services.world import ServiceWorld
+from sendbox.services.world import PARTS
 from tests.core.observed import digest, entry_view
 from tests.core.runs import END, RULES, SENDINGS, Sending, request, to
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, rule, send, send_one
@@ -21,9 +25,9 @@ CALLBACK = "http://127.0.0.1:9000"
 TEMPLATE = {"name": "otp", "language": "en", "status": "APPROVED", "components": [{"type": "BODY", "text": "Code"}]}
 
 
-def back(world: ServiceWorld) -> ServiceWorld:
+def back(world: World) -> World:
     """The world restored from a checkpoint of itself."""
-    restored: ServiceWorld = checkpoint.restore(checkpoint.take(world), world.blueprint, world.epoch + 1)
+    restored: World = checkpoint.restore(checkpoint.take(world), world.blueprint, world.epoch + 1)
     return restored
 
 
@@ -31,7 +35,7 @@ def back(world: ServiceWorld) -> ServiceWorld:
 def test_the_future_is_the_same(sendings: list[Sending], stop: int) -> None:
     """A run that is restored on the way ends as one that is not, in digest and names, and so does the original."""
     straight, taken = make_world(attempts=RULES), make_world(attempts=RULES)
-    restored: ServiceWorld | None = None
+    restored: World | None = None
     for sending in sorted(sendings, key=lambda each: each.at):
         if restored is None and sending.at > stop:
             to(taken, stop)
@@ -45,9 +49,9 @@ def test_the_future_is_the_same(sendings: list[Sending], stop: int) -> None:
     for world in (straight, taken, restored):
         to(world, END)
     assert digest(straight) == digest(taken) == digest(restored)
-    assert list(straight.by_id) == list(restored.by_id)
-    assert [message_view(straight, m) for m in straight.messages] == [
-        message_view(restored, m) for m in restored.messages
+    assert list(Messaging.of(straight).by_id) == list(Messaging.of(restored).by_id)
+    assert [message_view(straight, m) for m in Messaging.of(straight).messages] == [
+        message_view(restored, m) for m in Messaging.of(restored).messages
     ]
 
 
@@ -59,11 +63,11 @@ def test_a_restored_world_lives_its_own_life() -> None:
     advance(world, HOUR)
     restored = checkpoint.restore(taken, world.blueprint, 4)
     assert (restored.now, restored.epoch, restored.id) == (START, 4, world.id)
-    assert (restored.by_id[message.id].result, message.result) == ("accepted", "delivered")
-    assert restored.account.balance > world.account.balance
+    assert (Messaging.of(restored).by_id[message.id].result, message.result) == ("accepted", "delivered")
+    assert Account.of(restored).balance > Account.of(world).balance
     again = checkpoint.restore(taken, world.blueprint, 5)
     advance(again, HOUR)
-    assert restored.by_id[message.id].result == "accepted"
+    assert Messaging.of(restored).by_id[message.id].result == "accepted"
 
 
 def test_what_worlds_share_is_not_copied() -> None:
@@ -73,36 +77,36 @@ def test_what_worlds_share_is_not_copied() -> None:
         account=AccountSpec(templates=(TEMPLATE,), senders={"sms": frozenset({"Acme"})}, numbers=frozenset({"1"})),
         timeline=(TimelineEntry(HOUR, True, "inbound", {"channel": "sms", "from": PHONE, "body": "Hello"}),),
     )
-    world.attempts.put_rule(rule("failed", key="front"))
+    Messaging.of(world).attempts.put_rule(rule("failed", key="front"))
     restored = back(world)
     spec = world.blueprint.account
     assert restored.blueprint is world.blueprint
     assert restored.assume is world.blueprint.assume
-    assert restored.rules[1] is world.rules[1]
-    assert restored.rules[0] is not world.rules[0]
-    assert restored.account.senders is spec.senders
-    assert restored.account.templates is spec.templates
+    assert Messaging.of(restored).attempts.rules[1] is Messaging.of(world).attempts.rules[1]
+    assert Messaging.of(restored).attempts.rules[0] is not Messaging.of(world).attempts.rules[0]
+    assert Account.of(restored).senders is spec.senders
+    assert Account.of(restored).templates is spec.templates
     assert restored.timeline.steps[0][4] is world.blueprint.timeline[0]
-    assert restored.account is not world.account
+    assert Account.of(restored) is not Account.of(world)
 
 
 def test_rules_put_in_front_are_kept_with_their_counts() -> None:
     """A rule of control that was used up stays used up, and can be taken away by its id."""
     world = make_world()
-    name = world.attempts.put_rule(rule("failed", key="front", times=1))
+    name = Messaging.of(world).attempts.put_rule(rule("failed", key="front", times=1))
     send(world)
     advance(world, HOUR)
     restored = back(world)
     message = send_one(restored)
     advance(restored, HOUR)
     assert message.result == "delivered"
-    assert restored.attempts.drop_rule(name)
+    assert Messaging.of(restored).attempts.drop_rule(name)
 
 
 # --- deliveries
 
 
-def pending(world: ServiceWorld) -> Delivery:
+def pending(world: World) -> Delivery:
     """The delivery of a message just handed over, under way."""
     send(world, callback=CALLBACK)
     world.run(world.now, 1_000)
@@ -188,11 +192,11 @@ def test_large_worlds_can_be_taken(count: int) -> None:
         send(world, *numbers, body="https://acme.example", shortening=Shortening(), callback=CALLBACK)
     advance(world, 1_500)
     restored = back(world)
-    assert len(restored.messages) == count
+    assert len(Messaging.of(restored).messages) == count
     advance(restored, HOUR)
-    assert {message.result for message in restored.messages} == {"delivered"}
+    assert {message.result for message in Messaging.of(restored).messages} == {"delivered"}
 
 
 def test_a_world_has_slots() -> None:
     """A world has no dictionary, what is read from it for every message is found faster; checkpoints take it so."""
-    assert not hasattr(ServiceWorld("test-w", Blueprint(), start=0), "__dict__")
+    assert not hasattr(World("test-w", Blueprint(), start=0, services=PARTS), "__dict__")

@@ -9,12 +9,15 @@ import pytest
 
 from sendbox.engine.durations import Rate
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec, PhoneSpec
 from sendbox.services.messaging.events import info_of
-from sendbox.services.messaging.model import Shortening, Step, TemplateUse
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import Shortening, Step
 from sendbox.services.messaging.results import REJECTED
-from sendbox.services.world import ServiceWorld
+from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import HOUR, PHONE, advance, journaled, make_world, results, rule, send_one, step
 
 OTHER = "420777000200"
@@ -38,7 +41,7 @@ def by_template() -> Step:
     return step("chatapp_template", None, template=TemplateUse("t", "en"))
 
 
-def why(world: ServiceWorld) -> list[str]:
+def why(world: World) -> list[str]:
     """The words of all refusals so far."""
     return [what[1] for _, what in journaled(world, "refusal")]
 
@@ -76,14 +79,14 @@ def test_a62_what_concerns_the_recipient_ends_the_message(
 ) -> None:
     """It is rejected with its code, nothing is charged, and no further step is tried, with a TTL or without."""
     world = make_world(**blueprint)
-    balance = world.account.balance
+    balance = Account.of(world).balance
     message = send_one(world, number, steps=[step(ttl=30_000), step("richmsg")])
     advance(world, HOUR)
     assert results(message) == [(1, "rejected")]
     assert message.last is not None
     assert info_of(message.last, REJECTED) == info
     assert why(world) == [word]
-    assert (world.account.balance, world.account.spent) == (balance, 0)
+    assert (Account.of(world).balance, Account.of(world).spent) == (balance, 0)
     assert (message.last.price, message.last.count, message.last.mnc) == (None, 0, 0)
 
 
@@ -131,7 +134,7 @@ def test_a62_what_concerns_a_step_moves_the_flow_on_at_once(
     assert results(message) == [(1, "rejected"), (2, "sending")]
     refused = message.attempts[0]
     assert info_of(refused, REJECTED) == "[2] Rejected"
-    assert (refused.price, world.account.spent) == (None, (message.attempts[1].price or (0, 0))[0])
+    assert (refused.price, Account.of(world).spent) == (None, (message.attempts[1].price or (0, 0))[0])
     assert why(world) == [word]
     assert [what[1] for _, what in journaled(world, "fallback")] == ["refused"]
 
@@ -191,22 +194,22 @@ def test_a59_registered_senders_pass(account: AccountSpec, first: Step, assume: 
 EVERYTHING = AccountSpec(blacklist=frozenset({PHONE}), optout=frozenset({PHONE}), credit=0, senders={})
 
 
-def sent_before(world: ServiceWorld) -> None:
+def sent_before(world: World) -> None:
     """Takes a text of the phone through the checks once, as the first of two identical ones."""
-    blacklist, optout, senders = world.account.blacklist, world.account.optout, world.account.senders
-    world.account.blacklist, world.account.optout, world.account.senders = {}, {}, "any"
-    world.account.balance = 10**9
+    blacklist, optout, senders = Account.of(world).blacklist, Account.of(world).optout, Account.of(world).senders
+    Account.of(world).blacklist, Account.of(world).optout, Account.of(world).senders = {}, {}, "any"
+    Account.of(world).balance = 10**9
     send_one(world, steps=[step("richmsg", "Same")])
     advance(world, 10_000)
-    world.account.blacklist, world.account.optout, world.account.senders = blacklist, optout, senders
-    world.account.balance = 0
+    Account.of(world).blacklist, Account.of(world).optout, Account.of(world).senders = blacklist, optout, senders
+    Account.of(world).balance = 0
 
 
 def test_a61_the_checks_are_asked_in_their_order() -> None:
     """Number, allowed, blacklist, opt-out, identical, sender, credit: with each lifted, the next one speaks up."""
     world = make_world(account=EVERYTHING, assume=Assume(allowed=("1*", PHONE), identical=Rate(1, HOUR)))
     sent_before(world)
-    account = world.account
+    account = Account.of(world)
 
     def attempt(number: str = PHONE) -> str:
         message = send_one(world, number, steps=[step("richmsg", "Same")])
@@ -260,8 +263,8 @@ def test_the_blacklist_is_asked_whatever_the_tags() -> None:
 def test_a81_a_list_is_in_force_a_second_later(name: str, after: int, result: str) -> None:
     """An entry counts from its instant on, which is a second after it was made."""
     world = make_world()
-    getattr(world.account, name)[PHONE] = world.now + world.assume.list_delay
-    getattr(world.account, name)[OTHER] = 0
+    getattr(Account.of(world), name)[PHONE] = world.now + Assume.of(world).list_delay
+    getattr(Account.of(world), name)[OTHER] = 0
     advance(world, after)
     message = send_one(world)
     advance(world)
@@ -273,7 +276,7 @@ def test_a61_scheduled_messages_are_checked_at_their_hand_over() -> None:
     world = make_world()
     message = send_one(world, at=world.now + HOUR)
     advance(world, HOUR - 1)
-    world.account.blacklist[PHONE] = 0
+    Account.of(world).blacklist[PHONE] = 0
     advance(world, 1)
     assert results(message) == [(1, "rejected")]
 
@@ -283,7 +286,7 @@ def test_a61_each_further_step_is_checked_anew() -> None:
     world = make_world(attempts=(rule("sent"),))
     message = send_one(world, steps=[step("richmsg", ttl=60_000), step()])
     advance(world, 59_999)
-    world.account.blacklist[PHONE] = 0
+    Account.of(world).blacklist[PHONE] = 0
     advance(world, 1)
     assert results(message) == [(1, "sending"), (1, "sent"), (2, "rejected")]
 
@@ -363,8 +366,8 @@ def test_a83_only_what_was_handed_over_counts(blueprint: dict[str, Any]) -> None
     first = send_one(world, body=dear)
     advance(world)
     assert first.result == "rejected"
-    world.account.balance = 10**9
-    world.phones.has = lambda number, family: True  # type: ignore[method-assign]
+    Account.of(world).balance = 10**9
+    Messaging.of(world).phones.has = lambda number, family: True  # type: ignore[method-assign]
     second = send_one(world, body=dear)
     advance(world)
     assert second.result == "sending"

@@ -6,25 +6,27 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.blueprint import AccountSpec
-from sendbox.services.messaging.content.text import prepare, text_of
-from sendbox.services.messaging.model import Send, Shortening, TemplateUse
+from sendbox.services.messaging.content.text import prepare, text_of, text_shown
+from sendbox.services.messaging.model import Send, Shortening
 from sendbox.services.messaging.records import Attempt, Message, Submission
-from sendbox.services.world import ServiceWorld
+from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import PHONE, advance, command, make_world, send, send_one, step
 
 URL = "https://acme.example/a"
 
 
-def submission_of(world: ServiceWorld, one: Send, base_id: str = "") -> Submission:
+def submission_of(world: World, one: Send, base_id: str = "") -> Submission:
     """A submission that was not accepted by anybody."""
-    return Submission(one, "sendMessage", world.keys[world.id], "r", base_id, 0, 0, b"")
+    return Submission(one, "sendMessage", Account.of(world).keys[world.id], "r", base_id, 0, 0, b"")
 
 
 def count(one: Send, base_id: str = "") -> int:
     """The segments of the first step of a Message object."""
     world = make_world()
-    return prepare(submission_of(world, one, base_id), 0, one.steps[0], world.account).count
+    return prepare(submission_of(world, one, base_id), 0, one.steps[0], Account.of(world)).count
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def test_s2_2_type_sms_converts_or_removes_unicode(kind: str, text: str, expecte
     message = send_one(world, steps=[step(body=text, type=kind)])
     advance(world)
     assert message.last is not None
-    assert (world.simulator.text(message.last), message.last.count) == (expected, segments)
+    assert (text_shown(message.last, Account.of(world)), message.last.count) == (expected, segments)
 
 
 def test_a_body_may_be_missing() -> None:
@@ -84,7 +86,7 @@ def test_s2_1_links_are_replaced_by_short_ones(kind: str) -> None:
     first, second = (message.links or {})[0]
     woman = "Zena" if kind == "sms" else "Žena"
     assert message.last is not None
-    assert world.simulator.text(message.last) == f"{woman}: {first.url} a {second.url}!"
+    assert text_shown(message.last, Account.of(world)) == f"{woman}: {first.url} a {second.url}!"
     assert (first.target, second.target) == (URL, f"{URL}?x=1")
     assert first.url != second.url
 
@@ -105,7 +107,7 @@ def test_links_are_left_alone_without_url_parameters() -> None:
     message = send_one(world, body=text)
     advance(world)
     assert message.last is not None
-    assert world.simulator.text(message.last) == text
+    assert text_shown(message.last, Account.of(world)) == text
     assert message.links is None
 
 
@@ -115,7 +117,7 @@ def test_a_mark_in_the_body_is_no_link() -> None:
     message = send_one(world, body=f"\ue000 {URL}", shortening=Shortening())
     advance(world)
     assert message.last is not None
-    assert world.simulator.text(message.last) == f" {(message.links or {})[0][0].url}"
+    assert text_shown(message.last, Account.of(world)) == f" {(message.links or {})[0][0].url}"
 
 
 def test_every_recipient_has_links_of_its_own() -> None:
@@ -123,7 +125,7 @@ def test_every_recipient_has_links_of_its_own() -> None:
     world = make_world()
     messages = send(world, PHONE, "420777000200", body=URL, shortening=Shortening())
     advance(world)
-    texts = {world.simulator.text(message.last) for message in messages if message.last is not None}
+    texts = {text_shown(message.last, Account.of(world)) for message in messages if message.last is not None}
     assert len(texts) == 2
 
 
@@ -133,7 +135,7 @@ def test_a_refused_attempt_shows_the_long_links() -> None:
     message = send_one(world, body=f"See {URL}.", shortening=Shortening())
     advance(world)
     assert message.last is not None
-    assert world.simulator.text(message.last) == f"See {URL}."
+    assert text_shown(message.last, Account.of(world)) == f"See {URL}."
 
 
 # A text of 160 septets in which the link counts as 24 (A78), and one character more.
@@ -171,7 +173,7 @@ def test_s2_2_a_template_is_the_content_of_its_step() -> None:
     message = send_one(world, steps=[step("chatapp_template", None, template=use)], shortening=Shortening())
     advance(world)
     assert message.last is not None
-    assert world.simulator.text(message.last) == f"Dear Jana, see {URL}"
+    assert text_shown(message.last, Account.of(world)) == f"Dear Jana, see {URL}"
     assert (message.last.count, message.links) == (1, None)
 
 
@@ -181,4 +183,4 @@ def test_a_template_that_is_not_there_has_no_text() -> None:
     one = command(steps=[step("chatapp_template", None, template=TemplateUse("t", "en"))])
     submission = submission_of(world, one)
     attempt = Attempt(Message(submission, 0, "m", PHONE, True, 0), 0, None)
-    assert text_of(attempt, prepare(submission, 0, one.steps[0], world.account)) == ""
+    assert text_of(attempt, prepare(submission, 0, one.steps[0], Account.of(world))) == ""

@@ -17,17 +17,21 @@ from sendbox.engine.coverage.collector import collect
 from sendbox.engine.coverage.tally import Sum, Tally, denied, last_restore, merge
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.durations import Moment, Rate, Span
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume, VerifyLimits
-from sendbox.services.blueprint import AccountSpec, TimelineEntry
+from sendbox.services.blueprint import AccountSpec
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import Reply
+from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.states import TEMPLATE
 from sendbox.services.verify.rules import VerifyRule
-from sendbox.services.verify.verify import LimitReached
-from sendbox.services.world import ServiceWorld
+from sendbox.services.verify.verify import LimitReached, Verify
 from tests.core.clients import connect, form, partner_world, sign_up
 from tests.core.faulty import fault, run
 from tests.core.managed import manage
@@ -51,14 +55,14 @@ MINUTE = 60_000
 DAY = 24 * HOUR
 
 
-def tallied(world: ServiceWorld, *dimensions: str) -> Tally:
+def tallied(world: World, *dimensions: str) -> Tally:
     """What was tried, of these dimensions."""
     tally = collect(world, catalog()).tally
     return {name: tally[name] for name in dimensions if name in tally}
 
 
 def call(
-    world: ServiceWorld,
+    world: World,
     operation: str,
     body: Any = b"",
     status: int = 200,
@@ -117,10 +121,10 @@ def test_s7_3_refusals_and_infos() -> None:
         rule(path(("rejected", 0)), key="d", when=_phone("420777000104")),
     )  # fmt: skip
     world = make_world(attempts=ends, account=AccountSpec(credit=0))
-    world.account.balance = 10**9
+    Account.of(world).balance = 10**9
     send(world, "no number", *(f"42077700010{n}" for n in range(1, 5)))
     advance(world, 0)
-    world.account.balance = 0
+    Account.of(world).balance = 0
     send_one(world, "420777000105")
     advance(world, 0)
     assert tallied(world, "infos", "refusals") == {
@@ -235,9 +239,9 @@ def test_s6_what_recipients_do() -> None:
     world = make_world(attempts=replies, account=AccountSpec(default_callback_url=""))
     send_one(world)
     advance(world, MINUTE)
-    world.phones.write("sms", "420777000109", "420900000001", "Hello")
-    world.phones.go_offline("420777000109")
-    world.phones.go_online("420777000109")
+    Messaging.of(world).phones.write("sms", "420777000109", "420900000001", "Hello")
+    Messaging.of(world).phones.go_offline("420777000109")
+    Messaging.of(world).phones.go_online("420777000109")
     advance(world, 0)
     assert tallied(world, "phones", "webhooks", "events") == {
         "phones": {"replies": 1, "opts out": 1, "writes": 1, "is offline": 1},
@@ -252,8 +256,8 @@ def test_s2_1_links() -> None:
     world = make_world()
     send_one(world, body="https://acme.example/a", shortening=Shortening())
     advance(world, MINUTE)
-    (code,) = world.links
-    world.open_link(code)
+    (code,) = Messaging.of(world).links
+    Messaging.of(world).open_link(code)
     advance(world, 8 * DAY)
     assert tallied(world, "phones", "limits") == {
         "phones": {"follows a short link": 1},
@@ -268,13 +272,16 @@ def test_s3_2_sessions() -> None:
     """§3.2, §8: one verified, one whose attempts are used up, one that expires, one too many; the SMS is nobody's."""
     limits = VerifyLimits(Rate(100, MINUTE), Rate(1, HOUR))
     world = make_world(verify=(VerifyRule("known", code="123456"),), assume=Assume(verify_limits=limits))
-    sessions = [world.verify.create(f"42077700010{n}", {}, world.keys[world.id], b"%d" % n, "") for n in range(3)]
+    sessions = [
+        Verify.of(world).create(f"42077700010{n}", {}, Account.of(world).keys[world.id], b"%d" % n, "")
+        for n in range(3)
+    ]
     with pytest.raises(LimitReached):
-        world.verify.create("420777000100", {}, world.keys[world.id], b"", "")
+        Verify.of(world).create("420777000100", {}, Account.of(world).keys[world.id], b"", "")
     advance(world, MINUTE)
-    assert world.verify.submit(sessions[0], "123456") == "verified"
+    assert Verify.of(world).submit(sessions[0], "123456") == "verified"
     for _ in range(6):
-        world.verify.submit(sessions[1], "000000")
+        Verify.of(world).submit(sessions[1], "000000")
     advance(world, HOUR)
     assert tallied(world, "states", "limits", "results") == {
         "states": {
@@ -290,9 +297,9 @@ def test_s3_2_sessions() -> None:
 def test_s8_the_limit_of_the_account() -> None:
     """§8, A53: the account's limit is told apart from the number's."""
     world = make_world(assume=Assume(verify_limits=VerifyLimits(Rate(1, MINUTE), None)))
-    world.verify.create(PHONE, {}, world.keys[world.id], b"", "")
+    Verify.of(world).create(PHONE, {}, Account.of(world).keys[world.id], b"", "")
     with pytest.raises(LimitReached):
-        world.verify.create(PHONE, {}, world.keys[world.id], b"", "")
+        Verify.of(world).create(PHONE, {}, Account.of(world).keys[world.id], b"", "")
     assert tallied(world, "limits") == {"limits": {"Verify sessions of the account": 1}}
 
 
@@ -301,9 +308,9 @@ def test_s4_3_partners() -> None:
     world = partner_world()
     account, number = connect(world)
     sign_up(world, client="other")
-    world.partner.templates.create(account, form())
+    Partner.of(world).templates.create(account, form())
     advance(world, 2 * HOUR)
-    world.partner.move_number(number, "FLAGGED", None)
+    Partner.of(world).move_number(number, "FLAGGED", None)
     world.journal.add(world.now, CODE["template"], {"name": "hello", "refused": "cannot be"})
     world.journal.add(world.now, CODE["number"], {"name": "1", "refused": "cannot be"})
     assert tallied(world, "states", "events", "limits") == {
@@ -334,7 +341,7 @@ def test_s4_4_management() -> None:
 def test_s2_2_a_conversation_that_closes() -> None:
     """A66: what opened by a message from the phone is closed a day later."""
     world = make_world()
-    world.phones.write("chatapp", PHONE, "109876543210987", "Hello")
+    Messaging.of(world).phones.write("chatapp", PHONE, "109876543210987", "Hello")
     advance(world, 2 * DAY)
     assert tallied(world, "limits", "events") == {
         "limits": {"conversation closed after 24 hours": 1},

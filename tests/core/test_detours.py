@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 
 from sendbox.engine import checkpoint
 from sendbox.engine.durations import Moment
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
-from sendbox.services.blueprint import TimelineEntry
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.rules import When
+from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Onboarding
-from sendbox.services.world import ServiceWorld
 from tests.core.faulty import SECOND, fault, run, sent, told
 from tests.core.observed import digest
 from tests.core.runs import END, RULES, SENDINGS, STOPS, Sending, carry_out, request, to
@@ -51,7 +54,7 @@ MANY = (
 INBOUND = {"channel": "sms", "from": PHONE, "to": "420900000001", "body": "Hello"}
 
 
-def played(sendings: list[Sending], stops: list[int] = [], **more: Any) -> ServiceWorld:  # noqa: B006 - only read
+def played(sendings: list[Sending], stops: list[int] = [], **more: Any) -> World:  # noqa: B006 - only read
     """A run in a world with rules of every kind, interrupted here and there."""
     return carry_out(make_world(attempts=RULES, webhooks=MANY, **more), sendings, stops)
 
@@ -126,8 +129,8 @@ def test_rules_that_meet_nothing_change_nothing() -> None:
 def test_signups_have_windows_too() -> None:
     """Notifications of a signup are gathered like other events, and all of them are sent."""
     world = make_world(webhooks=(fault("reorder", after=2 * HOUR),))
-    world.partner.sign_up("manual", None, {}, HOOK, world.keys[world.id], b"{}")
-    world.phones.write("sms", TEN[2], "420900000001", "Hello")
+    Partner.of(world).sign_up("manual", None, {}, HOOK, Account.of(world).keys[world.id], b"{}")
+    Messaging.of(world).phones.write("sms", TEN[2], "420900000001", "Hello")
     advance(world, 9 * HOUR)
     happened = [event for _, applied in journaled(world, "webhook_fault") for event in applied.events]
     order = [each.events[0] for each in world.outlets.deliveries]
@@ -153,8 +156,8 @@ def test_the_event_before_a_reply_is_the_last_of_its_message() -> None:
     world = make_world(webhooks=(fault("stale", event=("incomingReplyMessage", "incomingMessage")),))
     message = send_one(world, callback=HOOK)
     advance(world, 10 * SECOND)
-    world.phones.reply(message, "Hi")
-    world.phones.write("sms", TEN[2], "420900000001", "Hello")
+    Messaging.of(world).phones.reply(message, "Hi")
+    Messaging.of(world).phones.write("sms", TEN[2], "420900000001", "Hello")
     advance(world)
     told_of = [kinds for at, kinds in sent(world) if at == 10]
     assert sorted(told_of) == [["delivered"], ["incomingMessage"], ["incomingReplyMessage"]]
@@ -176,7 +179,7 @@ def test_a_stale_event_may_be_of_the_attempt_before() -> None:
     ]
 
 
-def racing(world: ServiceWorld, **fields: Any) -> Message:
+def racing(world: World, **fields: Any) -> Message:
     """A message whose answer waits for its events, up to the flush of them."""
     message = send_one(world, **fields)
     world.outlets.detours.racing.add(message.submission.request_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sendbox.services.account.account import Account
 from sendbox.services.account.devices import register
 from sendbox.services.account.keys import Key
 from tests.core.worlds import make_world
@@ -15,4 +16,4 @@ def test_s2_5_a_device_has_one_owner() -> None:
     assert register(world, mine, "d", "t2")
     assert not register(world, other, "d", "t3")
     assert register(world, other, "e", "t4")
-    assert world.devices == {"d": ("test-w", "t2"), "e": ("test-w~a", "t4")}
+    assert Account.of(world).devices == {"d": ("test-w", "t2"), "e": ("test-w~a", "t4")}

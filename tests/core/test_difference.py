@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.engine.patterns import Pattern
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.difference import DIFFERENCES, differences
 from sendbox.services.messaging.rules.history import After
 from sendbox.services.messaging.rules.rules import When, holds
@@ -143,7 +144,7 @@ def test_what_happened_before(wanted: After, expected: list[str]) -> None:
     message = send_one(world, steps=[step("richmsg", sender="Acme", ttl=60_000), step()])
     advance(world, HOUR)
     assert message.last is not None
-    asked = world.simulator.ask(message.last, world.now)
+    asked = Messaging.of(world).simulator.ask(message.last, world.now)
     assert differences(When(after=wanted), asked) == [f"after: {text}" for text in expected]
     assert holds(When(after=wanted), asked) is (not expected)
 
@@ -161,5 +162,5 @@ def test_nothing_happened_before(wanted: After, expected: str) -> None:
     message = send_one(world)
     advance(world, HOUR)
     assert message.last is not None
-    for asked in (ask(), world.simulator.ask(message.last, world.now)):
+    for asked in (ask(), Messaging.of(world).simulator.ask(message.last, world.now)):
         assert differences(When(after=wanted), asked) == [expected]

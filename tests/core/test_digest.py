@@ -13,15 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec, TimelineEntry
+from sendbox.services.blueprint import AccountSpec
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.results import FAILED
 from sendbox.services.messaging.rules.rules import When
-from sendbox.services.world import ServiceWorld
 from tests.core.observed import canonical_in_slices, digest, digest_in_slices
 from tests.core.runs import RULES, SENDINGS, STOPS, Sending, carry_out
 from tests.core.worlds import HOUR, PHONE, START, advance, command, content_of, make_world, rule, send, send_one, step
@@ -38,7 +41,7 @@ def run(world_id: str = "test-w", **fields: Any) -> str:
     return digest(world)
 
 
-def called(world: ServiceWorld, body: bytes, canonical: bytes | None = None, path: str = "/v2/message") -> None:
+def called(world: World, body: bytes, canonical: bytes | None = None, path: str = "/v2/message") -> None:
     """Journals a call, refused unless there is a canonical request."""
     status = 400 if canonical is None else 200
     record = RequestRecord("sendMessage", "POST", path, world.id, status, body, b"{}")
@@ -58,7 +61,9 @@ def test_equal_inputs_equal_digests(sendings: list[Sending], chance: random.Rand
     second = carry_out(make_world("test-b", attempts=RULES), shuffled)
     assert bool(first.journal.order_sensitive) == bool(second.journal.order_sensitive)
     suppose(not first.journal.order_sensitive)
-    assert {message.id for message in first.messages}.isdisjoint(message.id for message in second.messages)
+    assert {message.id for message in Messaging.of(first).messages}.isdisjoint(
+        message.id for message in Messaging.of(second).messages
+    )
     assert digest(first) == digest(second)
 
 
@@ -74,7 +79,7 @@ def test_one_result_more_is_another_digest(sendings: list[Sending], place: int) 
     """A world in which one result differs has another digest."""
     world = carry_out(make_world(attempts=RULES), sendings)
     before = digest(world)
-    message = world.messages[place % len(world.messages)]
+    message = Messaging.of(world).messages[place % len(Messaging.of(world).messages)]
     assert message.last is not None
     world.journal.add(world.now, FAILED, message.last)
     assert digest(world) != before
@@ -227,13 +232,13 @@ def test_answers_of_receivers_count() -> None:
 
 
 ACTS: list[tuple[str, Any]] = [
-    ("click", lambda world, message: world.phones.click(message)),
-    ("reply", lambda world, message: world.phones.reply(message, "YES")),
-    ("other reply", lambda world, message: world.phones.reply(message, "NO")),
-    ("write", lambda world, _: world.phones.write("sms", OTHER, None, "Hello")),
-    ("opt out", lambda world, message: world.phones.opt_out(message.phone)),
-    ("offline", lambda world, message: world.phones.go_offline(message.phone)),
-    ("online", lambda world, message: world.phones.go_online(message.phone)),
+    ("click", lambda world, message: Messaging.of(world).phones.click(message)),
+    ("reply", lambda world, message: Messaging.of(world).phones.reply(message, "YES")),
+    ("other reply", lambda world, message: Messaging.of(world).phones.reply(message, "NO")),
+    ("write", lambda world, _: Messaging.of(world).phones.write("sms", OTHER, None, "Hello")),
+    ("opt out", lambda world, message: Messaging.of(world).phones.opt_out(message.phone)),
+    ("offline", lambda world, message: Messaging.of(world).phones.go_offline(message.phone)),
+    ("online", lambda world, message: Messaging.of(world).phones.go_online(message.phone)),
     ("advice", lambda world, _: world.advise(advise(UNKNOWN_FIELD, "x is none", "$.x"))),
     ("call", lambda world, _: called(world, b"{}")),
     ("other call", lambda world, _: called(world, b"{}", b"{}")),
@@ -269,7 +274,7 @@ def test_other_kinds_of_entries_count() -> None:
     for world in worlds:
         send(world, steps=[step("richmsg"), step()])
         advance(world, 48 * HOUR)
-        world.phones.write("sms", OTHER, None, "Hello")
+        Messaging.of(world).phones.write("sms", OTHER, None, "Hello")
         digests.add(digest(world))
     assert len(digests) == len(worlds)
 
@@ -300,7 +305,7 @@ def test_ignored_paths_do_not_count() -> None:
     for trace in (1, 2):
         world = make_world(digest_ignore=IGNORE)
         sends = [command(payload={"trace_id": trace}), command(OTHER, payload={"trace_id": trace + 1})]
-        world.accept("sendMessages", sends, world.keys[world.id], content_of(*sends))
+        Messaging.of(world).accept("sendMessages", sends, Account.of(world).keys[world.id], content_of(*sends))
         called(world, b"", content_of(*sends))
         advance(world, HOUR)
         several.add(digest(world))
@@ -357,7 +362,7 @@ def test_the_form_of_a_digest() -> None:
     assert orjson.loads(content_of(command()))["to"] == [PHONE]
 
 
-def lines_of(world: ServiceWorld) -> list[dict[str, Any]]:
+def lines_of(world: World) -> list[dict[str, Any]]:
     """The canonical lines, in one go."""
     steps = canonical_in_slices(world)
     while True:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
+import pytest
 
 from sendbox.engine.cases import Case
 from sendbox.engine.clock import Mode
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.bodies import body_of
-from sendbox.engine.delivery.events import EventKind
+from sendbox.engine.delivery.events import EventKind, Events
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE
-from sendbox.engine.world import World
+from sendbox.engine.world import Part, World
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Settled:
     api: tuple[Any, ...] = ()
     webhooks: tuple[Any, ...] = ()
     expect: tuple[Any, ...] = ()
+    timeline: tuple[Any, ...] = ()
     digest_ignore: tuple[str, ...] = ()
     assume: Settings = field(default_factory=Settings)
 
@@ -42,10 +46,11 @@ class Settled:
         return (self, self.assume)
 
 
-class Lockers(World):
-    """Worlds of a service that tells of parcels; an event is the name of one."""
+class Lockers(Part):
+    """A service that tells of parcels; an event is the name of one. It knows who opened its doors."""
 
-    events = {  # noqa: RUF012 - as the class that it derives from has it
+    NAME = "lockers"
+    EVENTS: ClassVar[Events] = {
         str: EventKind(
             lambda name: Case("parcel", name),
             lambda _name: None,
@@ -54,17 +59,35 @@ class Lockers(World):
             lambda _world, name, _until: {"parcel": name},
         )
     }
-    __slots__ = ("assume",)
+    LAPSES = frozenset({"locker", "held"})
+    HAPPENINGS: ClassVar[Mapping[str, Callable[[Lockers, TimelineEntry], None]]] = {
+        "open": lambda lockers, entry: lockers.opened.append(entry.what["door"])
+    }
 
-    def __init__(self) -> None:
-        settled = Settled()
-        super().__init__("test-lockers", settled, start=0)
-        self.assume = settled.assume
+    def __init__(self, world: World) -> None:
+        self.opened: list[str] = []
+
+    def lapses(self, at: int, kind: str, what: Any) -> bool:
+        """What is held does not lapse."""
+        return kind != "held"
+
+    def lapsed(self, kind: str, what: Any) -> bool:
+        """Whoever waits for a door is told."""
+        return bool(what == "told")
+
+    def alias(self, name: str) -> str | None:
+        """A door has a name of its own in each world."""
+        return "~door" if name.startswith("door") else None
+
+
+def make_lockers(**settled: Any) -> World:
+    """A world of lockers."""
+    return World("test-lockers", Settled(**settled), start=0, services=(Lockers,))
 
 
 def test_a_service_of_its_own_delivers_its_events() -> None:
     """The engine bundles, orders and retries the events of any service, by the rows that it brings."""
-    world = Lockers()
+    world = make_lockers()
     line = world.outlets.line(Target("http://127.0.0.1:9/hook"))
     for name in ("a", "b"):
         world.outlets.post(line, name)
@@ -78,7 +101,7 @@ def test_a_service_of_its_own_delivers_its_events() -> None:
 
 def test_a_lapse_is_journaled_when_the_clock_passes_it() -> None:
     """Where a service says nothing else what was to lapse lapses, at its instant, and nobody is told."""
-    world = Lockers()
+    world = make_lockers()
     world.timeline.lapse(500, "locker", "a")
     world.run(1_000, 10)
     assert [(world.journal.entry(n)[0], world.journal.entry(n)[2]) for n in world.journal.find(CODE["lapse"], 0)] == [
@@ -89,5 +112,35 @@ def test_a_lapse_is_journaled_when_the_clock_passes_it() -> None:
 
 def test_names_stand_for_themselves_unless_a_service_knows_better() -> None:
     """No name is derived from another one."""
-    world = Lockers()
-    assert (dict(world.plain_names), world.alias("test-lockers")) == ({}, "test-lockers")
+    world = make_lockers()
+    assert (dict(world.plain), world.alias("test-lockers"), world.alias("door 1")) == ({}, "test-lockers", "~door")
+
+
+def test_what_a_service_keeps_is_read_by_its_name() -> None:
+    """Of a part, or of what it has; a name of no part is no attribute."""
+    world: Any = make_lockers()
+    assert (world.lockers, world.opened) == (Lockers.of(world), [])
+    with pytest.raises(AttributeError, match="a world has no 'parcels'"):
+        _ = world.parcels
+
+
+def test_the_timeline_comes_to_the_service_that_knows_the_kind() -> None:
+    """An entry is journaled, and done by the part that has a happening of its kind; one of none does nothing."""
+    entries = (TimelineEntry(100, True, "open", {"door": "left"}), TimelineEntry(200, True, "paint", {}))
+    world = make_lockers(timeline=entries)
+    world.run(1_000, 10)
+    assert Lockers.of(world).opened == ["left"]
+    assert [world.journal.entry(n)[2]["kind"] for n in world.journal.find(CODE["timeline"], 0)] == ["open", "paint"]
+
+
+def test_a_service_says_what_lapses_and_who_is_told() -> None:
+    """What does not lapse is not journaled; where somebody is told the clock stops at that instant."""
+    world = make_lockers()
+    world.timeline.lapse(100, "held", "a")
+    world.timeline.lapse(200, "locker", "told")
+    world.timeline.lapse(300, "code", "of another service")
+    world.run(1_000, 10)
+    assert world.now == 200
+    world.run(1_000, 10)
+    lapses = [world.journal.entry(n) for n in world.journal.find(CODE["lapse"], 0)]
+    assert [(at, what) for at, _, what in lapses] == [(200, ("locker", "told")), (300, ("code", "of another service"))]

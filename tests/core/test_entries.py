@@ -10,18 +10,22 @@ import pytest
 from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE, KINDS
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume, VerifyLimits
-from sendbox.services.blueprint import AccountSpec, TimelineEntry
+from sendbox.services.blueprint import AccountSpec
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import When
-from sendbox.services.verify.verify import LimitReached
-from sendbox.services.world import ServiceWorld
+from sendbox.services.partner.partner import Partner
+from sendbox.services.verify.verify import LimitReached, Verify
 from tests.core.managed import manage
 from tests.core.observed import delivery_view, entry_view
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, path, rule, send, send_one, step
@@ -31,7 +35,7 @@ OTHER = "420777000101"
 SECOND = 1_000
 
 
-def entries(world: ServiceWorld, *kinds: str) -> list[dict[str, Any]]:
+def entries(world: World, *kinds: str) -> list[dict[str, Any]]:
     """The journal's entries of these kinds, shown; `transition` stands for all results."""
     shown = [entry_view(world, number) for number in range(len(world.journal))]
     return [entry for entry in shown if not kinds or entry["kind"] in kinds]
@@ -42,7 +46,7 @@ def bare(entry: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if name not in ("n", "at", "kind")}
 
 
-def last(world: ServiceWorld, kind: str) -> dict[str, Any]:
+def last(world: World, kind: str) -> dict[str, Any]:
     """What the newest entry of a kind shows."""
     return bare(entries(world, kind)[-1])
 
@@ -81,7 +85,7 @@ def test_a_fault_says_what_and_by_which_rule() -> None:
     }
 
 
-def eventful() -> ServiceWorld:
+def eventful() -> World:
     """A world in which everything happened that the journal has a kind for."""
     world = make_world(
         account=AccountSpec(blacklist=frozenset({"420777000999"}), default_callback_url=CALLBACK),
@@ -103,14 +107,14 @@ def eventful() -> ServiceWorld:
     world.advise(advise(UNKNOWN_FIELD, '"x" is not a field', "$.x"), "about")
     send(world)
     send(world, "420777000999", tags=("a",))
-    world.verify.create(OTHER, {}, world.keys[world.id], b"{}", "")
+    Verify.of(world).create(OTHER, {}, Account.of(world).keys[world.id], b"{}", "")
     with pytest.raises(LimitReached):
-        world.verify.create(OTHER, {}, world.keys[world.id], b"{}", "")
+        Verify.of(world).create(OTHER, {}, Account.of(world).keys[world.id], b"{}", "")
     send(world, steps=[step("richmsg")], tags=("a",))
     send(world, OTHER, steps=[step(condition="delivered"), step("richmsg")], tags=("a",))
     send(world, tags=("failing",))
     send(world, tags=("illegal",))
-    world.account.blacklist.clear()
+    Account.of(world).blacklist.clear()
     linked = send_one(
         world,
         "420777000555",
@@ -120,22 +124,22 @@ def eventful() -> ServiceWorld:
         callback="https://other.example",
     )
     send(world, "420777000999", tags=("a",))
-    world.account.blacklist["420777000999"] = 0
+    Account.of(world).blacklist["420777000999"] = 0
     advance(world, HOUR)
-    world.phones.click(linked)
-    world.phones.reply(linked, "STOP")
-    world.phones.go_offline(PHONE)
-    world.keys[world.id].default_callback_url = ""
-    world.phones.write("sms", "420777000556", None, "Hello")
+    Messaging.of(world).phones.click(linked)
+    Messaging.of(world).phones.reply(linked, "STOP")
+    Messaging.of(world).phones.go_offline(PHONE)
+    Account.of(world).keys[world.id].default_callback_url = ""
+    Messaging.of(world).phones.write("sms", "420777000556", None, "Hello")
     world.control("clock", {"mode": "manual"})
     world.journal.add(world.now, CODE["fault"], fault())
     world.journal.add(world.now, CODE["reset"], {"epoch": 1})
     world.journal.add(world.now, CODE["restored"], {"name": "a", "epoch": 2})
-    signup = world.partner.sign_up("manual", None, {}, CALLBACK, world.keys[world.id], b"{}")
-    world.partner.complete(signup, OTHER)
+    signup = Partner.of(world).sign_up("manual", None, {}, CALLBACK, Account.of(world).keys[world.id], b"{}")
+    Partner.of(world).complete(signup, OTHER)
     template = {"name": "t", "language": "en", "category": "UTILITY", "components": [{"type": "BODY", "text": "Hi"}]}
     assert signup.account is not None
-    world.partner.templates.create(signup.account, template)
+    Partner.of(world).templates.create(signup.account, template)
     advance(world, 8 * 24 * HOUR)
     manage(world)
     return world
@@ -223,11 +227,11 @@ def test_what_a_phone_writes() -> None:
     message = send_one(world, steps=[step(sender="Acme")])
     advance(world, HOUR)
     assert last(world, "no_target") == {"message_id": message.id, "phone": PHONE, "channel": "sms", "attempt": 1}
-    world.phones.reply(message, "YES")
+    Messaging.of(world).phones.reply(message, "YES")
     written = {"channel": "sms", "from": PHONE, "to": "Acme", "body": "YES", "message_id": message.id}
     assert last(world, "inbound") == written
     assert last(world, "no_target") == written
-    world.phones.write("sms", OTHER, None, "Hello")
+    Messaging.of(world).phones.write("sms", OTHER, None, "Hello")
     assert last(world, "inbound")["message_id"] is None
 
 
@@ -236,13 +240,13 @@ def test_what_the_owner_of_a_phone_does() -> None:
     world = make_world()
     message = send_one(world, body="see https://acme.example now", shortening=Shortening())
     advance(world, HOUR)
-    world.phones.go_offline(PHONE)
+    Messaging.of(world).phones.go_offline(PHONE)
     assert last(world, "phone") == {"phone": PHONE, "act": "offline"}
-    world.phones.opt_out(OTHER)
+    Messaging.of(world).phones.opt_out(OTHER)
     assert last(world, "opt_out") == {"phone": OTHER, "message_id": None}
-    world.phones.reply(message, "stop")
+    Messaging.of(world).phones.reply(message, "stop")
     assert last(world, "opt_out") == {"phone": PHONE, "message_id": message.id}
-    link = world.phones.click(message)
+    link = Messaging.of(world).phones.click(message)
     assert last(world, "click") == {"url": link.url, "message_id": message.id, "phone": PHONE}
 
 
@@ -251,7 +255,7 @@ def test_what_lapses() -> None:
     world = make_world()
     message = send_one(world, body="https://acme.example", shortening=Shortening())
     advance(world)
-    world.phones.write("chatapp", OTHER, None, "Hello")
+    Messaging.of(world).phones.write("chatapp", OTHER, None, "Hello")
     advance(world, 9 * 24 * HOUR)
     conversation, link = entries(world, "lapse")
     assert (conversation["at"], bare(conversation)) == (

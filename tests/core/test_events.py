@@ -10,13 +10,16 @@ import pytest
 from sendbox.contract.validators import Contract
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
-from sendbox.services.messaging.model import Step, TemplateUse
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.results import CODES, STATES
 from sendbox.services.messaging.rules.rules import Rule
-from sendbox.services.world import ServiceWorld
+from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import PHONE, START, advance, hook_events, make_world, path, rule, send, send_one, step
 
 CONTRACT = Contract()
@@ -51,14 +54,14 @@ def a_step(channel: str) -> Step:
     return step(channel)
 
 
-def a_world(*rules: Rule, **account: Any) -> ServiceWorld:
+def a_world(*rules: Rule, **account: Any) -> World:
     """A world with a template, in which the phone's conversation is open."""
     world = make_world(account=AccountSpec(templates=(TEMPLATE,), **account), attempts=rules)
-    world.phones.conversations[PHONE] = START + 10**9
+    Messaging.of(world).phones.conversations[PHONE] = START + 10**9
     return world
 
 
-def events_of(world: ServiceWorld, by: int = 60_000) -> list[dict[str, Any]]:
+def events_of(world: World, by: int = 60_000) -> list[dict[str, Any]]:
     """What the built-in receiver has got after a while."""
     advance(world, by)
     return hook_events(world)
@@ -120,7 +123,7 @@ def test_s6_integers_are_integers() -> None:
     world = a_world()
     message = send_one(world)
     advance(world, 1_500)
-    world.move_by_hand(message, "delivered", None)
+    Messaging.of(world).simulator.move_by_hand(message, "delivered", None)
     event = events_of(world)[-1]
     assert event["timestamp"] == START // 1000 + 1
     assert all(type(event["sms"][name]) is int for name in ("country", "operator", "count"))
@@ -170,7 +173,7 @@ def test_s7_3_result_info_of_a_rule() -> None:
     events = events_of(world)
     assert [event.get("result_info") for event in events] == ["[368]", "Unauthorized error", None]
     assert valid(events, "SentMessageSms")
-    attempt = world.messages[0].attempts[0]
+    attempt = Messaging.of(world).messages[0].attempts[0]
     assert [info_of(attempt, code) for code, _ in attempt.transitions()] == ["[368]", "Unauthorized error", None]
 
 
@@ -255,7 +258,7 @@ def test_s6_a_reply_has_exactly_its_fields() -> None:
     world = a_world()
     message = send_one(world, steps=[step(sender="Acme")], payload={"order": 7})
     advance(world, 60_000)
-    world.phones.reply(message, "YES")
+    Messaging.of(world).phones.reply(message, "YES")
     event = events_of(world, 0)[-1]
     assert event == {
         "request_id": message.submission.request_id,
@@ -275,7 +278,7 @@ def test_s6_a_reply_has_exactly_its_fields() -> None:
 def test_s6_an_unsolicited_message_has_exactly_its_fields(family: str) -> None:
     """§6 `incomingMessage`: no ids and no payload."""
     world = a_world()
-    world.phones.write(family, "420777000999", "420900000001", "Hello")
+    Messaging.of(world).phones.write(family, "420777000999", "420900000001", "Hello")
     (event,) = events_of(world, 0)
     assert event == {
         "gateway": family,
@@ -294,7 +297,7 @@ def test_s6_a_reply_on_the_messaging_app_is_chatapp(channel: str) -> None:
     world = a_world()
     message = send_one(world, steps=[a_step(channel)])
     advance(world, 60_000)
-    world.phones.reply(message, "YES")
+    Messaging.of(world).phones.reply(message, "YES")
     assert events_of(world, 0)[-1]["gateway"] == "chatapp"
 
 
@@ -303,8 +306,8 @@ def test_kinds() -> None:
     world = a_world()
     message = send_one(world)
     advance(world, 60_000)
-    world.phones.reply(message, "YES")
-    world.phones.write("sms", "420777000999", None, "Hello")
+    Messaging.of(world).phones.reply(message, "YES")
+    Messaging.of(world).phones.write("sms", "420777000999", None, "Hello")
     advance(world)
     kinds = [kind_of(event) for delivery in world.outlets.hook for event in delivery.events]
     assert kinds == ["sentMessage"] * 3 + ["incomingReplyMessage", "incomingMessage"]
@@ -330,7 +333,7 @@ def test_s6_a_batch_is_always_an_array() -> None:
 def test_a22_a_retry_sends_the_same_bytes() -> None:
     """A22: the bytes of the first try are kept until the delivery ends, whatever changes meanwhile, and then let go."""
     world = make_world()
-    key = world.keys[world.id]
+    key = Account.of(world).keys[world.id]
     send(world, callback="https://example.com/hook")
     sent: list[bytes] = []
 

@@ -13,10 +13,10 @@ from sendbox.engine.checkpoint import restore, take
 from sendbox.engine.expect.verdict import lines
 from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
 from sendbox.engine.journal import CODE
+from sendbox.engine.world import World
 from sendbox.playing import play
 from sendbox.scenario.compile import load
 from sendbox.services.subjects import THINGS
-from sendbox.services.world import ServiceWorld
 from tests.core.faulty import fault, run
 from tests.core.observed import things, verdict, verdict_in_slices
 from tests.core.worlds import PHONE, advance, make_world, send_one
@@ -134,7 +134,7 @@ def test_a_fault_that_should_not_be_is_shown() -> None:
     assert near[2] == 'drop of delivered, by "a receipt is lost"'
 
 
-def _faulty() -> ServiceWorld:
+def _faulty() -> World:
     """A call that was refused, and a message of which one webhook comes twice and the next is lost."""
     drop = {"name": "a receipt is lost", "when": {"result": "delivered"}, "fault": "drop"}
     stale = {"when": {"result": "sent"}, "fault": "stale"}

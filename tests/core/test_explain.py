@@ -10,10 +10,12 @@ import pytest
 
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.checks import BY_WORD
-from sendbox.services.messaging.model import TemplateUse
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.explain import (
     checks,
@@ -27,8 +29,9 @@ from sendbox.services.messaging.rules.explained import explained
 from sendbox.services.messaging.rules.history import After
 from sendbox.services.messaging.rules.rules import Click, Memory, Path, Reply, Rule, When, decide
 from sendbox.services.subjects import THINGS
+from sendbox.services.templates.templates import TemplateUse
 from sendbox.services.verify.rules import VerifyRule
-from sendbox.services.world import ServiceWorld
+from sendbox.services.verify.verify import Verify
 from tests.core.asking import ANY, DELIVERED, FAILED, SEED, ask
 from tests.core.clients import connect, partner_world
 from tests.core.observed import things
@@ -155,7 +158,7 @@ def template(status: str) -> dict[str, Any]:
 
 OPTED = AccountSpec(optout=frozenset({PHONE}))
 USE = TemplateUse("otp", "en")
-WORLDS: dict[str, tuple[ServiceWorld, dict[str, Any]]] = {
+WORLDS: dict[str, tuple[World, dict[str, Any]]] = {
     "nothing": (make_world(), {}),
     "number": (make_world(), {"to": "nonsense"}),
     "allowed": (make_world(assume=Assume(allowed=("420111*",))), {}),
@@ -324,7 +327,7 @@ VERIFY = (
 def test_rules_of_codes_are_explained() -> None:
     """In their order, each thing decided once; what is explained is what the session got."""
     world = make_world(verify=VERIFY)
-    session = world.verify.create("420777000102", {}, world.keys[world.id], b"{}", "http://sandbox")
+    session = Verify.of(world).create("420777000102", {}, Account.of(world).keys[world.id], b"{}", "http://sandbox")
     view = explain_session(world, session)
     assert [(each["outcome"], each["decides"]) for each in view["rules"]] == [
         ("differs", []),
@@ -336,12 +339,14 @@ def test_rules_of_codes_are_explained() -> None:
     assert view["decided_by"] == ["free", "the SMS is lost"]
     assert codes_tried(VERIFY, "420777000101")[0]["outcome"] == "decided"
     advance(world, 10_000)
-    (attempt,) = explain(world, session.message)["attempts"]
+    (attempt,) = explain(world, Messaging.of(world).by_id[session.message.id])["attempts"]
     assert attempt["decided_by"] == ["the SMS is lost"]
-    assert happened(world, session.message)[0]["what"] == "validation: created, now pending"
+    assert (
+        happened(world, Messaging.of(world).by_id[session.message.id])[0]["what"] == "validation: created, now pending"
+    )
 
 
-def outcomes(world: ServiceWorld, message: Message) -> list[tuple[str, str]]:
+def outcomes(world: World, message: Message) -> list[tuple[str, str]]:
     """Each rule of the last attempt and what came of it, which agrees with those that decided."""
     attempt = explain(world, message)["attempts"][-1]
     assert [each["rule"] for each in attempt["rules"] if each["outcome"] == "decided"] == attempt["decided_by"]
@@ -367,7 +372,7 @@ def test_a_rule_that_came_later() -> None:
     world = make_world(attempts=(rule("undelivered", key="rest"),))
     message = send_one(world)
     advance(world, HOUR)
-    world.attempts.put_rule(rule("failed", key="late"))
+    Messaging.of(world).attempts.put_rule(rule("failed", key="late"))
     assert outcomes(world, message) == [("late", "differs"), ("rest", "decided")]
     (why,) = explain(world, message)["attempts"][0]["rules"][0]["why_not"]
     assert why.startswith("all of it holds now; ")

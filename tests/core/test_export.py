@@ -7,13 +7,14 @@ import orjson
 from sendbox.control.export.script import Act, Call, Move, script, whole
 from sendbox.engine.journal import Capped
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
 from sendbox.services.blueprint import Blueprint
-from sendbox.services.world import ServiceWorld
+from sendbox.services.world import PARTS
 from tests.core.worlds import START, advance, make_world, rule, send_one
 
 
 def called(
-    world: ServiceWorld,
+    world: World,
     operation: str = "sendMessage",
     *,
     status: int = 200,
@@ -25,13 +26,13 @@ def called(
     world.request(record)
 
 
-def moved(world: ServiceWorld, by: int) -> None:
+def moved(world: World, by: int) -> None:
     first = len(world.journal)
     advance(world, by)
     world.moved(first)
 
 
-def shape(world: ServiceWorld) -> list[tuple[str, int]]:
+def shape(world: World) -> list[tuple[str, int]]:
     return [(type(step).__name__, step.at - START) for step in script(world).steps]
 
 
@@ -130,7 +131,7 @@ def test_a_delivery_under_way_has_no_outcome_yet() -> None:
 
 def test_a_journal_that_forgot_its_beginning() -> None:
     """What is gone is said to be left out, and the rest is told."""
-    world = ServiceWorld("test-w", Blueprint(), start=START, max_journal=3)
+    world = World("test-w", Blueprint(), start=START, max_journal=3, services=PARTS)
     for _ in range(5):
         called(world)
     assert isinstance(world.journal, Capped)

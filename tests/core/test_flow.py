@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.world import World
 from sendbox.services.assume import Assume
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.rules import Path, Rule, When
-from sendbox.services.world import ServiceWorld
 from tests.core.worlds import HOUR, PLENTY, START, advance, journaled, make_world, moves, path, rule, send_one, step
 
 MINUTE = 60_000
@@ -21,7 +22,7 @@ def first_goes(way: str | Path) -> tuple[Rule, ...]:
     return (rule(way, when=When(attempt=1)), rule("delivered", key="rest"))
 
 
-def flow(first: Step, *others: Step, way: str | Path = "sent", **blueprint: Any) -> tuple[ServiceWorld, Message]:
+def flow(first: Step, *others: Step, way: str | Path = "sent", **blueprint: Any) -> tuple[World, Message]:
     """A message by a flow, whose first step goes that way; an sms is its last step."""
     world = make_world(attempts=first_goes(way), **blueprint)
     return world, send_one(world, steps=[first, *others, step(body="Last")])
@@ -32,7 +33,7 @@ def began(message: Message, number: int) -> int | None:
     return next((at for at, each, _ in moves(message) if each == number), None)
 
 
-def reasons(world: ServiceWorld) -> list[str]:
+def reasons(world: World) -> list[str]:
     """Why flows moved on."""
     return [what[1] for _, what in journaled(world, "fallback")]
 
@@ -191,7 +192,7 @@ def test_a_flow_goes_through_all_its_steps() -> None:
     assert [began(message, number) for number in (1, 2, 3, 4)] == [0, MINUTE, 3 * MINUTE, 6 * MINUTE]
 
 
-def run_to_decision(world: ServiceWorld) -> None:
+def run_to_decision(world: World) -> None:
     """Until the TTL has decided and the next step is the next thing to begin."""
     while world.timeline.steps[0][3].__name__ != "fallback_due":
         world.run(START + MINUTE, 1)
@@ -201,7 +202,7 @@ def test_two_reasons_at_one_instant_move_the_flow_once() -> None:
     """The TTL has decided, and before the next step begins a tester's hand ends the attempt: one further step."""
     world, message = flow(step(ttl=MINUTE, condition="delivered"), step("richmsg"), way="sending")
     run_to_decision(world)
-    world.move_by_hand(message, "failed", None)
+    Messaging.of(world).simulator.move_by_hand(message, "failed", None)
     world.run(START + MINUTE, PLENTY)
     assert (len(message.attempts), reasons(world)) == (2, ["ttl"])
 
@@ -210,6 +211,6 @@ def test_a_flow_may_be_saved_between_decision_and_next_step() -> None:
     """A tester's hand that meets the condition at the very instant of the TTL keeps the flow where it is."""
     world, message = flow(step("richmsg", ttl=MINUTE), way="sent")
     run_to_decision(world)
-    world.move_by_hand(message, "delivered", None)
+    Messaging.of(world).simulator.move_by_hand(message, "delivered", None)
     advance(world, HOUR)
     assert (len(message.attempts), reasons(world)) == (1, [])

@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import Span
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.flow import NotHandedOver
-from sendbox.services.messaging.model import Shortening, TemplateUse
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import IllegalTransition
 from sendbox.services.messaging.rules.rules import Click, Reply, When
-from sendbox.services.world import ServiceWorld
+from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import (
     HOUR,
     PHONE,
@@ -44,10 +47,10 @@ def test_while_a_phone_is_off_receipts_wait() -> None:
     """A message to a phone that is off stays sent, is delivered the instant it is back, and then goes on."""
     world = make_world(attempts=(rule("seen"),))
     message = send_one(world, steps=[step("richmsg")])
-    world.phones.go_offline(PHONE)
+    Messaging.of(world).phones.go_offline(PHONE)
     advance(world, HOUR)
     assert message.result == "sent"
-    world.phones.go_online(PHONE)
+    Messaging.of(world).phones.go_online(PHONE)
     assert message.result == "sent"
     advance(world, HOUR)
     assert [(at, result) for at, _, result in moves(message)][2:] == [(HOUR, "delivered"), (HOUR + 5_000, "seen")]
@@ -59,10 +62,10 @@ def test_seen_waits_for_the_phone_too() -> None:
     world = make_world(attempts=(rule("seen"),))
     message = send_one(world, steps=[step("richmsg")])
     advance(world, 4_000)
-    world.phones.go_offline(PHONE)
+    Messaging.of(world).phones.go_offline(PHONE)
     advance(world, HOUR)
     assert message.result == "delivered"
-    world.phones.go_online(PHONE)
+    Messaging.of(world).phones.go_online(PHONE)
     advance(world)
     assert message.result == "seen"
 
@@ -73,8 +76,8 @@ def test_a_phone_may_be_off_from_the_start() -> None:
     here, there = send_one(world), send_one(world, OTHER)
     advance(world, HOUR)
     assert (here.result, there.result) == ("sent", "delivered")
-    world.phones.go_online(PHONE)
-    world.phones.go_online(PHONE)
+    Messaging.of(world).phones.go_online(PHONE)
+    Messaging.of(world).phones.go_online(PHONE)
     advance(world)
     assert here.result == "delivered"
 
@@ -83,10 +86,10 @@ def test_a_phone_off_again_before_it_received_keeps_waiting() -> None:
     """Switched on and off within one instant, before the clock moves, it received nothing."""
     world = make_world()
     message = send_one(world)
-    world.phones.go_offline(PHONE)
+    Messaging.of(world).phones.go_offline(PHONE)
     advance(world, HOUR)
-    world.phones.go_online(PHONE)
-    world.phones.go_offline(PHONE)
+    Messaging.of(world).phones.go_online(PHONE)
+    Messaging.of(world).phones.go_offline(PHONE)
     advance(world, HOUR)
     assert message.result == "sent"
 
@@ -95,10 +98,10 @@ def test_what_was_moved_by_hand_meanwhile_does_not_arrive() -> None:
     """An attempt that waited and was ended by hand is left alone when the phone is back."""
     world = make_world()
     message = send_one(world)
-    world.phones.go_offline(PHONE)
+    Messaging.of(world).phones.go_offline(PHONE)
     advance(world, HOUR)
-    world.move_by_hand(message, "undelivered", None)
-    world.phones.go_online(PHONE)
+    Messaging.of(world).simulator.move_by_hand(message, "undelivered", None)
+    Messaging.of(world).phones.go_online(PHONE)
     advance(world, HOUR)
     assert results(message)[-1] == (1, "undelivered")
 
@@ -110,13 +113,13 @@ def test_s3_1_the_owner_opens_a_message() -> None:
     """A delivered message on a readable channel becomes seen; an sms does not, and one not handed over neither."""
     world = make_world()
     rich, plain = delivered(world, steps=[step("richmsg")]), delivered(world)
-    world.phones.see(rich)
+    Messaging.of(world).phones.see(rich)
     assert rich.result == "seen"
     assert journaled(world, "phone") == [(20_000, (PHONE, "seen"))]
     with pytest.raises(IllegalTransition, match="on the sms channel"):
-        world.phones.see(plain)
+        Messaging.of(world).phones.see(plain)
     with pytest.raises(NotHandedOver):
-        world.phones.see(send_one(world))
+        Messaging.of(world).phones.see(send_one(world))
     assert len(journaled(world, "phone")) == 1
 
 
@@ -126,7 +129,7 @@ def test_the_owner_opens_the_attempt_that_can_be_seen() -> None:
     world = make_world(attempts=(rule(late, when=When(attempt=1)),))
     message = send_one(world, steps=[step("richmsg", ttl=30_000), step()])
     advance(world, HOUR)
-    world.phones.see(message)
+    Messaging.of(world).phones.see(message)
     assert results(message)[-4:] == [(1, "seen"), (2, "sending"), (2, "sent"), (2, "delivered")]
 
 
@@ -145,7 +148,7 @@ TEMPLATE: dict[str, Any] = {
 }
 
 
-def asked(buttons: list[Any] | None) -> tuple[ServiceWorld, Message]:
+def asked(buttons: list[Any] | None) -> tuple[World, Message]:
     """A message by that template on its phone."""
     world = make_world(account=AccountSpec(templates=(TEMPLATE,)))
     use = TemplateUse("t", "en", buttons=buttons)
@@ -166,7 +169,7 @@ def test_a68_a_pressed_quick_reply_sends_its_payload(button: int | str, given: l
     """Its payload where the step gave one, else its title."""
     world, message = asked(given)
     assert message.result == "delivered"
-    assert world.phones.pressed(message, button) == body
+    assert Messaging.of(world).phones.pressed(message, button) == body
 
 
 def test_only_quick_replies_can_be_pressed() -> None:
@@ -174,18 +177,18 @@ def test_only_quick_replies_can_be_pressed() -> None:
     world, message = asked(None)
     for button in (1, "Call", 9):
         with pytest.raises(NoSuchThing) as raised:
-            world.phones.pressed(message, button)
+            Messaging.of(world).phones.pressed(message, button)
         assert str(raised.value) == f'"{button}" is no quick reply of this message; there are: Yes, No, Maybe'
-    world.account.set_templates(())
+    Account.of(world).set_templates(())
     for other in (message, delivered(world)):
         with pytest.raises(NoSuchThing, match=r"there are: none$"):
-            world.phones.pressed(other, 0)
+            Messaging.of(world).phones.pressed(other, 0)
 
 
 # --- links (A17, A77)
 
 
-def linked(world: ServiceWorld, **fields: Any) -> Message:
+def linked(world: World, **fields: Any) -> Message:
     """A message with two links on its phone."""
     return delivered(world, body=f"{LINK} {LINK}?b", shortening=Shortening(**fields))
 
@@ -198,7 +201,7 @@ def test_a17_short_links_are_of_the_requests_origin_and_named_by_the_world() -> 
     for link in (first, second):
         assert link.url == f"http://sandbox.example/s/{link.code}"
         assert link.code.startswith(world.tag)
-        assert world.links[link.code] is link
+        assert Messaging.of(world).links[link.code] is link
     assert first.code != second.code
 
 
@@ -229,7 +232,7 @@ def test_links_are_made_for_each_step() -> None:
     message = send_one(world, steps=steps, shortening=Shortening())
     advance(world, HOUR)
     assert sorted(message.links or {}) == [0, 1]
-    assert len(world.links) == 2
+    assert len(Messaging.of(world).links) == 2
 
 
 def test_s2_1_a_link_expires_seven_days_after_sending() -> None:
@@ -240,9 +243,9 @@ def test_s2_1_a_link_expires_seven_days_after_sending() -> None:
     (link,) = (message.links or {})[0]
     assert link.expires_at == START + HOUR + 7 * DAY
     advance(world, 7 * DAY - 1)
-    assert world.open_link(link.code) is link
+    assert Messaging.of(world).open_link(link.code) is link
     advance(world, 1)
-    assert world.open_link(link.code) is None
+    assert Messaging.of(world).open_link(link.code) is None
     assert link.clicks == [START + HOUR + 7 * DAY - 1]
     advance(world, 1)
     assert journaled(world, "lapse") == [(HOUR + 7 * DAY, ("link", link))]
@@ -256,7 +259,7 @@ def test_s2_1_expires_at_is_in_unix_seconds() -> None:
         advance(world)
         (link,) = (message.links or {})[0]
         assert link.expires_at == seconds * 1000
-        assert (world.open_link(link.code, count=False) is link) is works
+        assert (Messaging.of(world).open_link(link.code, count=False) is link) is works
     advance(world, DAY)
     assert [at for at, _ in journaled(world, "lapse")] == [60_000]
 
@@ -266,16 +269,16 @@ def test_a17_a_click_is_counted_and_the_first_one_noted() -> None:
     world = make_world()
     message = linked(world)
     first, second = (message.links or {})[0]
-    world.open_link(first.code, count=False)
+    Messaging.of(world).open_link(first.code, count=False)
     assert (first.clicks, message.clicked_at) == ([], None)
-    world.open_link(first.code)
+    Messaging.of(world).open_link(first.code)
     advance(world, 1_000)
-    world.open_link(second.code)
-    world.open_link(second.code)
+    Messaging.of(world).open_link(second.code)
+    Messaging.of(world).open_link(second.code)
     assert message.clicked_at == START + 10_000
     assert ([len(link.clicks) for link in (first, second)]) == [1, 2]
     assert [what for _, what in journaled(world, "click")] == [first, second, second]
-    assert world.open_link("nothing") is None
+    assert Messaging.of(world).open_link("nothing") is None
 
 
 def test_the_owner_follows_the_first_link_that_works() -> None:
@@ -283,12 +286,12 @@ def test_the_owner_follows_the_first_link_that_works() -> None:
     world = make_world()
     message = linked(world)
     first, second = (message.links or {})[0]
-    assert world.phones.click(message) is first
+    assert Messaging.of(world).phones.click(message) is first
     first.expires_at = world.now
-    assert world.phones.click(message) is second
+    assert Messaging.of(world).phones.click(message) is second
     for other in (delivered(world), send_one(world)):
         with pytest.raises(NoSuchThing, match=f'^"{other.id}" holds no short link that works now$'):
-            world.phones.click(other)
+            Messaging.of(world).phones.click(other)
 
 
 def test_a_rule_replies_and_clicks() -> None:
@@ -300,4 +303,4 @@ def test_a_rule_replies_and_clicks() -> None:
     advance(world, HOUR)
     assert (with_link.replied_at, with_link.clicked_at) == (START + 8_000, START + 63_000)
     assert (without.replied_at, without.clicked_at) == (START + 8_000, None)
-    assert [inbound.recipient for inbound in world.phones.inbound] == ["InfoSMS"] * 2
+    assert [inbound.recipient for inbound in Messaging.of(world).phones.inbound] == ["InfoSMS"] * 2

@@ -6,11 +6,15 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.services.blueprint import AccountSpec, SubKeySpec, TimelineEntry
-from sendbox.services.messaging.content.interpolation import Fake, Gap, Text
-from sendbox.services.messaging.model import Shortening, TemplateUse
-from sendbox.services.scripted import KINDS
-from sendbox.services.world import ServiceWorld
+from sendbox.engine.happenings import TimelineEntry
+from sendbox.engine.world import World
+from sendbox.scenario.keys.timeline import KINDS
+from sendbox.services.account.account import Account
+from sendbox.services.blueprint import AccountSpec, SubKeySpec
+from sendbox.services.messaging.content.gaps import Fake, Gap, Text
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import Shortening
+from sendbox.services.templates.templates import TemplateUse
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import (
     HOUR,
@@ -37,7 +41,7 @@ def entry(
     return TimelineEntry(at, relative, kind, what, "a.yaml:5", means, "key")
 
 
-def acts(world: ServiceWorld) -> list[tuple[int, tuple[str, str]]]:
+def acts(world: World) -> list[tuple[int, tuple[str, str]]]:
     """What owners of phones did."""
     return journaled(world, "phone")
 
@@ -63,7 +67,7 @@ def test_an_entry_before_the_start_is_remarked_on(at: int, relative: bool, told:
     """It happens at the start, and advice says so, with the place in the scenario."""
     world = make_world(timeline=(entry("phone", {"number": PHONE, "act": "offline"}, at=at, relative=relative),))
     advance(world)
-    assert world.phones.is_offline(PHONE)
+    assert Messaging.of(world).phones.is_offline(PHONE)
     found = [entry_view(world, number) for number in world.journal.numbers(frozenset({"advice"}))]
     assert [each["advice"]["code"] for each in found] == ["happening-before-start"] * told
     assert all(each["about"] == {"entry": 0, "place": "a.yaml:5"} for each in found)
@@ -89,7 +93,7 @@ def test_a_reply_answers_the_newest_message() -> None:
     advance(world, 5_000)
     third = send_one(world, steps=[step("richmsg")])
     advance(world, HOUR)
-    assert [(each.body, each.channel, each.message) for each in world.phones.inbound] == [
+    assert [(each.body, each.channel, each.message) for each in Messaging.of(world).phones.inbound] == [
         ("newest", "richmsg", third),
         ("sms", "sms", second),
         ("first", "sms", first),
@@ -109,7 +113,7 @@ def test_a_reply_to_nothing_is_noted(what: dict[str, Any]) -> None:
     world = make_world(timeline=(entry("reply", {**what, "body": "YES"}),))
     delivered(world)
     advance(world, HOUR)
-    assert (world.phones.inbound, acts(world)) == ([], [(MINUTE, (what["phone"], "nothing_to_answer"))])
+    assert (Messaging.of(world).phones.inbound, acts(world)) == ([], [(MINUTE, (what["phone"], "nothing_to_answer"))])
 
 
 def test_what_never_reached_the_phone_is_not_answered() -> None:
@@ -117,7 +121,7 @@ def test_what_never_reached_the_phone_is_not_answered() -> None:
     world = make_world(timeline=(entry("reply", {"phone": PHONE, "body": "YES"}),), attempts=(rule("undelivered"),))
     send_one(world)
     advance(world, HOUR)
-    assert world.phones.inbound == []
+    assert Messaging.of(world).phones.inbound == []
 
 
 def test_texts_of_the_timeline_are_filled() -> None:
@@ -133,7 +137,7 @@ def test_texts_of_the_timeline_are_filled() -> None:
     )
     delivered(world)
     advance(world, HOUR)
-    reply, inbound = world.phones.inbound
+    reply, inbound = Messaging.of(world).phones.inbound
     assert reply.body.startswith("Hello! name-")
     assert reply.canonical == "{{body}}! {{fake.first_name en_US " + reply.body.rpartition("-")[2] + "}}"
     assert (inbound.body, inbound.canonical) == (f"I am {OTHER}", f"I am {OTHER}")
@@ -227,7 +231,7 @@ def test_an_owner_presses_a_button(button: dict[str, Any], body: str | None) -> 
     delivered(world, steps=[step("chatapp_template", None, template=TemplateUse("otp", "en"))])
     delivered(world)
     advance(world, HOUR)
-    assert [each.body for each in world.phones.inbound] == ([] if body is None else [body])
+    assert [each.body for each in Messaging.of(world).phones.inbound] == ([] if body is None else [body])
     assert acts(world) == ([(MINUTE, (PHONE, "nothing_to_press"))] if body is None else [])
 
 
@@ -258,12 +262,12 @@ def test_the_account_changes() -> None:
     advance(world, HOUR)
     unpaid = delivered(world)
     assert (paid.result, unpaid.result) == ("delivered", "rejected")
-    account, key = world.account, world.keys[world.id]
+    account, key = Account.of(world), Account.of(world).keys[world.id]
     assert (account.balance, account.opted_out(OTHER, world.now)) == (0, True)
     assert (account.registered("sms", "Acme"), account.registered("sms", "Other")) == (True, False)
     assert account.template("otp", "en") is not None
     assert (key.default_callback_url, key.default_callback_secret) == ("http://hook.example", "quiet")
-    assert "test-w~shop" in world.keys
+    assert "test-w~shop" in Account.of(world).keys
 
 
 def test_what_is_not_named_stays() -> None:
@@ -271,8 +275,8 @@ def test_what_is_not_named_stays() -> None:
     spec = AccountSpec(default_callback_url="http://hook.example", optout=frozenset({OTHER}))
     world = make_world(account=spec, timeline=(entry("account", {"credit": {"eur": 1}}, means={"credit": 1_000_000}),))
     advance(world, HOUR)
-    assert (world.account.balance, world.account.opted_out(OTHER, world.now)) == (1_000_000, True)
-    assert world.keys[world.id].default_callback_url == "http://hook.example"
+    assert (Account.of(world).balance, Account.of(world).opted_out(OTHER, world.now)) == (1_000_000, True)
+    assert Account.of(world).keys[world.id].default_callback_url == "http://hook.example"
 
 
 def test_the_clock_changes() -> None:

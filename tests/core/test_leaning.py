@@ -19,13 +19,17 @@ from sendbox.engine.durations import Rate
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.account.lists import enter
 from sendbox.services.assume import Assume
 from sendbox.services.assumptions import registry
 from sendbox.services.coverage.assumptions import OPERATIONS, REFUSALS, TOLD, UNTOLD
-from sendbox.services.messaging.model import Shortening, TemplateUse
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.windows import Window
-from sendbox.services.world import ServiceWorld
+from sendbox.services.templates.templates import TemplateUse
+from sendbox.services.verify.verify import Verify
 from tests.core.managed import manage
 from tests.core.worlds import HOOK, HOUR, PHONE, START, advance, make_world, path, rule, send_one, step
 from tests.documentation.markdown import ROOT
@@ -86,17 +90,17 @@ def test_an_entry_counts_once_and_the_first_few_are_named() -> None:
 # --- what happened
 
 
-def leaned(world: ServiceWorld) -> dict[str, list[int]]:
+def leaned(world: World) -> dict[str, list[int]]:
     """The rows that a world's client leaned on, with their entries."""
     return {id_: mine.entries for id_, mine in collect(world, catalog()).leaned.items()}
 
 
-def sent(**fields: Any) -> Callable[[ServiceWorld], object]:
+def sent(**fields: Any) -> Callable[[World], object]:
     """Something that sends."""
     return lambda world: send_one(world, **fields)
 
 
-def flow(*steps: Any, **fields: Any) -> Callable[[ServiceWorld], object]:
+def flow(*steps: Any, **fields: Any) -> Callable[[World], object]:
     return sent(steps=list(steps), **fields)
 
 
@@ -107,7 +111,7 @@ def template(**fields: Any) -> Any:
 def called(operation: str, status: int = 200, body: Any = None, answer: bytes = b"{}", **remarks: Any) -> Any:
     """A call that was journaled."""
 
-    def do(world: ServiceWorld) -> None:
+    def do(world: World) -> None:
         record = RequestRecord(operation, "POST", "/", world.id, status, orjson.dumps(body), answer)
         record.findings = remarks.get("findings", ())
         record.advice = remarks.get("advice", ())
@@ -116,31 +120,31 @@ def called(operation: str, status: int = 200, body: Any = None, answer: bytes = 
     return do
 
 
-def _written(world: ServiceWorld) -> None:
-    world.phones.write("sms", PHONE, "420900000001", "Hello")
+def _written(world: World) -> None:
+    Messaging.of(world).phones.write("sms", PHONE, "420900000001", "Hello")
 
 
-def _listed(world: ServiceWorld) -> None:
-    for _ in enter(world, "optout", world.account, PHONE):
+def _listed(world: World) -> None:
+    for _ in enter(world, "optout", Account.of(world), PHONE):
         pass
 
 
-def _advised(world: ServiceWorld) -> None:
+def _advised(world: World) -> None:
     world.advise(Advice("no-target", "x", "$", "§6", "A68"))
 
 
-def _conversation(world: ServiceWorld) -> None:
-    world.phones.write("chatapp", PHONE, SENDER, "Hello")
+def _conversation(world: World) -> None:
+    Messaging.of(world).phones.write("chatapp", PHONE, SENDER, "Hello")
     send_one(world, steps=[step("chatapp_text", sender=SENDER)])
 
 
-def _verified(world: ServiceWorld) -> None:
-    session = world.verify.create(PHONE, {}, world.keys[world.id], b"", "")
-    world.verify.submit(session, "no")
+def _verified(world: World) -> None:
+    session = Verify.of(world).create(PHONE, {}, Account.of(world).keys[world.id], b"", "")
+    Verify.of(world).submit(session, "no")
 
 
-def _expired(world: ServiceWorld) -> None:
-    world.verify.create(PHONE, {}, world.keys[world.id], b"", "")
+def _expired(world: World) -> None:
+    Verify.of(world).create(PHONE, {}, Account.of(world).keys[world.id], b"", "")
 
 
 OTP: Final[dict[str, Any]] = {

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.account.lists import Listed, ListName, enter
-from sendbox.services.world import ServiceWorld
 from tests.core.worlds import START, advance, journaled, make_world, send_one
 
 
-def listed(world: ServiceWorld, text: str, name: ListName = "blacklist") -> Listed:
+def listed(world: World, text: str, name: ListName = "blacklist") -> Listed:
     """Enters a text to its end."""
-    work = enter(world, name, world.account, text)
+    work = enter(world, name, Account.of(world), text)
     while True:
         try:
             next(work)
@@ -40,7 +41,7 @@ def test_s2_5_numbers_are_normalized_on_entry(text: str, expected: Listed, numbe
     """§2.5: normalized; `accepted` counts the lines that are numbers, `invalid` holds the others as they came."""
     world = make_world()
     assert listed(world, text) == expected
-    assert list(world.account.blacklist) == numbers
+    assert list(Account.of(world).blacklist) == numbers
     assert journaled(world, "listed") == ([(0, ("blacklist", "default", tuple(numbers)))] if numbers else [])
 
 
@@ -74,13 +75,13 @@ def test_an_entry_in_force_stays_in_force() -> None:
     listed(world, "420777000101")
     advance(world, 500)
     listed(world, "420777000101")
-    assert world.account.blacklist == {"420777000101": START + 1_000}
+    assert Account.of(world).blacklist == {"420777000101": START + 1_000}
     assert len(journaled(world, "listed")) == 1
 
 
 def test_long_lists_are_read_in_slices() -> None:
     """Two hundred lines are read between two pauses, so that a long list holds nobody up."""
     world = make_world()
-    work = enter(world, "optout", world.account, "\n".join(f"4207770{number:05}" for number in range(1_000)))
+    work = enter(world, "optout", Account.of(world), "\n".join(f"4207770{number:05}" for number in range(1_000)))
     assert sum(1 for _ in work) == 5
-    assert len(world.account.optout) == 1_000
+    assert len(Account.of(world).optout) == 1_000

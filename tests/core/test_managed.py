@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
 
 from sendbox.engine import checkpoint
-from sendbox.services.world import ServiceWorld
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.verify.verify import Verify
+from tests.core.clients import sign_up
 from tests.core.managed import BAD, manage
 from tests.core.observed import digest, entry_view
-from tests.core.worlds import advance, make_world
+from tests.core.worlds import HOUR, advance, make_world
 
 
-def managed(world_id: str = "test-w") -> ServiceWorld:
+def managed(world_id: str = "test-w") -> World:
     """A world in which `manage` was done."""
     world = make_world(world_id)
     manage(world)
     return world
 
 
-def entries(world: ServiceWorld, kind: str) -> list[dict[str, Any]]:
+def entries(world: World, kind: str) -> list[dict[str, Any]]:
     """The entries of a kind, as they are shown, without number and instant."""
     shown = [entry_view(world, number) for number in world.journal.numbers(frozenset({kind}))]
     return [{name: value for name, value in each.items() if name not in ("n", "at", "kind")} for each in shown]
@@ -29,7 +35,7 @@ def entries(world: ServiceWorld, kind: str) -> list[dict[str, Any]]:
 def test_entries_of_management() -> None:
     """Each kind shows what was done."""
     world = managed()
-    (key,) = world.subkeys.children
+    (key,) = Account.of(world).subkeys.children
     assert entries(world, "key") == [
         {"key": key.id, "what": "added", "scope": "full", "disabled": False, "note": "shop"}
     ]
@@ -52,7 +58,7 @@ def test_entries_of_management() -> None:
         {**head, "what": "stored"},
         {**head, "what": "done", "accepted": 1, "skipped": 1},
     ]
-    request_id = world.messages[0].submission.request_id
+    request_id = Messaging.of(world).messages[0].submission.request_id
     assert entries(world, "bulk_line") == [
         {"bulk_id": "b1", "line": 1, "request_id": request_id, "findings": [], "advice": []},
         {"bulk_id": "b1", "line": 2, "request_id": None, "findings": [BAD.as_json()], "advice": []},
@@ -65,8 +71,8 @@ def test_digests_of_worlds_that_were_managed_alike_are_equal() -> None:
     first, second = managed("test-a"), managed("test-b")
     assert digest(first) == digest(second) != digest(make_world())
     for change in ("scope", "note"):
-        key = first.subkeys.children[0]
-        first.subkeys.note(key, change)
+        key = Account.of(first).subkeys.children[0]
+        Account.of(first).subkeys.note(key, change)
     assert digest(first) != digest(second)
 
 
@@ -84,21 +90,37 @@ def test_upload_addresses_are_not_in_the_digest(path: str) -> None:
 def test_a_copy_has_all_of_it() -> None:
     """Keys, lists, orders, devices and rows come back from a checkpoint, and live on."""
     world = managed()
-    world.devices["d"] = (world.id, "t")
+    Account.of(world).devices["d"] = (world.id, "t")
     again = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
     assert digest(again) == digest(world)
-    (key,), (other,) = world.subkeys.children, again.subkeys.children
+    (key,), (other,) = Account.of(world).subkeys.children, Account.of(again).subkeys.children
     assert other.id == key.id
-    assert again.subkeys.billing(other).blacklist == world.subkeys.billing(key).blacklist
-    assert again.subkeys.subaccount(again.keys[again.id], again.subkeys.billing(other).subid) is other.billing
-    assert [order.subject for order in again.orders.placed] == ["Acme"]
-    assert (again.devices, len(again.rows.messages), again.bulks.decode) == ({"d": (world.id, "t")}, 1, None)
-    assert again.orders.placed[0].billing is other.billing
+    assert Account.of(again).billing_of(other).blacklist == Account.of(world).billing_of(key).blacklist
+    assert (
+        Account.of(again).subaccount(Account.of(again).keys[again.id], Account.of(again).billing_of(other).subid)
+        is other.billing
+    )
+    assert [order.subject for order in Account.of(again).orders.placed] == ["Acme"]
+    assert (Account.of(again).devices, len(Messaging.of(again).rows.messages), Messaging.of(again).bulks.decode) == (
+        {"d": (world.id, "t")},
+        1,
+        None,
+    )
+    assert Account.of(again).orders.placed[0].billing is other.billing
     advance(again, 1_000)
 
 
-def test_a_closed_world_is_taken_apart() -> None:
-    """No part keeps its world alive."""
+def test_a_closed_world_is_freed_by_its_counts() -> None:
+    """Once it was taken apart no part keeps its world alive, and no collection of cycles is needed."""
     world = managed()
+    Verify.of(world).create("420777000101", {}, Account.of(world).top, b"{}", "")
+    sign_up(world)
+    advance(world, HOUR)
+    kept = weakref.ref(world)
     list(world.dispose())
-    assert not any(hasattr(part, "_world") for part in (world.subkeys, world.orders, world.bulks))
+    gc.disable()
+    try:
+        del world
+        assert kept() is None
+    finally:
+        gc.enable()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.account.catalog import POOL, services
 from sendbox.services.account.orders import ORDER, IllegalMove, NoCredit, NoSender, Order, fee_of
 from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec
-from sendbox.services.world import ServiceWorld
 from tests.core.worlds import advance, journaled, make_world, send_one
 
 DAY = 86_400_000
@@ -17,15 +18,15 @@ NAME, NUMBER, SIM, RICH = (
 )
 
 
-def strict(**fields: object) -> ServiceWorld:
+def strict(**fields: object) -> World:
     """A world in which only registered senders are taken."""
     account = AccountSpec(senders={"sms": frozenset({"Old"})}, **fields)  # type: ignore[arg-type]
     return make_world(account=account, assume=Assume(sms_sender="strict"))
 
 
-def place(world: ServiceWorld, service: object = NAME, subject: str = "Acme", period: str = "month") -> Order:
+def place(world: World, service: object = NAME, subject: str = "Acme", period: str = "month") -> Order:
     """An order of the account."""
-    return world.orders.place(service, subject, period, world.account, b"{}")  # type: ignore[arg-type]
+    return Account.of(world).orders.place(service, subject, period, Account.of(world), b"{}")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -52,8 +53,8 @@ def test_s4_4_a_name_becomes_usable_and_is_charged() -> None:
     after = send_one(world, steps=[_from("Acme")])
     advance(world, 10_000)
     assert (before.result, after.result, order.state) == ("rejected", "delivered", "active")
-    assert world.account.spent >= 10_000_000
-    assert world.account.registered("sms", "Old")
+    assert Account.of(world).spent >= 10_000_000
+    assert Account.of(world).registered("sms", "Old")
 
 
 def _from(sender: str) -> object:
@@ -65,22 +66,22 @@ def _from(sender: str) -> object:
 def test_a_number_becomes_the_accounts() -> None:
     """The next number of the pool is assigned; phones can write to it, and it can be a sender."""
     world = strict()
-    first = place(world, NUMBER, world.orders.next_number(NUMBER))
-    second = world.orders.next_number(NUMBER)
+    first = place(world, NUMBER, Account.of(world).orders.next_number(NUMBER))
+    second = Account.of(world).orders.next_number(NUMBER)
     assert first.subject != second
     assert world.journal.order_sensitive == {0}  # who comes first gets the next one
-    assert world.account.registered("sms", first.subject)
-    assert world.account.numbers == {first.subject}
+    assert Account.of(world).registered("sms", first.subject)
+    assert Account.of(world).numbers == {first.subject}
 
 
 def test_a_pool_runs_out() -> None:
     """After the last number there is none; a cancelled order gives its number back."""
     world = make_world()
-    orders = [place(world, NUMBER, world.orders.next_number(NUMBER)) for _ in range(POOL)]
+    orders = [place(world, NUMBER, Account.of(world).orders.next_number(NUMBER)) for _ in range(POOL)]
     with pytest.raises(NoSender, match=r'"sender_sms_420_number" has no number left of its 10 \(§4\.4, A31\)'):
-        world.orders.next_number(NUMBER)
-    world.orders.move(orders[3], "cancelled")
-    assert world.orders.next_number(NUMBER) == orders[3].subject
+        Account.of(world).orders.next_number(NUMBER)
+    Account.of(world).orders.move(orders[3], "cancelled")
+    assert Account.of(world).orders.next_number(NUMBER) == orders[3].subject
 
 
 def test_an_order_that_takes_time() -> None:
@@ -88,12 +89,12 @@ def test_an_order_that_takes_time() -> None:
     world = strict()
     order = place(world, SIM, "420900000001", "year")
     assert order.state == "new"
-    assert not world.account.numbers
+    assert not Account.of(world).numbers
     advance(world, 3 * DAY - 1)
     assert order.state == "new"
     advance(world, 1)
     assert order.state == "active"
-    assert world.account.numbers == {"420900000001"}
+    assert Account.of(world).numbers == {"420900000001"}
     assert [what[1] for _, what in journaled(world, "order")] == ["new", "active"]
 
 
@@ -101,18 +102,18 @@ def test_an_order_cancelled_while_new_is_never_active() -> None:
     """What was cancelled stays so when its time has passed."""
     world = strict()
     order = place(world, RICH)
-    world.orders.move(order, "cancelled")
+    Account.of(world).orders.move(order, "cancelled")
     advance(world, 10 * DAY)
     assert order.state == "cancelled"
-    assert not world.account.registered("richmsg", "Acme")
+    assert not Account.of(world).registered("richmsg", "Acme")
 
 
 def test_a_cancelled_name_is_not_usable_any_more() -> None:
     """Its sender leaves the account; where any sender is taken, nothing changes."""
     for world in (strict(), make_world()):
         order = place(world)
-        world.orders.move(order, "cancelled")
-        assert world.account.registered("sms", "Acme") is (world.account.senders == "any")
+        Account.of(world).orders.move(order, "cancelled")
+        assert Account.of(world).registered("sms", "Acme") is (Account.of(world).senders == "any")
 
 
 def test_without_credit_there_is_no_order() -> None:
@@ -120,7 +121,7 @@ def test_without_credit_there_is_no_order() -> None:
     world = strict(credit=9_999_999)
     with pytest.raises(NoCredit):
         place(world)
-    assert (world.account.balance, world.orders.placed) == (9_999_999, [])
+    assert (Account.of(world).balance, Account.of(world).orders.placed) == (9_999_999, [])
 
 
 def test_s3_3_the_table_is_total() -> None:
@@ -131,7 +132,7 @@ def test_s3_3_the_table_is_total() -> None:
     with pytest.raises(
         IllegalMove, match=r'^"activated" cannot happen to an order that is "active"; legal: cancelled \('
     ):
-        world.orders.move(order, "activated")
-    world.orders.move(order, "cancelled")
+        Account.of(world).orders.move(order, "activated")
+    Account.of(world).orders.move(order, "cancelled")
     with pytest.raises(IllegalMove, match="legal: none, it is an end"):
-        world.orders.move(order, "cancelled")
+        Account.of(world).orders.move(order, "cancelled")

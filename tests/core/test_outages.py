@@ -8,8 +8,10 @@ from typing import Any, Final
 import pytest
 
 from sendbox.engine import checkpoint
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
-from sendbox.services.blueprint import TimelineEntry
+from sendbox.engine.world import World
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.outages import Outage, named
 from sendbox.services.messaging.records import Message
@@ -17,7 +19,6 @@ from sendbox.services.messaging.rules.explain import explain
 from sendbox.services.messaging.rules.explained import explained
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.numbers.countries import operator
-from sendbox.services.world import ServiceWorld
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import HOUR, PHONE, START, TEN, advance, journaled, make_world, moves, path, rule, send_one, step
 
@@ -33,12 +34,12 @@ def out(at: int = BEGINS, **fields: Any) -> TimelineEntry:
     return TimelineEntry(at, True, "outage", {"for": outage.lasts}, means=outage)
 
 
-def world_with(*outages: TimelineEntry, **blueprint: Any) -> ServiceWorld:
+def world_with(*outages: TimelineEntry, **blueprint: Any) -> World:
     """A world in which things go out."""
     return make_world(timeline=outages, **blueprint)
 
 
-def sent_at(world: ServiceWorld, at: int, *numbers: str, **fields: Any) -> Message:
+def sent_at(world: World, at: int, *numbers: str, **fields: Any) -> Message:
     """A message sent so long after the start."""
     advance(world, START + at - world.now)
     return send_one(world, *numbers, **fields)
@@ -257,10 +258,10 @@ def test_the_journal_tells_when_it_began_and_ended() -> None:
     shown = [entry_view(world, number) for number in world.journal.numbers(frozenset({"outage"}))]
     assert [entry["state"] for entry in shown] == ["began", "ended"]
     assert {entry["until"] for entry in shown} == {"2026-03-01T09:11:00.000Z"}
-    assert world.outages.current == []
+    assert Messaging.of(world).outages.current == []
 
 
-def busy(advancing: Callable[[ServiceWorld], None]) -> ServiceWorld:
+def busy(advancing: Callable[[World], None]) -> World:
     """A world with messages before, during and after two outages, advanced somehow."""
     world = world_with(
         out(channels=("sms",)), out(3 * MINUTE, channels=("richmsg",), in_flight="undelivered", new="failed")
@@ -272,7 +273,7 @@ def busy(advancing: Callable[[ServiceWorld], None]) -> ServiceWorld:
     return world
 
 
-def in_steps(world: ServiceWorld) -> None:
+def in_steps(world: World) -> None:
     """Seven seconds at a time."""
     while world.now < START + HOUR:
         advance(world, min(7_000, START + HOUR - world.now))
@@ -283,7 +284,9 @@ def test_one_step_or_many() -> None:
     straight = busy(lambda world: advance(world, HOUR))
     stepped = busy(in_steps)
     assert digest(straight) == digest(stepped)
-    assert [moves(message) for message in straight.messages] == [moves(message) for message in stepped.messages]
+    assert [moves(message) for message in Messaging.of(straight).messages] == [
+        moves(message) for message in Messaging.of(stepped).messages
+    ]
 
 
 def test_a_checkpoint_in_the_middle_of_an_outage() -> None:
@@ -293,7 +296,7 @@ def test_a_checkpoint_in_the_middle_of_an_outage() -> None:
     restored = checkpoint.restore(checkpoint.take(stopped), stopped.blueprint, 1)
     advance(restored, HOUR - 5 * MINUTE)
     assert digest(restored) == digest(straight)
-    assert restored.outages.current == []
+    assert Messaging.of(restored).outages.current == []
 
 
 def test_an_outage_counts_in_the_digest() -> None:

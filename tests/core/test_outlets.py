@@ -8,7 +8,9 @@ import pytest
 
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.delivery.bodies import body_of
+from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
+from sendbox.services.messaging.messaging import Messaging
 from tests.core.worlds import (
     HOOK,
     HOUR,
@@ -89,7 +91,7 @@ def test_a_reply_travels_with_the_other_events_of_its_instant() -> None:
     first = send_one(world, callback=HOOK)
     advance(world)
     second = send_one(world, callback=HOOK)
-    reply = world.phones.reply(first, "Hi")
+    reply = Messaging.of(world).phones.reply(first, "Hi")
     advance(world)
     assert world.outlets.deliveries[1].events == [reply, (second.last, 1)]
 
@@ -100,7 +102,7 @@ def test_much_of_one_instant_is_bundled_in_slices() -> None:
     messages = [send_one(world, callback=Target(url, batch_size=15)) for url in ("http://a", "http://b", "http://c")]
     advance(world)
     for message in messages * 40:
-        world.phones.reply(message, "Hi")
+        Messaging.of(world).phones.reply(message, "Hi")
     outlets = world.outlets
     made = [len(outlets.deliveries)]
     while not outlets.flush(31):
@@ -227,7 +229,7 @@ def test_a22_a_failed_batch_is_retried_whole_with_the_same_bytes_and_id() -> Non
     def receive(each: Delivery) -> tuple[int | None, str | None]:
         if each is delivery:
             seen.append((body_of(world, each), world.outlets.id_of(each)))
-            world.keys[world.id].default_sender = f"Sender {len(seen)}"
+            Account.of(world).keys[world.id].default_sender = f"Sender {len(seen)}"
             return 500, None
         return 200, None
 
@@ -300,7 +302,7 @@ def test_the_id_of_a_delivery_is_named_after_its_first_event() -> None:
             send_one(world, TEN[9], callback="http://else.example")
         message = send_one(world, callback=HOOK)
         advance(world)
-        world.phones.reply(message, "Hi")
+        Messaging.of(world).phones.reply(message, "Hi")
         advance(world)
         ids.append([world.outlets.id_of(each) for each in world.outlets.deliveries if each.outlet.target.url == HOOK])
     assert ids[0] == ids[1]

@@ -14,17 +14,19 @@ from sendbox.engine import checkpoint
 from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.durations import Span
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec, TimelineEntry
+from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging import views
-from sendbox.services.messaging.events import kind_of
-from sendbox.services.partner.partner import TOKEN_MS
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.partner.partner import TOKEN_MS, Partner
 from sendbox.services.partner.records import Failure, Signup
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, SignupRule
 from sendbox.services.partner.states import IllegalMove
 from sendbox.services.partner.views import business_view, signup_view, template_view
-from sendbox.services.world import ServiceWorld
 from tests.core.clients import OWN, connect, form, partner_world, send_template, sign_up
 from tests.core.observed import digest
 from tests.core.worlds import HOOK, HOUR, START, advance, hook_events, journaled, make_world, send_one, step
@@ -35,12 +37,12 @@ SENDER = "109876543210987"
 THERE = BusinessSpec(WABA, "Bakery", "bakery", (NumberSpec(OWN, SENDER), NumberSpec("420777000556")))
 
 
-def told(world: ServiceWorld) -> list[dict[str, Any]]:
+def told(world: World) -> list[dict[str, Any]]:
     """The notifications made so far."""
     return [orjson.loads(body_of(world, each)) for each in world.outlets.deliveries]
 
 
-def states(signup: Signup, world: ServiceWorld) -> list[str]:
+def states(signup: Signup, world: World) -> list[str]:
     """The states that the journal has of a signup."""
     return [what.fields["status"] for _, what in journaled(world, "signup") if what.signup is signup]
 
@@ -52,7 +54,7 @@ def test_s4_3_the_way_through_the_page() -> None:
     """§4.3, A46: opened, the number confirmed by the code that came to it, finished: all is connected."""
     world = partner_world()
     signup = sign_up(world, name="Acme", country="SK")
-    partner = world.partner
+    partner = Partner.of(world)
     partner.open(signup)
     partner.open(signup)  # again: nothing new
     partner.give_number(signup, "777 000 555", {"name": "", "website": "https://acme.example"})
@@ -88,13 +90,13 @@ def test_a24_each_state_is_told_as_one_object() -> None:
     ]
     assert len({world.outlets.id_of(each) for each in world.outlets.deliveries}) == 4
     (event,) = world.outlets.deliveries[0].events
-    assert kind_of(event) == "partnerOnboarding"
+    assert world.events[type(event)].case(event).kind == "partnerOnboarding"
 
 
 def test_a21_notifications_are_signed_like_other_webhooks() -> None:
     """A21: the secret of the key signs them; the built-in receiver shows them among its events."""
     world = make_world(account=AccountSpec(default_callback_secret="s"))
-    signup = world.partner.sign_up("manual", None, {}, "", world.keys[world.id], b"{}")
+    signup = Partner.of(world).sign_up("manual", None, {}, "", Account.of(world).keys[world.id], b"{}")
     assert signup.outlet.target.secret == "s"
     advance(world, 0)
     assert hook_events(world) == [{"partner_client_id": None, "status": "created"}]
@@ -104,10 +106,10 @@ def test_a41_the_code_is_on_the_phone() -> None:
     """The code comes to the number's phone, where the handset shows it; sent again it is another one."""
     world = partner_world()
     signup = sign_up(world)
-    world.partner.open(signup)
-    world.partner.give_number(signup, OWN, {})
+    Partner.of(world).open(signup)
+    Partner.of(world).give_number(signup, OWN, {})
     first = signup.code
-    world.partner.resend_code(signup)
+    Partner.of(world).resend_code(signup)
     advance(world, 0)
     conversation = views.phone_view(world, OWN)["conversation"]
     assert [entry["body"][:6] for entry in conversation] == [first, signup.code]
@@ -119,14 +121,14 @@ def test_a_number_can_be_taken_back() -> None:
     """Another number may be given until one was confirmed."""
     world = partner_world()
     signup = sign_up(world)
-    world.partner.open(signup)
-    world.partner.give_number(signup, OWN, {})
-    world.partner.change_number(signup)
+    Partner.of(world).open(signup)
+    Partner.of(world).give_number(signup, OWN, {})
+    Partner.of(world).change_number(signup)
     assert (signup.phone_number, signup.code) == (None, None)
     with pytest.raises(Failure, match="no code was sent yet"):
-        world.partner.resend_code(signup)
+        Partner.of(world).resend_code(signup)
     with pytest.raises(Failure, match='"123456" is not the code'):
-        world.partner.confirm(signup, "123456")
+        Partner.of(world).confirm(signup, "123456")
 
 
 @pytest.mark.parametrize(("raw", "shown"), [(None, ""), ("12", "12")])
@@ -134,25 +136,25 @@ def test_a_number_that_is_none(raw: str | None, shown: str) -> None:
     """What cannot be normalized is no number (§7.3)."""
     world = partner_world()
     signup = sign_up(world)
-    world.partner.open(signup)
+    Partner.of(world).open(signup)
     with pytest.raises(Failure, match=f'"{shown}" is no phone number'):
-        world.partner.give_number(signup, raw, {})
+        Partner.of(world).give_number(signup, raw, {})
 
 
 def test_a_number_belongs_to_one_client() -> None:
     """A number that is connected cannot be brought again, and who was slower fails."""
     world = partner_world()
     slow = sign_up(world, client="slow")
-    world.partner.open(slow)
-    world.partner.give_number(slow, OWN, {})
-    world.partner.confirm(slow, slow.code or "")
+    Partner.of(world).open(slow)
+    Partner.of(world).give_number(slow, OWN, {})
+    Partner.of(world).confirm(slow, slow.code or "")
     connect(world)
-    world.partner.finish(slow)
+    Partner.of(world).finish(slow)
     assert (slow.state, slow.reason) == ("failed", f'"{OWN}" is a number of a connected business account already')
     other = sign_up(world, client="other")
-    world.partner.open(other)
+    Partner.of(world).open(other)
     with pytest.raises(Failure, match="is a number of a connected business account already"):
-        world.partner.give_number(other, OWN, {})
+        Partner.of(world).give_number(other, OWN, {})
 
 
 def test_steps_in_the_wrong_order() -> None:
@@ -160,14 +162,14 @@ def test_steps_in_the_wrong_order() -> None:
     world = partner_world()
     signup = sign_up(world)
     with pytest.raises(Failure, match="the signup is created, and must be opened for this"):
-        world.partner.give_number(signup, OWN, {})
+        Partner.of(world).give_number(signup, OWN, {})
     with pytest.raises(Failure, match="must be number_verified"):
-        world.partner.finish(signup)
-    world.partner.fail(signup, "changed my mind")
+        Partner.of(world).finish(signup)
+    Partner.of(world).fail(signup, "changed my mind")
     assert (signup.state, signup.reason) == ("failed", "changed my mind")
     with pytest.raises(Failure, match="the signup is failed already"):
-        world.partner.fail(signup, None)
-    world.partner.open(signup)
+        Partner.of(world).fail(signup, None)
+    Partner.of(world).open(signup)
     assert signup.state == "failed"
 
 
@@ -176,11 +178,11 @@ def test_all_that_is_left_in_one_act() -> None:
     world = partner_world()
     waiting, confirmed = sign_up(world, client="a"), sign_up(world, client="b")
     for number, signup in enumerate((waiting, confirmed)):
-        world.partner.open(signup)
-        world.partner.give_number(signup, f"42077700060{number}", {})
-    world.partner.confirm(confirmed, confirmed.code or "")
+        Partner.of(world).open(signup)
+        Partner.of(world).give_number(signup, f"42077700060{number}", {})
+    Partner.of(world).confirm(confirmed, confirmed.code or "")
     for signup in (waiting, confirmed):
-        world.partner.complete(signup)
+        Partner.of(world).complete(signup)
         assert signup.state == "completed"
 
 
@@ -197,7 +199,7 @@ def test_s4_3_preassign() -> None:
     assert signup.id != twin.id
     again = sign_up(world, "preassign", country="SK")
     assert again.phone_number != signup.phone_number
-    world.partner.complete(signup)
+    Partner.of(world).complete(signup)
     assert signup.number is not None
     assert signup.number.phone_number == signup.phone_number
 
@@ -206,12 +208,12 @@ def test_the_pool_gives_no_number_twice() -> None:
     """Where two draws meet, the next one is taken."""
     world = partner_world()
     signup = sign_up(world, "preassign")
-    del world.partner.signups[signup.id]
+    del Partner.of(world).signups[signup.id]
     key = signup.name
-    world.partner.signups["other"] = signup  # promised to somebody else
+    Partner.of(world).signups["other"] = signup  # promised to somebody else
     from sendbox.services.partner.pool import pooled
 
-    assert pooled(world, "420", key) != signup.phone_number
+    assert pooled(Partner.of(world), world.seed, "420", key) != signup.phone_number
 
 
 def test_s4_3_assigned() -> None:
@@ -221,7 +223,7 @@ def test_s4_3_assigned() -> None:
     assert sign_up(world, "assigned").phone_number == promised.phone_number
     first = sign_up(world, "assigned", client="other")
     assert first.phone_number == "420900000001"
-    world.partner.complete(first)
+    Partner.of(world).complete(first)
     with pytest.raises(Failure, match='no number is assigned to "other"'):
         sign_up(world, "assigned", client="other")
     with pytest.raises(Failure, match="no number is assigned to this client"):
@@ -241,15 +243,15 @@ def test_the_scenario_delays_and_fails_signups() -> None:
     world = partner_world(signups=rules)
     bad, slow, drawn = sign_up(world, client="bad-1"), sign_up(world), sign_up(world, "preassign")
     for signup in (bad, slow, drawn):
-        world.partner.complete(signup, OWN)
+        Partner.of(world).complete(signup, OWN)
     assert (bad.state, bad.reason, slow.state, slow.finishing) == ("failed", "refused", "number_verified", True)
     with pytest.raises(Failure, match="the signup is being finished"):
-        world.partner.finish(slow)
+        Partner.of(world).finish(slow)
     with pytest.raises(Failure, match="the signup is being finished already"):
-        world.partner.register(slow, WABA, None, None)
+        Partner.of(world).register(slow, WABA, None, None)
     advance(world, 2000)
     assert (drawn.state, slow.state) == ("completed", "number_verified")
-    world.partner.fail(slow, None)
+    Partner.of(world).fail(slow, None)
     advance(world, 5000)
     assert slow.state == "failed"
 
@@ -258,9 +260,9 @@ def test_accounts_that_are_there_from_the_start() -> None:
     """`partner.accounts` connects clients before anything happens; their ids are the scenario's."""
     offline = NumberSpec("420777000557", "5", "Spare", "OFFLINE", "UNKNOWN")
     world = partner_world(accounts=(THERE, BusinessSpec("7", numbers=(offline,))))
-    numbers = world.partner.numbers_of(world.partner.accounts[WABA])
+    numbers = Partner.of(world).numbers_of(Partner.of(world).accounts[WABA])
     assert next((each.id, each.name, each.status) for each in numbers) == (SENDER, "Bakery", "CONNECTED")
-    assert business_view(world, world.partner.accounts["7"]) == {
+    assert business_view(world, Partner.of(world).accounts["7"]) == {
         "chatapp_id": "7",
         "name": "Client",
         "partner_client_id": None,
@@ -292,8 +294,8 @@ def test_the_timeline_moves_templates_and_numbers() -> None:
     )
     world = make_world(timeline=entries, partner=PartnerSpec(accounts=(THERE,)), account=AccountSpec(templates=(otp,)))
     advance(world, 10_000)
-    assert {number.status for number in world.partner.numbers.values()} == {"FLAGGED"}
-    (record,) = world.account.templates
+    assert {number.status for number in Partner.of(world).numbers.values()} == {"FLAGGED"}
+    (record,) = Account.of(world).templates
     assert (record["status"], template_view(world, record)["reason"]) == ("PAUSED", "complaints")
     refused = [
         what["refused"] for kind in ("number", "template") for _, what in journaled(world, kind) if "refused" in what
@@ -312,20 +314,20 @@ def test_a39_registration_completes_a_signup() -> None:
     """A39: any `waba_id` becomes the account's; the number has the id that was given, or one of its own."""
     world = partner_world()
     first, second, third = sign_up(world, client="a"), sign_up(world, client="b"), sign_up(world, client="a", name="x")
-    number = world.partner.register(first, "waba-1", "777", None)
+    number = Partner.of(world).register(first, "waba-1", "777", None)
     assert (number.id, number.account_id, first.state) == ("777", "waba-1", "completed")
     assert number.phone_number.startswith("4209")
     with pytest.raises(Failure, match='"777" is a number of another business account'):
-        world.partner.register(second, "waba-2", "777", None)
+        Partner.of(world).register(second, "waba-2", "777", None)
     with pytest.raises(Failure, match='"waba-1" is the business account of another client'):
-        world.partner.register(second, "waba-1", None, "CZ")
-    polish = world.partner.register(third, "waba-1", None, "PL")
+        Partner.of(world).register(second, "waba-1", None, "CZ")
+    polish = Partner.of(world).register(third, "waba-1", None, "PL")
     assert polish.phone_number.startswith("489")
-    assert len(world.partner.numbers_of(world.partner.accounts["waba-1"])) == 2
+    assert len(Partner.of(world).numbers_of(Partner.of(world).accounts["waba-1"])) == 2
     promised = sign_up(world, "preassign", client="c")
-    assert world.partner.register(promised, "waba-3", None, "PL").phone_number == promised.phone_number
+    assert Partner.of(world).register(promised, "waba-3", None, "PL").phone_number == promised.phone_number
     with pytest.raises(Failure, match="the signup is completed already"):
-        world.partner.register(first, "waba-1", None, "CZ")
+        Partner.of(world).register(first, "waba-1", None, "CZ")
 
 
 def test_registration_by_a_rule_that_fails() -> None:
@@ -333,7 +335,7 @@ def test_registration_by_a_rule_that_fails() -> None:
     world = partner_world(signups=(SignupRule("bad", result="failed"),))
     signup = sign_up(world, "preassign")
     with pytest.raises(Failure, match="The provider refused the registration"):
-        world.partner.register(signup, WABA, None, "CZ")
+        Partner.of(world).register(signup, WABA, None, "CZ")
     assert signup.state == "failed"
 
 
@@ -345,12 +347,12 @@ def test_s8_a_signup_expires_after_an_hour() -> None:
     world = partner_world()
     signup = sign_up(world)
     done = sign_up(world, "preassign")
-    world.partner.complete(done)
+    Partner.of(world).complete(done)
     advance(world, TOKEN_MS - 1)
-    assert world.partner.valid(signup)
+    assert Partner.of(world).valid(signup)
     assert signup.state == "created"
     advance(world, 1)
-    assert not world.partner.valid(signup)
+    assert not Partner.of(world).valid(signup)
     assert (signup.state, done.state) == ("expired", "completed")
     assert signup_view(world, signup)["token_valid"] is False
     last = world.outlets.deliveries[-1]
@@ -363,7 +365,7 @@ def test_expiry_pulls_no_clock_and_waits_for_what_is_under_way() -> None:
     idle = sign_up(world)
     assert world.timeline.next_due() is None
     slow = sign_up(world, "preassign")
-    world.partner.complete(slow)
+    Partner.of(world).complete(slow)
     advance(world, HOUR + 1)
     assert (idle.state, slow.state) == ("expired", "number_verified")
     advance(world, 2 * HOUR)
@@ -400,7 +402,7 @@ def test_many_lapses_are_taken_in_slices() -> None:
         world.outlets.dirty.clear()
         calls += 1
     assert calls > 2
-    assert {signup.state for signup in world.partner.signups.values()} == {"expired"}
+    assert {signup.state for signup in Partner.of(world).signups.values()} == {"expired"}
 
 
 # --- numbers
@@ -409,7 +411,7 @@ def test_many_lapses_are_taken_in_slices() -> None:
 def test_a41_verify_and_check() -> None:
     """A41: verify sends a code, new or given, to a number that waits or is connected; check wants a usable one."""
     world = partner_world(accounts=(THERE,))
-    partner = world.partner
+    partner = Partner.of(world)
     signup = sign_up(world)
     partner.open(signup)
     partner.give_number(signup, "420777000600", {})
@@ -434,30 +436,30 @@ def test_a41_verify_and_check() -> None:
 def test_a44_a_rating_moves_a_number() -> None:
     """A44: RED flags a connected number, a better rating takes the flag away; a status that is given wins."""
     world = partner_world(accounts=(THERE,))
-    number = world.partner.numbers[SENDER]
+    number = Partner.of(world).numbers[SENDER]
     seen = []
     for status, quality in (
         (None, "RED"), (None, "YELLOW"), ("FLAGGED", "GREEN"), (None, "RED"), ("OFFLINE", None), (None, "GREEN"),
     ):  # fmt: skip
-        world.partner.move_number(number, status, quality)
+        Partner.of(world).move_number(number, status, quality)
         seen.append((number.status, number.quality))
     assert seen == [
         ("FLAGGED", "RED"), ("CONNECTED", "YELLOW"), ("FLAGGED", "GREEN"), ("FLAGGED", "RED"), ("OFFLINE", "RED"),
         ("OFFLINE", "GREEN"),
     ]  # fmt: skip
     with pytest.raises(IllegalMove):
-        world.partner.move_number(number, "FLAGGED", None)
+        Partner.of(world).move_number(number, "FLAGGED", None)
 
 
 def test_a_number_that_may_not_send_is_no_sender() -> None:
     """A59, A44: a step from a number that is not connected is rejected, whatever the account's senders are."""
     world = partner_world(accounts=(THERE,))
-    assert world.account.registered("chatapp", SENDER)
-    world.partner.move_number(world.partner.numbers[SENDER], "OFFLINE", None)
+    assert Account.of(world).registered("chatapp", SENDER)
+    Partner.of(world).move_number(Partner.of(world).numbers[SENDER], "OFFLINE", None)
     message = send_one(world, steps=[step("chatapp_text", sender=SENDER)])
     advance(world, HOUR)
     assert message.result == "rejected"
-    assert not world.account.registered("chatapp", SENDER)
+    assert not Account.of(world).registered("chatapp", SENDER)
 
 
 def test_a_client_reaches_its_own() -> None:
@@ -465,18 +467,18 @@ def test_a_client_reaches_its_own() -> None:
     world = partner_world(accounts=(THERE,))
     account, _ = connect(world, phone="420777000700")
     mine, same, other, nameless = (
-        next(iter(world.partner.signups.values())),
+        next(iter(Partner.of(world).signups.values())),
         sign_up(world),
         sign_up(world, client="other"),
         sign_up(world, client=None),
     )
-    assert world.partner.account(account.id, mine) is account
-    assert world.partner.account(account.id, same) is account
+    assert Partner.of(world).account(account.id, mine) is account
+    assert Partner.of(world).account(account.id, same) is account
     for stranger in (other, nameless):
         with pytest.raises(Failure, match="is not a connected business account"):
-            world.partner.account(account.id, stranger)
+            Partner.of(world).account(account.id, stranger)
     with pytest.raises(Failure, match='"none" is not'):
-        world.partner.account("none")
+        Partner.of(world).account("none")
 
 
 # --- copies and digests
@@ -488,8 +490,8 @@ def test_a_copy_has_the_same_future() -> None:
     straight, taken = make_world(partner=spec), make_world(partner=spec)
     for world in (straight, taken):
         sign_up(world, client="late")
-        world.partner.complete(sign_up(world), "420777000600")
-        world.partner.templates.create(world.partner.accounts[WABA], form())
+        Partner.of(world).complete(sign_up(world), "420777000600")
+        Partner.of(world).templates.create(Partner.of(world).accounts[WABA], form())
         advance(world, 500)
     restored = checkpoint.restore(checkpoint.take(taken), taken.blueprint, 1)
     for world in (straight, restored):
@@ -499,8 +501,8 @@ def test_a_copy_has_the_same_future() -> None:
     assert isinstance(restored.outlets, Outlets)
 
 
-def _signups(world: ServiceWorld) -> list[dict[str, Any]]:
-    return [signup_view(world, signup) for signup in world.partner.signups.values()]
+def _signups(world: World) -> list[dict[str, Any]]:
+    return [signup_view(world, signup) for signup in Partner.of(world).signups.values()]
 
 
 def test_the_digest_knows_no_names() -> None:
@@ -509,23 +511,15 @@ def test_the_digest_knows_no_names() -> None:
     for world_id in ("test-a", "test-b"):
         world = partner_world(world_id)
         account, number = connect(world)
-        record = world.partner.templates.create(account, form())
+        record = Partner.of(world).templates.create(account, form())
         advance(world, 10_000)
         message = send_template(world, number.id, content=orjson.dumps({"sender": number.id, "token": "eyJh.eyJz.c"}))
         advance(world, 10_000)
-        world.phones.reply(message, "Thanks")
+        Messaging.of(world).phones.reply(message, "Thanks")
         advance(world, 10_000)
-        found.append((digest(world), number.id, world.partner.templates.id_of(record)))
+        found.append((digest(world), number.id, Partner.of(world).templates.id_of(record)))
     assert found[0][0] == found[1][0]
     assert not set(found[0][1:]) & set(found[1][1:])
-
-
-def test_dispose_takes_the_parts_apart() -> None:
-    """A closed world leaves nothing that points back to it."""
-    world = partner_world()
-    list(world.dispose())
-    assert not hasattr(world.partner, "_world")
-    assert not hasattr(world.partner.templates, "_world")
 
 
 def test_assumptions_of_partner_are_settings() -> None:

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import DAY, HOUR, MINUTE, instant, iso
+from sendbox.engine.world import World
 from sendbox.services.blueprint import AccountSpec
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.partner import analytics as analytics
+from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec
-from sendbox.services.world import ServiceWorld
 from tests.core.clients import form, send_template
 from tests.core.worlds import START, advance, handset, make_world, rule, send_one, step
 
@@ -29,21 +31,21 @@ SPEC = PartnerSpec(
 POLISH = "48500000001"
 
 
-def campaign(**blueprint: Any) -> ServiceWorld:
+def campaign(**blueprint: Any) -> World:
     """A world with an approved template, and numbers of two clients."""
     attempts = (rule("undelivered", when=When(channel=("richmsg",))), rule("seen", key="rest"))
     world = make_world(partner=SPEC, attempts=attempts, phones=(handset("*", conversation=True),), **blueprint)
     template = form("hello", {"type": "BODY", "text": "Hello {{1}}"}, BUTTONS)
-    for account in world.partner.accounts.values():
-        world.partner.templates.create(account, template)
+    for account in Partner.of(world).accounts.values():
+        Partner.of(world).templates.create(account, template)
     advance(world, 10_000)
     return world
 
 
-def asked(world: ServiceWorld, granularity: str = "DAY", **fields: Any) -> analytics.Asked:
+def asked(world: World, granularity: str = "DAY", **fields: Any) -> analytics.Asked:
     """Everything of the first client, unless more is said."""
     start, end = fields.pop("start", 0), fields.pop("end", START + 900 * DAY)
-    return analytics.Asked(world.partner.accounts["1"], start, end, granularity, **fields)
+    return analytics.Asked(Partner.of(world).accounts["1"], start, end, granularity, **fields)
 
 
 def test_messages_are_counted_where_they_were_sent_and_arrived() -> None:
@@ -107,8 +109,8 @@ def test_conversations(currency: Any, cost: float) -> None:
     advance(world, 24 * HOUR)
     send_template(world, "11")
     advance(world, HOUR)
-    for owner in world.partner.accounts.values():
-        world.partner.templates.delete(owner, "hello")  # what was sent is counted all the same
+    for owner in Partner.of(world).accounts.values():
+        Partner.of(world).templates.delete(owner, "hello")  # what was sent is counted all the same
     points = analytics.conversations(world, asked(world, "DAILY"))
     assert [(p["conversation_category"], p["conversation_direction"], p["conversation"]) for p in points] == [
         ("SERVICE", "USER_INITIATED", 1),
@@ -127,20 +129,20 @@ def test_templates_are_counted_with_reads_and_presses() -> None:
     second = send_template(world, "11", to=POLISH)
     send_one(world, steps=[step("chatapp_text", sender="11")])
     advance(world, HOUR)
-    world.phones.reply(first, world.phones.pressed(first, "Yes"))
-    world.phones.reply(second, world.phones.pressed(second, "Yes"))
-    world.phones.reply(second, world.phones.pressed(second, 2))
-    world.phones.reply(second, "Something else")
-    world.phones.write("chatapp", "420777000999", None, "Yes")
-    account = world.partner.accounts["1"]
-    (record,) = world.partner.templates.of(account)
+    Messaging.of(world).phones.reply(first, Messaging.of(world).phones.pressed(first, "Yes"))
+    Messaging.of(world).phones.reply(second, Messaging.of(world).phones.pressed(second, "Yes"))
+    Messaging.of(world).phones.reply(second, Messaging.of(world).phones.pressed(second, 2))
+    Messaging.of(world).phones.reply(second, "Something else")
+    Messaging.of(world).phones.write("chatapp", "420777000999", None, "Yes")
+    account = Partner.of(world).accounts["1"]
+    (record,) = Partner.of(world).templates.of(account)
     (point,) = analytics.templates(world, asked(world), record)
     assert {name: point[name] for name in ("sent", "delivered", "read")} == {"sent": 2, "delivered": 2, "read": 2}
     assert point["clicked"] == [
         {"type": "quick_reply_button", "button_content": "Yes", "count": 2},
         {"type": "quick_reply_button", "button_content": "No", "count": 1},
     ]
-    for owner in world.partner.accounts.values():
-        world.partner.templates.delete(owner, "hello")
+    for owner in Partner.of(world).accounts.values():
+        Partner.of(world).templates.delete(owner, "hello")
     (point,) = analytics.templates(world, asked(world), record)
     assert point["clicked"] == []  # nobody knows its buttons any more

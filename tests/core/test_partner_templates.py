@@ -9,15 +9,18 @@ import pytest
 
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec
+from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.partner.library import components_of
 from sendbox.services.partner.media import LARGEST, with_handles
+from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule
 from sendbox.services.partner.states import IllegalMove
 from sendbox.services.partner.views import template_view
-from sendbox.services.world import ServiceWorld
 from tests.core.clients import BODY, connect, form, partner_world, send_template
 from tests.core.worlds import HOUR, advance, journaled, make_world
 
@@ -29,7 +32,7 @@ SHARED = {
 }  # fmt: skip
 
 
-def statuses(world: ServiceWorld) -> list[tuple[int, str]]:
+def statuses(world: World) -> list[tuple[int, str]]:
     """(seconds, status) of every change of a template."""
     return [(at // 1000, what["status"]) for at, what in journaled(world, "template")]
 
@@ -47,14 +50,14 @@ def test_a43_created_pending_approved_after_a_delay() -> None:
     """A43: PENDING, then APPROVED; a send is rejected before, and goes out after (§2.2)."""
     world = partner_world()
     account, number = connect(world)
-    record = world.partner.templates.create(account, form())
-    assert len(world.partner.templates.id_of(record)) == 16
+    record = Partner.of(world).templates.create(account, form())
+    assert len(Partner.of(world).templates.id_of(record)) == 16
     early = send_template(world, number.id)
     advance(world, 10_000)
     late = send_template(world, number.id)
     advance(world, HOUR)
     assert (early.result, late.result) == ("rejected", "delivered")
-    assert world.simulator.text(late.attempts[0]) == "Hello Jana"
+    assert text_shown(late.attempts[0], Account.of(world)) == "Hello Jana"
     assert statuses(world) == [(0, "PENDING"), (10, "APPROVED")]
 
 
@@ -62,7 +65,7 @@ def test_a43_the_delay_is_a_setting() -> None:
     """A43: `template_review` is how long a review takes where no rule says."""
     world = partner_world(assume=Assume(template_review=0))
     account, _ = connect(world)
-    world.partner.templates.create(account, form())
+    Partner.of(world).templates.create(account, form())
     advance(world, 0)
     assert statuses(world) == [(0, "PENDING"), (0, "APPROVED")]
 
@@ -82,7 +85,7 @@ def test_reviews_go_by_rules() -> None:
         {"name": "b", "category": "MARKETING"},
         {"name": "c"},
     ):
-        world.partner.templates.create(account, form(**fields))
+        Partner.of(world).templates.create(account, form(**fields))
     advance(world, HOUR)
     ends = [(at, what["name"], what["status"], what["reason"]) for at, what in journaled(world, "template")][4:]
     assert ends[0] == (1000, "promo_1", "REJECTED", "too loud")
@@ -95,7 +98,7 @@ def test_a43_an_edit_is_reviewed_again() -> None:
     """A43: edited, it is PENDING again and refuses sends; the review that was under way counts no more."""
     world = partner_world()
     account, number = connect(world)
-    templates = world.partner.templates
+    templates = Partner.of(world).templates
     record = templates.create(account, form())
     template_id = templates.id_of(record)
     advance(world, 4000)
@@ -109,7 +112,7 @@ def test_a43_an_edit_is_reviewed_again() -> None:
     advance(world, 10_000)
     after = send_template(world, number.id)
     advance(world, HOUR)
-    assert (waiting.result, world.simulator.text(after.attempts[0])) == ("rejected", "Bye Jana")
+    assert (waiting.result, text_shown(after.attempts[0], Account.of(world))) == ("rejected", "Bye Jana")
     with pytest.raises(Failure, match="nothing is to be edited"):
         templates.edit(account, template_id, {"name": "x"})
     templates.set_status(templates.get(account, template_id), "DISABLED")
@@ -121,7 +124,7 @@ def test_a42_delete_takes_every_language() -> None:
     """A42: gone from the list and for sends; a new one of that name is another template."""
     world = partner_world()
     account, number = connect(world)
-    templates = world.partner.templates
+    templates = Partner.of(world).templates
     first = templates.id_of(templates.create(account, form()))
     templates.create(account, form(language="cs"))
     advance(world, 5000)
@@ -143,7 +146,7 @@ def test_a_status_by_hand() -> None:
     """Any legal status; PENDING means another review, DELETED that it is gone; an illegal one raises (A43)."""
     world = partner_world()
     account, _ = connect(world)
-    templates = world.partner.templates
+    templates = Partner.of(world).templates
     record = templates.create(account, form())
     record = templates.set_status(record, "REJECTED", "by hand")
     assert template_view(world, record)["reason"] == "by hand"
@@ -164,10 +167,10 @@ def test_a_review_of_what_was_replaced_counts_for_nothing() -> None:
     """Templates that a tester replaced wholesale keep the status that they were given."""
     world = partner_world()
     account, _ = connect(world)
-    record = world.partner.templates.create(account, form())
-    world.account.set_templates(({**record, "status": "PAUSED"},))
+    record = Partner.of(world).templates.create(account, form())
+    Account.of(world).set_templates(({**record, "status": "PAUSED"},))
     advance(world, HOUR)
-    assert world.partner.templates.status(world.account.templates[0]) == "PAUSED"
+    assert Partner.of(world).templates.status(Account.of(world).templates[0]) == "PAUSED"
 
 
 # --- whose templates
@@ -177,8 +180,8 @@ def test_templates_of_the_scenario_belong_to_the_whole_account() -> None:
     """Every client may use them and the key may change them; a client's token changes its own only."""
     spec = PartnerSpec(accounts=(BusinessSpec("1", numbers=(NumberSpec("420777000600", "11"),)), BusinessSpec("2")))
     world = make_world(partner=spec, account=AccountSpec(templates=(SHARED,)))
-    one, two = world.partner.accounts["1"], world.partner.accounts["2"]
-    templates = world.partner.templates
+    one, two = Partner.of(world).accounts["1"], Partner.of(world).accounts["2"]
+    templates = Partner.of(world).templates
     shared = templates.id_of(templates.of(one)[0])
     assert templates.id_of(templates.of(two)[0]) == shared
     assert send_and_result(world, "11", "otp") == "delivered"
@@ -193,7 +196,7 @@ def test_templates_of_the_scenario_belong_to_the_whole_account() -> None:
     assert SHARED["status"] == "approved"
 
 
-def send_and_result(world: ServiceWorld, sender: str, name: str = "hello") -> str:
+def send_and_result(world: World, sender: str, name: str = "hello") -> str:
     """The result of a template sent from a number, an hour later."""
     message = send_template(world, sender, name)
     advance(world, HOUR)
@@ -204,8 +207,8 @@ def test_a_number_uses_its_own_account_s_templates() -> None:
     """Two clients may have templates of one name; another client's template is unknown to a number."""
     numbers = [(NumberSpec("420777000600", "11"),), (NumberSpec("420777000601", "22"),)]
     world = partner_world(accounts=(BusinessSpec("1", numbers=numbers[0]), BusinessSpec("2", numbers=numbers[1])))
-    one, two = world.partner.accounts["1"], world.partner.accounts["2"]
-    templates = world.partner.templates
+    one, two = Partner.of(world).accounts["1"], Partner.of(world).accounts["2"]
+    templates = Partner.of(world).templates
     templates.create(one, form())
     advance(world, 10_000)
     assert send_and_result(world, "11") == "delivered"
@@ -216,7 +219,7 @@ def test_a_number_uses_its_own_account_s_templates() -> None:
     for sender in ("11", "22", "33"):  # the last one is no number of a client: it uses whichever there is
         message = send_template(world, sender)
         advance(world, HOUR)
-        texts.append(world.simulator.text(message.attempts[0]))
+        texts.append(text_shown(message.attempts[0], Account.of(world)))
     assert texts == ["Hello Jana", "Ahoj Jana", "Hello Jana"]
 
 
@@ -241,17 +244,17 @@ def test_a_template_that_makes_no_sense(given: dict[str, Any], path: str, text: 
     world = partner_world()
     account, _ = connect(world)
     with pytest.raises(Failure) as failure:
-        world.partner.templates.create(account, given)
+        Partner.of(world).templates.create(account, given)
     assert failure.value.message.startswith(text)
     assert failure.value.path == path
-    assert world.account.templates == ()
+    assert Account.of(world).templates == ()
 
 
 def test_s8_a_name_of_100_characters_and_named_variables() -> None:
     """§8: the longest name is legal; names of variables need no order; a name stands once in a language."""
     world = partner_world()
     account, _ = connect(world)
-    templates = world.partner.templates
+    templates = Partner.of(world).templates
     templates.create(account, form("x" * 100, {"type": "BODY", "text": "{{b}} {{a}}"}))
     templates.create(account, form("y", {"type": "BODY", "text": "no variables"}))
     templates.create(account, form("y", language="cs"))
@@ -305,7 +308,7 @@ def test_an_edit_uploads_too() -> None:
     """An edit with a picture is treated as a creation."""
     world = partner_world()
     account, _ = connect(world)
-    templates = world.partner.templates
+    templates = Partner.of(world).templates
     record = templates.create(account, form("a", *picture(PNG)))
     changed = templates.edit(account, templates.id_of(record), {"components": picture(JPEG, "image/jpeg")})
     assert "header_handle" in changed["components"][0]["example"]
@@ -323,7 +326,7 @@ def test_a42_a_template_of_the_library() -> None:
         {"type": "PHONE_NUMBER", "phone_number": "+420900000001"},
         {"type": "URL", "url": {"base_url": "https://acme.example/", "url_suffix_example": "a"}},
     ]
-    record = world.partner.templates.create_from_library(
+    record = Partner.of(world).templates.create_from_library(
         account,
         {
             "name": "pay",

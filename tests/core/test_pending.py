@@ -10,21 +10,22 @@ import pytest
 
 import sendbox
 from sendbox.engine.durations import Span
+from sendbox.engine.happenings import TimelineEntry
+from sendbox.engine.world import World
 from sendbox.services import upcoming as pending
-from sendbox.services.blueprint import TimelineEntry
-from sendbox.services.messaging.content.interpolation import Text
+from sendbox.services.messaging.content.gaps import Text
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import Click, Reply
 from sendbox.services.upcoming import next_steps
-from sendbox.services.world import ServiceWorld
 from tests.core.faulty import fault
 from tests.core.worlds import PHONE, advance, make_world, path, rule, send, send_one, step
 
 SECOND = 1000
 
 
-def words(world: ServiceWorld, most: int = 20) -> list[str]:
+def words(world: World, most: int = 20) -> list[str]:
     return [found["what"] for found in next_steps(world, most)]
 
 
@@ -66,7 +67,7 @@ def test_steps_that_do_nothing_any_more_are_passed_over() -> None:
     message = send_one(world, PHONE, steps=flow)
     advance(world, SECOND)
     assert words(world) == ["richmsg delivered"]
-    world.move_by_hand(message, "undelivered", None)
+    Messaging.of(world).simulator.move_by_hand(message, "undelivered", None)
     assert words(world) == []
 
 
@@ -102,7 +103,7 @@ class Named:
     [
         (lambda world: world.timeline.at(world.now, 0, Named().surprise_due, None), "surprise"),
         (
-            lambda world: world.timeline.at(world.now, 0, world._entry_due, TimelineEntry(0, True, "inbound", {})),
+            lambda world: world.timeline.at(world.now, 0, world.entry_due, TimelineEntry(0, True, "inbound", {})),
             "timeline of the scenario: inbound",
         ),
     ],
@@ -133,7 +134,7 @@ def test_a_click_and_a_fallback() -> None:
     advance(world, 5 * SECOND)
     assert words(world) == ["the phone follows a link"]
     assert message.last is not None
-    world.timeline.at(world.now, 0, world.simulator.fallback_due, (message.last, "ttl"))
+    world.timeline.at(world.now, 0, Messaging.of(world).simulator.fallback_due, (message.last, "ttl"))
     assert words(world)[0] == "the flow goes on after sms (ttl)"
 
 

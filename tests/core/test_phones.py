@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from sendbox.engine.patterns import Pattern
+from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.advice import NO_TARGET
 from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import DEFAULT_NUMBER, NoSuchThing
 from sendbox.services.messaging.rules.rules import When
 from tests.core.worlds import (
@@ -44,7 +46,7 @@ def test_the_first_entry_that_matches_says_what_a_phone_has() -> None:
             handset("42*"),
         )
     )
-    phones = world.phones
+    phones = Messaging.of(world).phones
     assert [phones.has("420777000100", family) for family in ("sms", "richmsg", "chatapp")] == [True, False, False]
     assert [phones.has("420777000200", family) for family in ("sms", "richmsg", "chatapp")] == [True, True, True]
     assert phones.has("491701234567", "richmsg")
@@ -65,11 +67,11 @@ def test_the_inbox_holds_what_arrived_in_the_order_of_arrival() -> None:
         send_one(world, steps=[step("richmsg", body)])
     send_one(world, OTHER)
     advance(world, HOUR)
-    inbox = world.phones.inbox(PHONE)
+    inbox = Messaging.of(world).phones.inbox(PHONE)
     assert [attempt.step.body for attempt in inbox] == ["seen", "plain", "late"]
     send_one(world, body="new")
-    assert len(world.phones.messages_of(PHONE)) == 5
-    assert world.phones.messages_of("1") == []
+    assert len(Messaging.of(world).phones.messages_of(PHONE)) == 5
+    assert Messaging.of(world).phones.messages_of("1") == []
 
 
 # --- inbound routing (§6, A68)
@@ -80,7 +82,7 @@ def test_s6_a_reply_is_given_by_its_message_id() -> None:
     world = make_world()
     first = delivered(world, steps=[step(sender="Acme")], callback="http://first")
     delivered(world, steps=[step(sender="Else")], callback="http://second")
-    inbound = world.phones.write("sms", PHONE, None, "Hi", message_id=first.id)
+    inbound = Messaging.of(world).phones.write("sms", PHONE, None, "Hi", message_id=first.id)
     assert (inbound.message, inbound.recipient, inbound.at) == (first, "Acme", START + 20_000)
     assert first.submission.outlet is not None
     assert first.submission.outlet.pending == [inbound]
@@ -90,16 +92,19 @@ def test_a68_a_reply_may_name_its_recipient_and_come_before_the_hand_over() -> N
     """A named recipient stays; a message not handed over has no sender yet, so the default number is written to."""
     world = make_world()
     waiting = send_one(world)
-    assert world.phones.write("sms", PHONE, "420900000001", "Hi", message_id=waiting.id).recipient == "420900000001"
-    assert world.phones.write("sms", PHONE, None, "Hi", message_id=waiting.id).recipient == DEFAULT_NUMBER
+    assert (
+        Messaging.of(world).phones.write("sms", PHONE, "420900000001", "Hi", message_id=waiting.id).recipient
+        == "420900000001"
+    )
+    assert Messaging.of(world).phones.write("sms", PHONE, None, "Hi", message_id=waiting.id).recipient == DEFAULT_NUMBER
 
 
 def test_an_unknown_message_id_is_refused() -> None:
     """A reply to a message that is not of this world raises, and nothing is received."""
     world = make_world()
     with pytest.raises(NoSuchThing, match=r'^"m" is no message of this world$'):
-        world.phones.write("sms", PHONE, None, "Hi", message_id="m")
-    assert world.phones.inbound == []
+        Messaging.of(world).phones.write("sms", PHONE, None, "Hi", message_id="m")
+    assert Messaging.of(world).phones.inbound == []
 
 
 ROUTES: list[Any] = [
@@ -118,7 +123,7 @@ def test_a68_what_is_written_to_the_newest_sender_is_a_reply(family: str, to: st
     newest = delivered(world, steps=[step(sender="Acme")])
     delivered(world, OTHER, steps=[step(sender="Else")])
     delivered(world, steps=[step("chatapp_text")])
-    inbound = world.phones.write(family, PHONE, to, "Hi")
+    inbound = Messaging.of(world).phones.write(family, PHONE, to, "Hi")
     assert inbound.message is (newest if reply else None)
     assert inbound.recipient == (to or "Acme")
     assert (newest.replied_at is not None) is reply
@@ -129,9 +134,9 @@ def test_a68_newest_is_what_was_handed_over_last() -> None:
     world = make_world()
     scheduled = send_one(world, at=START + HOUR, steps=[step(sender="Acme")])
     meanwhile = delivered(world, steps=[step(sender="Else")])
-    assert world.phones.write("sms", PHONE, None, "Hi").message is meanwhile
+    assert Messaging.of(world).phones.write("sms", PHONE, None, "Hi").message is meanwhile
     advance(world, 2 * HOUR)
-    assert world.phones.write("sms", PHONE, None, "Hi").message is scheduled
+    assert Messaging.of(world).phones.write("sms", PHONE, None, "Hi").message is scheduled
 
 
 @pytest.mark.parametrize("result", ["rejected", "undelivered", "failed"])
@@ -139,9 +144,9 @@ def test_a68_what_never_reached_the_phone_is_not_replied_to(result: str) -> None
     """A message that ended badly is not on the phone, so it is not the newest there, and cannot be answered."""
     world = make_world(attempts=(rule(result, when=When(body=Pattern("bad"))),))
     good, bad = delivered(world), delivered(world, body="bad")
-    assert world.phones.write("sms", PHONE, None, "Hi").message is good
+    assert Messaging.of(world).phones.write("sms", PHONE, None, "Hi").message is good
     with pytest.raises(NoSuchThing, match=f'^"{bad.id}" is {result}, nobody can answer it$'):
-        world.phones.reply(bad, "Hi")
+        Messaging.of(world).phones.reply(bad, "Hi")
 
 
 def test_a68_the_families_of_a_flow_are_asked_apart() -> None:
@@ -150,10 +155,10 @@ def test_a68_the_families_of_a_flow_are_asked_apart() -> None:
     message = send_one(world, steps=[step("richmsg", ttl=30_000, sender="Rich"), step(sender="Plain")])
     advance(world, HOUR)
     for family, sender in [("richmsg", "Rich"), ("sms", "Plain")]:
-        inbound = world.phones.write(family, PHONE, None, "Hi")
+        inbound = Messaging.of(world).phones.write(family, PHONE, None, "Hi")
         assert (inbound.message, inbound.recipient) == (message, sender)
-        assert world.phones.write(family, PHONE, None, "Hi", message_id=message.id).recipient == sender
-    assert world.phones.write("chatapp", PHONE, None, "Hi", message_id=message.id).recipient == "Plain"
+        assert Messaging.of(world).phones.write(family, PHONE, None, "Hi", message_id=message.id).recipient == sender
+    assert Messaging.of(world).phones.write("chatapp", PHONE, None, "Hi", message_id=message.id).recipient == "Plain"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +174,7 @@ def test_s6_an_unsolicited_message_goes_to_the_parents_default(
 ) -> None:
     """It goes to a number of the account's, and is reported to the default callback of the parent key (A68)."""
     world = make_world(account=AccountSpec(numbers=numbers, default_callback_url="http://parent"))
-    inbound = world.phones.write("sms", PHONE, to, "Hello")
+    inbound = Messaging.of(world).phones.write("sms", PHONE, to, "Hello")
     assert (inbound.message, inbound.recipient) == (None, recipient)
     advance(world)
     (delivery,) = world.outlets.deliveries
@@ -179,7 +184,7 @@ def test_s6_an_unsolicited_message_goes_to_the_parents_default(
 def test_a68_without_a_target_it_is_journaled_with_advice() -> None:
     """No callback at all: the message is received, and the journal says that nobody was told."""
     world = make_world(account=AccountSpec(default_callback_url=""))
-    inbound = world.phones.write("sms", PHONE, None, "Hello")
+    inbound = Messaging.of(world).phones.write("sms", PHONE, None, "Hello")
     advance(world)
     assert journaled(world, "no_target") == [(0, inbound)]
     ((_, (advice, about)),) = journaled(world, "advice")
@@ -193,19 +198,19 @@ def test_replies_by_sub_keys_show_their_default_sender() -> None:
     for key, sender in [(Key("test-w~1", default_sender="Child"), "Child"), (None, "InfoSMS")]:
         message = delivered(world, key=key)
         assert message.last is not None
-        assert world.phones.sender_of(message.last) == sender
-        assert world.phones.reply(message, "Hi").recipient == sender
+        assert message.last.shown_sender == sender
+        assert Messaging.of(world).phones.reply(message, "Hi").recipient == sender
 
 
 def test_s2_4_the_first_reply_is_noted_on_the_message() -> None:
     """`replied` and its time are those of the first reply."""
     world = make_world()
     message = delivered(world)
-    world.phones.reply(message, "one")
+    Messaging.of(world).phones.reply(message, "one")
     advance(world, 1_000)
-    world.phones.reply(message, "two")
+    Messaging.of(world).phones.reply(message, "two")
     assert message.replied_at == START + 10_000
-    assert [inbound.number for inbound in world.phones.inbound] == [0, 1]
+    assert [inbound.number for inbound in Messaging.of(world).phones.inbound] == [0, 1]
 
 
 def test_nobody_answers_what_was_not_handed_over() -> None:
@@ -213,7 +218,7 @@ def test_nobody_answers_what_was_not_handed_over() -> None:
     world = make_world()
     message = send_one(world)
     with pytest.raises(NoSuchThing, match=f'^"{message.id}" was not handed over yet, nobody can answer it$'):
-        world.phones.reply(message, "Hi")
+        Messaging.of(world).phones.reply(message, "Hi")
 
 
 # --- conversations (A66)
@@ -222,7 +227,7 @@ def test_nobody_answers_what_was_not_handed_over() -> None:
 def test_a66_a_conversation_is_open_for_a_day_from_the_last_message() -> None:
     """Writing on the messaging app opens a conversation for 24 hours; writing again prolongs it."""
     world = make_world()
-    phones = world.phones
+    phones = Messaging.of(world).phones
     phones.write("chatapp", PHONE, None, "Hi")
     advance(world, 20 * HOUR)
     phones.write("chatapp", PHONE, None, "Hi again")
@@ -234,16 +239,16 @@ def test_a66_a_conversation_is_open_for_a_day_from_the_last_message() -> None:
 def test_a66_only_the_messaging_app_opens_one() -> None:
     """An sms opens no conversation."""
     world = make_world()
-    world.phones.write("sms", PHONE, None, "Hi")
-    assert not world.phones.conversation_open(PHONE)
+    Messaging.of(world).phones.write("sms", PHONE, None, "Hi")
+    assert not Messaging.of(world).phones.conversation_open(PHONE)
 
 
 def test_a66_a_conversation_that_ended_is_journaled_at_its_instant() -> None:
     """The lapse is journaled when the clock passes it, once, and not for a conversation that was prolonged."""
     world = make_world()
-    world.phones.write("chatapp", PHONE, None, "Hi")
+    Messaging.of(world).phones.write("chatapp", PHONE, None, "Hi")
     advance(world, HOUR)
-    world.phones.write("chatapp", PHONE, None, "Hi")
+    Messaging.of(world).phones.write("chatapp", PHONE, None, "Hi")
     waits = world.idle
     advance(world)
     assert (waits, world.idle) == (False, True)
@@ -257,7 +262,7 @@ def test_s2_2_free_text_may_be_sent_after_the_recipient_wrote() -> None:
     found = []
     for _ in range(2):
         found.append(delivered(world, steps=[step("chatapp_text")]))
-        world.phones.write("chatapp", PHONE, None, "Hi")
+        Messaging.of(world).phones.write("chatapp", PHONE, None, "Hi")
     advance(world, DAY)
     found.append(delivered(world, steps=[step("chatapp_text")]))
     assert [message.result for message in found] == ["rejected", "delivered", "rejected"]
@@ -271,9 +276,9 @@ def test_a_stop_word_opts_the_phone_out(body: str) -> None:
     """A reply that is a stop word puts the phone on the opt-out list, a second later (A81), and marks the message."""
     world = make_world()
     message = delivered(world)
-    world.phones.reply(message, body)
+    Messaging.of(world).phones.reply(message, body)
     assert message.optout_at == world.now
-    assert world.account.optout == {PHONE: world.now + 1_000}
+    assert Account.of(world).optout == {PHONE: world.now + 1_000}
     assert journaled(world, "opt_out") == [(10_000, (PHONE, message))]
     results_ = []
     for wait in (0, 1_000):
@@ -286,19 +291,19 @@ def test_only_a_stop_word_opts_out() -> None:
     """Other texts do not, nor those that only hold the word; the account says which words they are."""
     world = make_world(account=AccountSpec(stop_words=frozenset({"ENDE"})))
     for body in ("STOP", "Ende?", "am Ende"):
-        world.phones.write("sms", PHONE, None, body)
-    assert world.account.optout == {}
-    world.phones.write("sms", PHONE, None, "ende")
-    assert PHONE in world.account.optout
+        Messaging.of(world).phones.write("sms", PHONE, None, body)
+    assert Account.of(world).optout == {}
+    Messaging.of(world).phones.write("sms", PHONE, None, "ende")
+    assert PHONE in Account.of(world).optout
 
 
 def test_opting_out_again_changes_nothing() -> None:
     """The first opt-out counts: its instant on the list and on the message stays."""
     world = make_world()
     message = delivered(world)
-    world.phones.opt_out(PHONE, message)
-    before = (dict(world.account.optout), message.optout_at)
+    Messaging.of(world).phones.opt_out(PHONE, message)
+    before = (dict(Account.of(world).optout), message.optout_at)
     advance(world, HOUR)
-    world.phones.opt_out(PHONE, message)
-    world.phones.opt_out(PHONE)
-    assert (world.account.optout, message.optout_at) == before
+    Messaging.of(world).phones.opt_out(PHONE, message)
+    Messaging.of(world).phones.opt_out(PHONE)
+    assert (Account.of(world).optout, message.optout_at) == before

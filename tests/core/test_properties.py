@@ -17,15 +17,18 @@ from hypothesis import strategies as st
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Send, Shortening, Step
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import LEGAL, STATES, IllegalTransition
 from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule, When
 from sendbox.services.messaging.windows import Window
-from sendbox.services.world import ServiceWorld
+from sendbox.services.world import PARTS
 from tests.core.observed import digest
 from tests.core.worlds import START, advance, command, content_of, path, rule, step
 
@@ -113,25 +116,33 @@ ACTS = st.one_of(
 STORIES = st.lists(ACTS, max_size=12)
 
 
-def do(world: ServiceWorld, act: Act) -> None:
+def do(world: World, act: Act) -> None:
     """Does one act; what cannot be done is refused, and that is that."""
     if act.what == "send":
-        world.accept("sendMessages", list(act.arguments), world.keys[world.id], content_of(*act.arguments), "http://s")
+        Messaging.of(world).accept(
+            "sendMessages",
+            list(act.arguments),
+            Account.of(world).keys[world.id],
+            content_of(*act.arguments),
+            "http://s",
+        )
         return
     with suppress(NoSuchThing, IllegalTransition, IndexError):
         _HANDS[act.what](world, *act.arguments)
 
 
 _HANDS: Final[dict[str, Any]] = {
-    "move": lambda world, number, result: world.move_by_hand(world.messages[number], result, None),
-    "write": lambda world, family, number: world.phones.write(family, number, None, "Hi"),
-    "reply": lambda world, number, body: world.phones.reply(world.messages[number], body),
-    "see": lambda world, number: world.phones.see(world.messages[number]),
-    "click": lambda world, number: world.phones.click(world.messages[number]),
-    "press": lambda world, number: world.phones.pressed(world.messages[number], 0),
-    "offline": lambda world, number: world.phones.go_offline(number),
-    "online": lambda world, number: world.phones.go_online(number),
-    "optout": lambda world, number: world.phones.opt_out(number),
+    "move": lambda world, number, result: Messaging.of(world).simulator.move_by_hand(
+        Messaging.of(world).messages[number], result, None
+    ),
+    "write": lambda world, family, number: Messaging.of(world).phones.write(family, number, None, "Hi"),
+    "reply": lambda world, number, body: Messaging.of(world).phones.reply(Messaging.of(world).messages[number], body),
+    "see": lambda world, number: Messaging.of(world).phones.see(Messaging.of(world).messages[number]),
+    "click": lambda world, number: Messaging.of(world).phones.click(Messaging.of(world).messages[number]),
+    "press": lambda world, number: Messaging.of(world).phones.pressed(Messaging.of(world).messages[number], 0),
+    "offline": lambda world, number: Messaging.of(world).phones.go_offline(number),
+    "online": lambda world, number: Messaging.of(world).phones.go_online(number),
+    "optout": lambda world, number: Messaging.of(world).phones.opt_out(number),
     "hold": lambda world, number: world.outlets.hold(world.outlets.deliveries[number]),
     "release": lambda world, number: world.outlets.release(world.outlets.deliveries[number]),
     "replay": lambda world, number: world.outlets.replay(world.outlets.deliveries[number]),
@@ -145,7 +156,7 @@ def moody(delivery: Delivery) -> tuple[int | None, str | None]:
     return (500 if len(delivery.tries) == 1 and delivery.number % 5 == 4 else 200), None
 
 
-def tell(world: ServiceWorld, story: list[Act]) -> ServiceWorld:
+def tell(world: World, story: list[Act]) -> World:
     """Tells a story to a world, and lets everything that follows from it happen."""
     for act in story:
         advance(world, act.pause, answer=moody)
@@ -169,8 +180,8 @@ BLUEPRINTS = st.sampled_from([PLAIN, LIMITED])
 @given(STORIES, BLUEPRINTS)
 def test_s3_1_nothing_leaves_the_table(story: list[Act], blueprint: Blueprint) -> None:
     """Whatever is done, every attempt goes from state to state by the table, in order of time."""
-    world = tell(ServiceWorld("test-w", blueprint, start=START), story)
-    for message in world.messages:
+    world = tell(World("test-w", blueprint, start=START, services=PARTS), story)
+    for message in Messaging.of(world).messages:
         for attempt in message.attempts:
             state = 0
             for code, _ in attempt.transitions():
@@ -184,9 +195,9 @@ def test_s3_1_nothing_leaves_the_table(story: list[Act], blueprint: Blueprint) -
 @given(STORIES)
 def test_a61_credit_is_kept_to_the_millionth(story: list[Act]) -> None:
     """Balance and spent always make up the credit; each attempt handed over is paid once, and none without money."""
-    world = tell(ServiceWorld("test-w", LIMITED, start=START), story)
-    account = world.account
-    attempts = [attempt for message in world.messages for attempt in message.attempts]
+    world = tell(World("test-w", LIMITED, start=START, services=PARTS), story)
+    account = Account.of(world)
+    attempts = [attempt for message in Messaging.of(world).messages for attempt in message.attempts]
     assert account.balance >= 0
     assert account.balance + account.spent == CREDIT
     assert account.spent == sum(attempt.price[0] for attempt in attempts if attempt.price is not None)
@@ -197,8 +208,8 @@ def test_a61_credit_is_kept_to_the_millionth(story: list[Act]) -> None:
 @given(STORIES, BLUEPRINTS)
 def test_s2_2_steps_of_a_flow_are_tried_in_order_and_once(story: list[Act], blueprint: Blueprint) -> None:
     """Attempts are made of the first steps of a flow, each once; every message that waited has been tried."""
-    world = tell(ServiceWorld("test-w", blueprint, start=START), story)
-    for message in world.messages:
+    world = tell(World("test-w", blueprint, start=START, services=PARTS), story)
+    for message in Messaging.of(world).messages:
         assert [attempt.number for attempt in message.attempts] == list(range(len(message.attempts)))
         assert message.last is not None
 
@@ -206,7 +217,7 @@ def test_s2_2_steps_of_a_flow_are_tried_in_order_and_once(story: list[Act], blue
 @given(STORIES)
 def test_s6_every_transition_is_reported_once(story: list[Act]) -> None:
     """Each result of each attempt is in one delivery of its message's target, and nothing else is."""
-    world = tell(ServiceWorld("test-w", PLAIN, start=START), story)
+    world = tell(World("test-w", PLAIN, start=START, services=PARTS), story)
     reported = Counter(
         (id(event[0]), event[1])
         for each in world.outlets.deliveries
@@ -215,7 +226,7 @@ def test_s6_every_transition_is_reported_once(story: list[Act]) -> None:
     )
     made = Counter(
         (id(attempt), code)
-        for message in world.messages
+        for message in Messaging.of(world).messages
         for attempt in message.attempts
         for code, _ in attempt.transitions()
     )
@@ -229,7 +240,7 @@ def test_s6_every_transition_is_reported_once(story: list[Act]) -> None:
 
 def digests(story: list[Act], blueprint: Blueprint, *, step_by: int | None = None, budget: int | None = None) -> str:
     """The digest of a story, told by whole pauses, or in steps of so many milliseconds or so many handlers."""
-    world = ServiceWorld("test-w", blueprint, start=START)
+    world = World("test-w", blueprint, start=START, services=PARTS)
 
     def go(by: int) -> None:
         until = world.now + by
@@ -260,22 +271,26 @@ def test_advancing_in_one_step_or_in_many_is_the_same(story: list[Act], blueprin
 @given(STORIES, BLUEPRINTS)
 def test_a_story_told_again_has_the_same_names_and_digest(story: list[Act], blueprint: Blueprint) -> None:
     """A reset world with the same salt names and does everything as before; another salt changes names only."""
-    first = tell(ServiceWorld("test-w", blueprint, start=START), story)
-    again = tell(ServiceWorld("test-w", blueprint, start=START, epoch=1), story)
-    other = tell(ServiceWorld("test-w", blueprint, start=START, salt="other"), story)
-    assert [message.id for message in again.messages] == [message.id for message in first.messages]
-    assert list(again.links) == list(first.links)
+    first = tell(World("test-w", blueprint, start=START, services=PARTS), story)
+    again = tell(World("test-w", blueprint, start=START, epoch=1, services=PARTS), story)
+    other = tell(World("test-w", blueprint, start=START, salt="other", services=PARTS), story)
+    assert [message.id for message in Messaging.of(again).messages] == [
+        message.id for message in Messaging.of(first).messages
+    ]
+    assert list(Messaging.of(again).links) == list(Messaging.of(first).links)
     assert digest(again) == digest(first) == digest(other)
-    assert not {message.id for message in first.messages} & {message.id for message in other.messages}
+    assert not {message.id for message in Messaging.of(first).messages} & {
+        message.id for message in Messaging.of(other).messages
+    }
 
 
-def fates(world: ServiceWorld) -> dict[str, list[Any]]:
+def fates(world: World) -> dict[str, list[Any]]:
     """What became of each message, by its text, which tells the messages apart."""
     return {
         f"{message.phone} {message.submission.send.steps[0].body}": [
             (attempt.number, attempt.transitions(), attempt.price) for attempt in message.attempts
         ]
-        for message in world.messages
+        for message in Messaging.of(world).messages
     }
 
 
@@ -292,15 +307,15 @@ def test_the_order_of_arrival_decides_no_fate(draws: list[tuple[str, Step, Step]
     """Requests of one instant, in whatever order they arrive, have the same fates, names and digest."""
     worlds = []
     for _ in range(2):
-        world = ServiceWorld("test-w", PLAIN, start=START)
+        world = World("test-w", PLAIN, start=START, services=PARTS)
         for send in one_each(draws):
-            world.accept("sendMessage", [send], world.keys[world.id], content_of(send))
+            Messaging.of(world).accept("sendMessage", [send], Account.of(world).keys[world.id], content_of(send))
         advance(world, 3 * DAY)
         worlds.append(world)
         random.shuffle(draws)
     first, second = worlds
     assert fates(first) == fates(second)
-    assert set(first.by_id) == set(second.by_id)
+    assert set(Messaging.of(first).by_id) == set(Messaging.of(second).by_id)
     assert digest(first) == digest(second)
     assert first.journal.order_sensitive == second.journal.order_sensitive == set()
 
@@ -309,16 +324,16 @@ def test_the_order_of_arrival_decides_no_fate(draws: list[tuple[str, Step, Step]
 def test_what_else_happens_changes_no_fate(draws: list[tuple[str, Step]], noise: list[Act]) -> None:
     """Messages of other requests, to other phones, change nothing about a message's way."""
     mine = "420777000999"
-    quiet, loud = (ServiceWorld("test-w", PLAIN, start=START) for _ in range(2))
+    quiet, loud = (World("test-w", PLAIN, start=START, services=PARTS) for _ in range(2))
 
-    def send_mine(world: ServiceWorld) -> Message:
+    def send_mine(world: World) -> Message:
         send = command(mine, steps=[step("richmsg", ttl=30_000), step()])
-        found = world.accept("sendMessage", [send], world.keys[world.id], content_of(send))
-        return world.by_id[found.messages[0][0] or ""]
+        found = Messaging.of(world).accept("sendMessage", [send], Account.of(world).keys[world.id], content_of(send))
+        return Messaging.of(world).by_id[found.messages[0][0] or ""]
 
     for number, one in draws:
         send = command(number, steps=[one])
-        loud.accept("sendMessage", [send], loud.keys[loud.id], content_of(send))
+        Messaging.of(loud).accept("sendMessage", [send], Account.of(loud).keys[loud.id], content_of(send))
     alone, among = send_mine(quiet), send_mine(loud)
     advance(quiet, 9 * DAY)
     for act in noise:

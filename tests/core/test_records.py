@@ -7,6 +7,7 @@ import pytest
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.engine.requests import RequestRecord
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.records import Attempt, Inbound, Message, pack_transition
 from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT, UNDELIVERED
@@ -87,7 +88,7 @@ def test_ordinals_follow_the_order_of_acceptance() -> None:
     world = make_world()
     send(world, PHONE, "420777000101")
     send(world, PHONE)
-    assert [message.ordinal for message in world.messages] == [0, 1, 2]
+    assert [message.ordinal for message in Messaging.of(world).messages] == [0, 1, 2]
 
 
 def test_the_operator_took_only_what_was_handed_over() -> None:
@@ -167,7 +168,7 @@ def test_a_message_keeps_its_marks() -> None:
     world = make_world(attempts=(rule(path("sending", "sent", "delivered")),))
     message: Message = send_one(world, steps=[step(sender="Acme")])
     advance(world)
-    phones: Phones = world.phones
+    phones: Phones = Messaging.of(world).phones
     phones.reply(message, "STOP")
     assert (message.clicked_at, message.replied_at, message.optout_at) == (None, START, START)
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.blueprint import AccountSpec, SubKeySpec
-from sendbox.services.messaging import rows
+from sendbox.services.messaging.http.rest import listing
+from sendbox.services.messaging.http.rest.listing import PAGE, Filter, Page, cursor, place_of, row, status
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.rows import PAGE, Filter, Page, cursor, place_of, row, status
 from sendbox.services.money import decimal
-from sendbox.services.world import ServiceWorld
 from tests.core.worlds import PHONE, START, advance, make_world, path, rule, send, send_one, step
 
 DAY = 86_400_000
@@ -22,9 +24,9 @@ EMPTY = dict.fromkeys(("ts_sent", "ts_delivered", "ts_clicked", "ts_seen", "ts_r
 FLAGS = ("sent", "delivered", "seen", "clicked", "replied", "optout", "nondelivered")
 
 
-def read(world: ServiceWorld, day: int = TODAY, wanted: Filter | None = None, after: int = -1) -> Page:
+def read(world: World, day: int = TODAY, wanted: Filter | None = None, after: int = -1) -> Page:
     """A page, made to its end."""
-    work = rows.page(world, day, wanted or Filter(world.account), after)
+    work = listing.page(world, day, wanted or Filter(Account.of(world)), after)
     while True:
         try:
             next(work)
@@ -78,10 +80,10 @@ def test_s2_4_what_the_phone_does_is_in_the_row() -> None:
     message = send_one(world, steps=[step("richmsg", "See https://acme.example/a")], shortening=Shortening())
     advance(world, 10_000)
     for act in (
-        lambda: world.phones.see(message),
-        lambda: world.phones.click(message),
-        lambda: world.phones.reply(message, "Why?"),
-        lambda: world.phones.reply(message, "STOP"),
+        lambda: Messaging.of(world).phones.see(message),
+        lambda: Messaging.of(world).phones.click(message),
+        lambda: Messaging.of(world).phones.reply(message, "Why?"),
+        lambda: Messaging.of(world).phones.reply(message, "STOP"),
     ):
         advance(world, 1_000)
         act()
@@ -228,7 +230,7 @@ def test_s4_4_tags_are_compared_as_whole_sorted_sets(wanted: tuple[str, ...] | N
     send(world, "420777000102", tags=("a",))
     send(world, "420777000103")
     advance(world, 0)
-    assert phones(read(world, wanted=Filter(world.account, wanted))) == expected
+    assert phones(read(world, wanted=Filter(Account.of(world), wanted))) == expected
 
 
 def test_s4_4_filters_of_phone_and_subaccount() -> None:
@@ -236,14 +238,14 @@ def test_s4_4_filters_of_phone_and_subaccount() -> None:
     world = make_world(
         account=AccountSpec(subkeys=(SubKeySpec("own", credit=10**9), SubKeySpec("shared", shared=True)))
     )
-    own = world.keys["test-w~own"]
+    own = Account.of(world).keys["test-w~own"]
     assert own.billing is not None
     send(world, "420777000101", "420777000102")
     send(world, "420777000103", key=own)
-    send(world, "420777000104", key=world.keys["test-w~shared"])
+    send(world, "420777000104", key=Account.of(world).keys["test-w~shared"])
     advance(world, 0)
     assert phones(read(world)) == ["420777000101", "420777000102", "420777000104"]
-    assert phones(read(world, wanted=Filter(world.account, phone="420777000102"))) == ["420777000102"]
+    assert phones(read(world, wanted=Filter(Account.of(world), phone="420777000102"))) == ["420777000102"]
     assert phones(read(world, wanted=Filter(own.billing))) == ["420777000103"]
 
 
@@ -253,9 +255,9 @@ def test_long_days_are_read_in_slices() -> None:
     for number in range(110):
         send(world, *(f"42077{number:04}{index:03}" for index in range(10)))
     advance(world, 0)
-    pauses = rows.page(world, TODAY, Filter(world.account, phone="1"))
+    pauses = listing.page(world, TODAY, Filter(Account.of(world), phone="1"))
     assert sum(1 for _ in pauses) == 2
-    assert sum(1 for _ in rows.page(world, TODAY, Filter(world.account))) == 6
+    assert sum(1 for _ in listing.page(world, TODAY, Filter(Account.of(world)))) == 6
 
 
 def test_a73_a_code_has_no_row() -> None:
@@ -269,7 +271,7 @@ def test_a73_a_code_has_no_row() -> None:
 # One message
 
 
-def known(world: ServiceWorld, message: Message) -> tuple[Any, ...]:
+def known(world: World, message: Message) -> tuple[Any, ...]:
     """What a status says of how far it got."""
     shown = status(world, message)
     return shown["status_code"], shown["delivery_code"], shown["status_info"], shown["flow_status"]
@@ -348,7 +350,7 @@ def test_a29_the_step_and_the_price_that_are_shown() -> None:
         attempts=(rule("failed", key="rich", when=_on("richmsg")),),
     )
     both = [step("richmsg", "Rich"), step()]
-    messages = [send_one(world, steps=both), send_one(world, steps=both, key=world.keys["test-w~own"])]
+    messages = [send_one(world, steps=both), send_one(world, steps=both, key=Account.of(world).keys["test-w~own"])]
     advance(world, 60_000)
     shown = [status(world, message) for message in messages]
     assert [(each["flow"], each["flow_index"], each["price"]) for each in shown] == [

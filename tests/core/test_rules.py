@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 
 from sendbox.engine.patterns import Pattern
+from sendbox.services.account.account import Account
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.history import After
 from sendbox.services.messaging.rules.rules import Click, Fate, Memory, Path, PathEntry, Reply, When, decide, holds
+from sendbox.services.verify.verify import Verify
 from tests.core.asking import DELIVERED, FAILED, SEED, SPANNED, ask, fate_of, now, rule
 from tests.core.worlds import HOUR, advance, make_world, path, send, send_one, step
 from tests.core.worlds import rule as made
@@ -195,7 +197,7 @@ def test_a_rule_may_ask_about_the_message_before() -> None:
     found = []
     for number in ("420777000100", "420777000200", "420777000100", "420777000100"):
         message = send_one(world, number)
-        world.verify.create(number, {}, world.keys[world.id], number.encode(), "")
+        Verify.of(world).create(number, {}, Account.of(world).keys[world.id], number.encode(), "")
         advance(world, HOUR)
         found.append(message.result)
     assert found == ["delivered", "delivered", "failed", "delivered"]

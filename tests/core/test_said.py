@@ -8,10 +8,13 @@ import pytest
 
 from sendbox.engine import checkpoint
 from sendbox.engine.durations import Span
-from sendbox.services.messaging.content.interpolation import FAKES, GAPS, POOL, Fake, Gap, Line, Text, fill
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
+from sendbox.services.messaging.content.gaps import FAKES, GAPS, POOL, Fake, Gap, Line, Text
+from sendbox.services.messaging.content.interpolation import fill
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.rules.rules import Reply, Rule
-from sendbox.services.world import ServiceWorld
 from tests.core.observed import digest
 from tests.core.worlds import HOUR, PHONE, TEN, advance, delivered, make_world, rule, send_one, step
 
@@ -23,7 +26,7 @@ def filled(*parts: str | Gap | Fake, **fields: Any) -> tuple[str, str]:
     """A text of these parts, filled from a message."""
     world = make_world()
     message = delivered(world, **{"payload": PAYLOAD, "tags": ("a", "b"), **fields})
-    return fill(Line(Text("", parts), b"key"), world, PHONE, message.last)
+    return fill(Line(Text("", parts), b"key"), world.seed, Account.of(world), PHONE, message.last)
 
 
 GAP_CASES: Final = [
@@ -56,7 +59,7 @@ def test_ids_are_filled() -> None:
     world = make_world()
     message = delivered(world)
     text = Text("", (Gap("message_id"), " ", Gap("request_id"), " ", Gap("body")))
-    said, canonical = fill(Line(text, b""), world, PHONE, message.last)
+    said, canonical = fill(Line(text, b""), world.seed, Account.of(world), PHONE, message.last)
     assert said == f"{message.id} {message.submission.request_id} Hello"
     assert canonical == "{{message_id}} {{request_id}} {{body}}"
 
@@ -72,12 +75,13 @@ def test_what_is_invented_is_drawn() -> None:
     world = make_world()
     text = Text("", (Fake("name", "en_US", NAMES), ", ", Fake("name", "en_US", NAMES)))
     lines = [Line(text, b"a"), Line(text, b"b"), Line(text, b"a", 1), Line(text, b"a", 0, "other")]
-    said = [fill(line, world, PHONE)[0] for line in lines]
-    assert said == [fill(line, world, PHONE)[0] for line in lines]
+    said = [fill(line, world.seed, Account.of(world), PHONE)[0] for line in lines]
+    assert said == [fill(line, world.seed, Account.of(world), PHONE)[0] for line in lines]
     assert len(set(said)) == 4
     first, second = said[0].split(", ")
     assert first != second
-    assert fill(lines[0], make_world(seed=1), PHONE)[0] != said[0]
+    other = make_world(seed=1)
+    assert fill(lines[0], other.seed, Account.of(other), PHONE)[0] != said[0]
 
 
 # --- in rules
@@ -88,15 +92,15 @@ def answering(*parts: str | Gap | Fake, **fields: Any) -> Rule:
     return rule("delivered", replies=(Reply(Span(1_000, 1_000), "…", Text("…", parts)),), **fields)
 
 
-def answered(world: ServiceWorld) -> list[str]:
+def answered(world: World) -> list[str]:
     """What phones answered, by number."""
-    return [each.body for each in sorted(world.phones.inbound, key=lambda each: each.sender)]
+    return [each.body for each in sorted(Messaging.of(world).phones.inbound, key=lambda each: each.sender)]
 
 
 INVENTING: Final = answering("I am ", Fake("name", "cs_CZ", NAMES))
 
 
-def told(numbers: tuple[str, ...], *rules: Rule, world_id: str = "test-w") -> ServiceWorld:
+def told(numbers: tuple[str, ...], *rules: Rule, world_id: str = "test-w") -> World:
     """A world in which these phones got a message and answered."""
     world = make_world(world_id, attempts=rules)
     for number in numbers:
@@ -119,7 +123,7 @@ def test_a_rule_that_invents_nothing_counts_nobody() -> None:
     """A text without invention draws nothing, and one fate serves all."""
     world = told(TEN, answering("Hello, ", Gap("sender")))
     assert answered(world) == ["Hello, InfoSMS"] * 10
-    assert (world.memory.asked, len(world.memory.fates)) == ({}, 1)
+    assert (Messaging.of(world).memory.asked, len(Messaging.of(world).memory.fates)) == ({}, 1)
 
 
 def test_the_digest_knows_no_version_of_the_library() -> None:

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import Span
+from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume, Prices, Timing
 from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.flow import NotHandedOver
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import (
@@ -68,12 +70,12 @@ def test_a61_the_price_is_by_country_channel_and_segments(
     """An attempt has its price in both currencies; the account pays in its own, at the hand-over."""
     world = make_world(account=AccountSpec(currency=currency, credit=1_000), assume=Assume(prices=PRICES))
     message = send_one(world, number, steps=[flow])
-    assert world.account.balance == 1_000
+    assert Account.of(world).balance == 1_000
     advance(world)
     assert message.last is not None
     assert message.last.price == expected
     cost = expected[currency == "CZK"]
-    assert (world.account.balance, world.account.spent) == (1_000 - cost, cost)
+    assert (Account.of(world).balance, Account.of(world).spent) == (1_000 - cost, cost)
 
 
 def test_a61_the_built_in_table_has_a_price_for_every_number() -> None:
@@ -92,7 +94,7 @@ def test_a61_each_step_tried_is_charged_and_nothing_given_back() -> None:
     message = send_one(world, steps=[step("richmsg"), step()])
     advance(world, HOUR)
     assert results(message)[-1] == (2, "failed")
-    assert world.account.spent == 5 + 2
+    assert Account.of(world).spent == 5 + 2
 
 
 def test_s3_1_a_rejected_message_costs_nothing() -> None:
@@ -103,7 +105,7 @@ def test_s3_1_a_rejected_message_costs_nothing() -> None:
     assert reached(message) == [(5_000, "rejected")]
     assert message.last is not None
     assert info_of(message.last, REJECTED) == "[131042] Payment"
-    assert (message.last.price, message.last.count, world.account.spent) == (None, 0, 0)
+    assert (message.last.price, message.last.count, Account.of(world).spent) == (None, 0, 0)
 
 
 def test_s7_3_credit_is_spent_to_the_last_and_never_below() -> None:
@@ -112,7 +114,7 @@ def test_s7_3_credit_is_spent_to_the_last_and_never_below() -> None:
     messages = send(world, "420777000101", "420777000102", "420777000103")
     advance(world, HOUR)
     assert [message.result for message in messages] == ["delivered", "delivered", "rejected"]
-    assert (world.account.balance, world.account.spent) == (1, 4)
+    assert (Account.of(world).balance, Account.of(world).spent) == (1, 4)
 
 
 def test_a13_what_a_request_costs_is_known_beforehand() -> None:
@@ -123,7 +125,7 @@ def test_a13_what_a_request_costs_is_known_beforehand() -> None:
         for credit in (cost * 2 - 1, cost * 2):
             account = AccountSpec(currency=currency, credit=credit)  # type: ignore[arg-type]
             world = make_world(account=account, assume=Assume(prices=PRICES))
-            assert world.can_pay([two, two], world.keys[world.id]) is (credit == cost * 2)
+            assert Messaging.of(world).can_pay([two, two], Account.of(world).keys[world.id]) is (credit == cost * 2)
 
 
 # --- paths and timing (A63)
@@ -193,7 +195,7 @@ def test_an_empty_path_leaves_a_message_accepted() -> None:
     world = make_world(attempts=(rule(Path()),))
     message = send_one(world)
     advance(world, HOUR)
-    assert (message.result, world.account.spent > 0, world.idle) == ("accepted", True, True)
+    assert (message.result, Account.of(world).spent > 0, world.idle) == ("accepted", True, True)
 
 
 def test_s3_1_seen_applies_to_readable_channels_only() -> None:
@@ -261,7 +263,7 @@ def test_a_rule_plans_replies_and_a_click_from_delivered() -> None:
     world = make_world(attempts=(talkative, rule("sent", key="path", when=When(nth=2))))
     by_rule, by_hand = send_one(world), send_one(world)
     advance(world, 4_000)
-    world.move_by_hand(by_hand, "delivered", None)
+    Messaging.of(world).simulator.move_by_hand(by_hand, "delivered", None)
     advance(world, HOUR)
     heard = [(at, what.message, what.body) for at, what in journaled(world, "inbound")]
     assert heard == [
@@ -280,7 +282,7 @@ def test_by_hand_the_current_attempt_moves_and_its_plan_is_dropped() -> None:
     world = make_world()
     message = send_one(world)
     advance(world, 1_000)
-    world.move_by_hand(message, "undelivered", "[1] By hand")
+    Messaging.of(world).simulator.move_by_hand(message, "undelivered", "[1] By hand")
     advance(world, HOUR)
     assert reached(message) == [(0, "sending"), (1_000, "sent"), (1_000, "undelivered")]
     assert message.last is not None
@@ -305,13 +307,13 @@ def test_a25_by_hand_only_what_is_legal(channel: str, state: str, legal: tuple[s
     message = send_one(world, steps=[step(channel)])
     advance(world, HOUR)
     if wanted in legal:
-        world.move_by_hand(message, wanted, None)
+        Messaging.of(world).simulator.move_by_hand(message, wanted, None)
         assert message.last is not None
         assert message.last.state == CODES[wanted]
         return
     before = reached(message)
     with pytest.raises(IllegalTransition) as raised:
-        world.move_by_hand(message, wanted, None)
+        Messaging.of(world).simulator.move_by_hand(message, wanted, None)
     assert raised.value.legal == legal
     assert reached(message) == before
 
@@ -321,7 +323,7 @@ def test_by_hand_nothing_moves_before_the_hand_over() -> None:
     world = make_world()
     message = send_one(world)
     with pytest.raises(NotHandedOver) as raised:
-        world.move_by_hand(message, "sending", None)
+        Messaging.of(world).simulator.move_by_hand(message, "sending", None)
     assert raised.value.legal == ()
     assert str(raised.value) == (
         f'"{message.id}" was not handed over yet, it has no result to move; move the clock first (§3.1)'
@@ -336,7 +338,7 @@ def test_by_hand_a_bad_end_moves_the_flow_on() -> None:
     world = make_world(attempts=(rule("sending"),))
     message = send_one(world, steps=[step("richmsg"), step()])
     advance(world)
-    world.move_by_hand(message, "failed", None)
+    Messaging.of(world).simulator.move_by_hand(message, "failed", None)
     assert results(message) == [(1, "sending"), (1, "failed")]
     advance(world)
     assert results(message)[-1] == (2, "sending")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.account.subkeys import MOST
 from sendbox.services.blueprint import AccountSpec, SubKeySpec
-from sendbox.services.world import ServiceWorld
 from tests.core.worlds import journaled, make_world
 
 
-def add(world: ServiceWorld, *, currency: str | None = "EUR", scope: str = "full", note: str = "shop") -> Key:
+def add(world: World, *, currency: str | None = "EUR", scope: str = "full", note: str = "shop") -> Key:
     """A sub-key made by a call."""
-    return world.subkeys.add(b"{}", currency=currency, note=note, url="http://client.example/sub", scope=scope)
+    return Account.of(world).subkeys.add(
+        b"{}", currency=currency, note=note, url="http://client.example/sub", scope=scope
+    )
 
 
 def test_s2_5_a_subkey_has_what_it_was_made_with() -> None:
@@ -27,7 +30,7 @@ def test_s2_5_a_subkey_has_what_it_was_made_with() -> None:
     )
     assert key.billing is not None
     assert (key.billing.currency, key.billing.balance) == ("CZK", 0)
-    assert world.subkeys.children == [key]
+    assert Account.of(world).subkeys.children == [key]
     assert journaled(world, "key") == [(0, (key, "added"))]
 
 
@@ -44,10 +47,10 @@ def test_a32_at_most_nineteen() -> None:
     world = make_world()
     full = []
     for number in range(MOST):
-        full.append(world.subkeys.full)
+        full.append(Account.of(world).subkeys.full)
         add(world, note=str(number)).disabled = True
     assert full == [False] * 19
-    assert world.subkeys.full
+    assert Account.of(world).subkeys.full
 
 
 def test_a19_scopes() -> None:
@@ -58,11 +61,16 @@ def test_a19_scopes() -> None:
 def test_a70_whose_subaccount_a_key_may_name() -> None:
     """The top key may name each of the account's; a sub-key only its own, and one that shares is `default`."""
     world = make_world()
-    top, own, other, shared = world.keys["test-w"], add(world), add(world, note="b"), add(world, currency=None)
+    top, own, other, shared = (
+        Account.of(world).keys["test-w"],
+        add(world),
+        add(world, note="b"),
+        add(world, currency=None),
+    )
     assert own.billing is not None
     assert other.billing is not None
-    find = world.subkeys.subaccount
-    assert find(top, None) is find(top, "default") is find(shared, None) is find(shared, "default") is world.account
+    find = Account.of(world).subaccount
+    assert find(top, None) is find(top, "default") is find(shared, None) is find(shared, "default") is Account.of(world)
     assert find(top, own.billing.subid) is find(own, None) is find(own, own.billing.subid) is own.billing
     assert find(own, "default") is find(own, other.billing.subid) is find(shared, own.billing.subid) is None
     assert find(top, "nobody") is None
@@ -76,14 +84,14 @@ def test_keys_of_a_scenario() -> None:
         SubKeySpec("c", currency="CZK"),
     )
     world = make_world(account=AccountSpec(subkeys=specs))
-    a, b, c = world.subkeys.children
+    a, b, c = Account.of(world).subkeys.children
     assert (a.id, a.note, a.scope, a.default_callback_url) == ("test-w~a", "first", "api", "http://client.example/a")
     assert (b.billing, b.scope, c.billing and c.billing.currency) == (None, "full", "CZK")
-    world.subkeys.settle([SubKeySpec("a", credit=7), SubKeySpec("b", note="now")])
+    Account.of(world).subkeys.settle([SubKeySpec("a", credit=7), SubKeySpec("b", note="now")])
     assert a.billing is not None
     assert (a.billing.balance, a.billing.currency, a.note, a.scope, b.note) == (7, "EUR", "first", "api", "now")
-    world.subkeys.settle([SubKeySpec("d", shared=True, credit=3)])
-    assert len(world.subkeys.children) == 4
+    Account.of(world).subkeys.settle([SubKeySpec("d", shared=True, credit=3)])
+    assert len(Account.of(world).subkeys.children) == 4
 
 
 def test_aliases_name_no_world() -> None:
@@ -92,4 +100,4 @@ def test_aliases_name_no_world() -> None:
     key = add(world)
     assert key.billing is not None
     names = ["test-w", key.id, key.billing.subid, "default", "nobody"]
-    assert [world.subkeys.alias(name) for name in names] == ["~0", "~1", "~1", "default", "~"]
+    assert [Account.of(world).subkeys.alias(name) for name in names] == ["~0", "~1", "~1", "default", "~"]

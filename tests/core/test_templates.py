@@ -6,8 +6,15 @@ from typing import Any
 
 import pytest
 
-from sendbox.services.messaging.content.templates import Problem, Template, approved, check, compile_template, render
-from sendbox.services.messaging.model import TemplateUse
+from sendbox.services.templates.templates import (
+    Problem,
+    Template,
+    TemplateUse,
+    approved,
+    check,
+    compile_template,
+    render,
+)
 from tests.core.template_parts import body, buttons, header, problem, template, use
 
 IMAGE = "https://cdn.example/a.jpg"

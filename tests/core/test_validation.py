@@ -6,7 +6,9 @@ from itertools import product
 
 import pytest
 
+from sendbox.services.account.account import Account
 from sendbox.services.verify.session import VALIDATION, IllegalEvent, Session, follow
+from sendbox.services.verify.verify import Verify
 from tests.core.worlds import PHONE, START, make_world
 
 #: Every legal event of the open states; the ends have none.
@@ -19,7 +21,7 @@ EVERY = list(product(STATES, ["code_arrived", *OPEN, "nothing"]))
 def session() -> Session:
     """One that was just begun."""
     world = make_world()
-    return world.verify.create(PHONE, {}, world.keys[world.id], b"{}", "")
+    return Verify.of(world).create(PHONE, {}, Account.of(world).keys[world.id], b"{}", "")
 
 
 def test_s3_2_the_table_is_total() -> None:

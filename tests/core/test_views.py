@@ -6,11 +6,14 @@ import pytest
 
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.patterns import Pattern
+from sendbox.services.account.views import account_view
 from sendbox.services.blueprint import AccountSpec, PhoneSpec
 from sendbox.services.kinds import ROWS
-from sendbox.services.messaging.model import Shortening, TemplateUse
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.rules.rules import When
-from sendbox.services.messaging.views import account_view, link_view, message_view, phone_view
+from sendbox.services.messaging.views import link_view, message_view, phone_view
+from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import HOUR, PHONE, advance, make_world, path, rule, send, send_one, step
 
 CALLBACK = "https://example.com/hook"
@@ -108,10 +111,10 @@ def test_a_message_with_links_and_marks() -> None:
     world = make_world()
     message = send_one(world, body="see https://acme.example now", shortening=Shortening())
     advance(world, HOUR)
-    link = world.phones.click(message)
-    world.phones.reply(message, "STOP")
+    link = Messaging.of(world).phones.click(message)
+    Messaging.of(world).phones.reply(message, "STOP")
     advance(world, HOUR)
-    world.phones.click(message)
+    Messaging.of(world).phones.click(message)
     view = message_view(world, message)
     assert view["body"] == f"see {link.url} now"
     ten = "2026-03-01T10:00:00.000Z"
@@ -165,7 +168,7 @@ def test_a_conversation_in_order() -> None:
     advance(world, 2 * SECOND)
     assert phone_view(world, PHONE)["conversation"] == []
     advance(world, SECOND)
-    world.phones.reply(first, "STOP")
+    Messaging.of(world).phones.reply(first, "STOP")
     advance(world, HOUR)
     view = phone_view(world, PHONE)
     assert first.links is not None
@@ -243,6 +246,6 @@ def test_the_account_in_units_of_money() -> None:
 def test_events_in_short() -> None:
     """What a delivery carries: a result of a message, or who wrote what."""
     world = make_world()
-    world.phones.write("sms", OTHER, None, "Hello")
-    ((inbound,),) = ([each] for each in world.phones.inbound)
+    Messaging.of(world).phones.write("sms", OTHER, None, "Hello")
+    ((inbound,),) = ([each] for each in Messaging.of(world).phones.inbound)
     assert Observer(world, ROWS).event(inbound) == {"event": "incomingMessage", "from": OTHER, "body": "Hello"}

@@ -12,13 +12,16 @@ from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
 from sendbox.engine.durations import Moment
 from sendbox.engine.journal import CODE
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
-from sendbox.services.events import EVENTS
 from sendbox.services.kinds import ROWS
-from sendbox.services.world import ServiceWorld
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.partner.partner import Partner
 from tests.core.faulty import SECOND, fault, met, run, sent
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import (
+    EVENTS,
     HOOK,
     HOUR,
     ONE_EVENT,
@@ -75,7 +78,7 @@ def test_conditions(given: dict[str, Any], expected: list[Any]) -> None:
     assert sent(world) == [each for each in ALL if each not in expected]
 
 
-def applied_line(world: ServiceWorld, applied: Detoured) -> str:
+def applied_line(world: World, applied: Detoured) -> str:
     """The line of the log."""
     (line,) = ROWS.logged[CODE["webhook_fault"]](world, applied)
     return line
@@ -91,9 +94,9 @@ def test_events_of_phones() -> None:
     )
     message = send_one(world)
     advance(world, 10 * SECOND)
-    world.phones.reply(message, "Hi")
-    world.phones.write("sms", TEN[1], "420900000001", "Hello")
-    world.phones.write("sms", TEN[2], "420900000001", "Hello")
+    Messaging.of(world).phones.reply(message, "Hi")
+    Messaging.of(world).phones.write("sms", TEN[1], "420900000001", "Hello")
+    Messaging.of(world).phones.write("sms", TEN[2], "420900000001", "Hello")
     advance(world)
     assert met(world) == [(10, ["incomingReplyMessage"]), (10, ["incomingMessage"])]
 
@@ -268,7 +271,7 @@ def test_the_journal_says_which_rule_and_the_log_too() -> None:
 def test_a_signup_is_an_event_as_well() -> None:
     """Its notification can be lost; it has no result, and often no number."""
     world = make_world(webhooks=(fault("drop", event=("partnerOnboarding",)),))
-    world.partner.sign_up("manual", None, {}, HOOK, world.keys[world.id], b"{}")
+    Partner.of(world).sign_up("manual", None, {}, HOOK, Account.of(world).keys[world.id], b"{}")
     advance(world, 8 * 24 * HOUR)
     assert {kind for _, kinds in met(world) for kind in kinds} == {"partnerOnboarding"}
     assert applied_line(world, journaled(world, "webhook_fault")[0][1]).startswith("a signup: partnerOnboarding: drop")

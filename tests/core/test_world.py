@@ -1,4 +1,7 @@
-"""A world: its time, its rules, its timeline, its names; what a reset and an end leave of it."""
+"""A world: its time, its rules, its timeline, its names; what a reset and an end leave of it.
+
+It is long because each of these is tried on a whole world.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,20 @@ from typing import Any
 import pytest
 
 from sendbox.engine import checkpoint
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import KINDS
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.advice import UNKNOWN_FIELD, advise
-from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec, TimelineEntry
+from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.rules import When
 from sendbox.services.messaging.windows import Window
-from sendbox.services.world import ServiceWorld
+from sendbox.services.world import PARTS
 from tests.core.observed import digest
 from tests.core.worlds import (
     HOOK,
@@ -108,7 +115,7 @@ def test_a_run_does_not_wait_for_deliveries_under_way() -> None:
 def test_events_that_wait_for_the_next_run_keep_a_world_busy() -> None:
     """A phone that wrote to a resting world: it is neither idle nor settled until the event went out."""
     world = make_world()
-    world.phones.write("sms", PHONE, None, "Hi")
+    Messaging.of(world).phones.write("sms", PHONE, None, "Hi")
     assert (world.idle, world.settled(START)) == (False, False)
     world.run(START, PLENTY)
     waits = (world.idle, world.settled(START))
@@ -119,7 +126,7 @@ def test_what_a_phone_did_is_reported_at_its_instant() -> None:
     """Events of a resting world are bundled before its clock moves on."""
     world = make_world()
     send_one(world, at=START + HOUR)
-    world.phones.write("sms", PHONE, None, "Hi")
+    Messaging.of(world).phones.write("sms", PHONE, None, "Hi")
     advance(world, 2 * HOUR)
     assert [each.made_at - START for each in world.outlets.hook] == [0, HOUR, HOUR + 1_000, HOUR + 3_000]
 
@@ -130,7 +137,7 @@ def test_much_to_bundle_stops_a_run() -> None:
     send_one(world, at=START + HOUR)
     for _ in range(3):
         for _ in range(150):
-            world.phones.write("sms", PHONE, None, "Hi")
+            Messaging.of(world).phones.write("sms", PHONE, None, "Hi")
         calls = 0
         until = world.now + 10
         while not world.settled(until):
@@ -144,7 +151,7 @@ def test_much_to_bundle_stops_a_run() -> None:
 # --- lapses
 
 
-def linked(world: ServiceWorld, *minutes: int) -> None:
+def linked(world: World, *minutes: int) -> None:
     """Messages with links that expire after so many minutes."""
     for minute in minutes:
         expiry = Shortening(expires_at=START // 1000 + 60 * minute)
@@ -220,7 +227,7 @@ def test_a_timeline_entry_comes_before_the_messages_of_its_instant() -> None:
     message = send_one(world, at=START + HOUR, steps=[step("chatapp_text")])
     advance(world, HOUR)
     assert message.result == "sending"
-    assert world.phones.inbound[0].recipient == "109876543210987"
+    assert Messaging.of(world).phones.inbound[0].recipient == "109876543210987"
 
 
 def test_a_timeline_entry_may_be_a_reply() -> None:
@@ -231,7 +238,7 @@ def test_a_timeline_entry_may_be_a_reply() -> None:
     world = make_world(timeline=(entry(HOUR, message_id=ids[0]), entry(HOUR, message_id=first.hex())))
     one, two = (send_one(world, body=body) for body in ("one", "two"))
     advance(world, HOUR)
-    assert [inbound.message for inbound in world.phones.inbound] == [one, two]
+    assert [inbound.message for inbound in Messaging.of(world).phones.inbound] == [one, two]
 
 
 # --- rules
@@ -243,16 +250,16 @@ def test_a_rule_put_in_front_holds_for_what_comes() -> None:
     first = send_one(world)
     advance(world, 10_000)
     failed, sending = (
-        world.attempts.put_rule(rule("failed", key="a")),
-        world.attempts.put_rule(rule("sending", key="b")),
+        Messaging.of(world).attempts.put_rule(rule("failed", key="a")),
+        Messaging.of(world).attempts.put_rule(rule("sending", key="b")),
     )
     assert (failed, sending) == ("r1", "r2")
     second = send_one(world)
     advance(world, 10_000)
-    assert world.attempts.drop_rule(sending)
+    assert Messaging.of(world).attempts.drop_rule(sending)
     third = send_one(world)
     advance(world, 10_000)
-    assert [world.attempts.drop_rule(name) for name in (failed, failed, "rule")] == [True, False, False]
+    assert [Messaging.of(world).attempts.drop_rule(name) for name in (failed, failed, "rule")] == [True, False, False]
     fourth = send_one(world)
     advance(world, 10_000)
     assert [message.result for message in (first, second, third, fourth)] == ["sent", "sending", "failed", "sent"]
@@ -261,8 +268,8 @@ def test_a_rule_put_in_front_holds_for_what_comes() -> None:
 def test_other_rules_leave_those_in_front() -> None:
     """A scenario's rules are replaced; what control put in front stays there."""
     world = make_world(attempts=(rule("sent"),))
-    world.attempts.put_rule(rule("failed", when=When(phone=Pattern(PHONE, phone=True))))
-    world.attempts.set_rules((rule("sending"),))
+    Messaging.of(world).attempts.put_rule(rule("failed", when=When(phone=Pattern(PHONE, phone=True))))
+    Messaging.of(world).attempts.set_rules((rule("sending"),))
     messages = send(world, PHONE, TEN[5])
     advance(world, 10_000)
     assert [message.result for message in messages] == ["failed", "sending"]
@@ -293,7 +300,7 @@ def test_messages_are_found_by_id() -> None:
     """A message by its id, None for an id of none."""
     world = make_world()
     message = send_one(world)
-    assert (world.message(message.id), world.message("nothing")) == (message, None)
+    assert (Messaging.of(world).by_id.get(message.id), Messaging.of(world).by_id.get("nothing")) == (message, None)
 
 
 # --- opening, reset, end
@@ -304,26 +311,26 @@ def test_what_the_blueprint_settles_and_what_the_opener() -> None:
     plan = Blueprint(
         seed=3, mode="real", account=AccountSpec(default_callback_url="http://a", default_callback_secret="s")
     )
-    world = ServiceWorld("test-a", plan, start=START)
-    key = world.keys["test-a"]
+    world = World("test-a", plan, start=START, services=PARTS)
+    key = Account.of(world).keys["test-a"]
     assert (world.seed_given, world.clock.mode, world.salt) == (3, "real", "test-a")
     assert (key.id, key.default_callback_url, key.default_callback_secret) == ("test-a", "http://a", "s")
-    other = ServiceWorld("test-a", plan, start=START, seed="x", mode="auto", salt="y", shard=255, epoch=4)
+    other = World("test-a", plan, start=START, seed="x", mode="auto", salt="y", shard=255, epoch=4, services=PARTS)
     assert (other.seed_given, other.clock.mode, other.salt, other.epoch) == ("x", "auto", "y", 4)
     assert (world.tag[:2], other.tag[:2], world.tag[2:]) == ("00", "ff", other.tag[2:])
-    assert ServiceWorld("test-a", Blueprint(), start=START).clock.mode == "manual"
+    assert World("test-a", Blueprint(), start=START, services=PARTS).clock.mode == "manual"
 
 
-def a_story(world: ServiceWorld) -> list[Any]:
+def a_story(world: World) -> list[Any]:
     """Messages, replies and links, and what they were called."""
     first = send(world, *TEN, body="https://a.example", shortening=Shortening())
     second = send(world, *TEN, body="https://a.example", shortening=Shortening(), callback=HOOK)
     advance(world, HOUR)
-    world.phones.reply(first[0], "Hi")
+    Messaging.of(world).phones.reply(first[0], "Hi")
     advance(world, HOUR)
     return [
         [message.id for message in first + second],
-        list(world.links),
+        list(Messaging.of(world).links),
         [world.outlets.id_of(each) for each in world.outlets.deliveries],
         [results(message) for message in first + second],
         digest(world),
@@ -333,21 +340,21 @@ def a_story(world: ServiceWorld) -> list[Any]:
 def test_a_reset_gives_the_same_names_and_digest_again() -> None:
     """A world opened anew, with the same salt in a later epoch, names and does everything as before."""
     assert a_story(make_world()) == a_story(make_world())
-    again = ServiceWorld("test-w", Blueprint(), start=START, salt="test-w", epoch=1)
+    again = World("test-w", Blueprint(), start=START, salt="test-w", epoch=1, services=PARTS)
     assert a_story(again) == a_story(make_world())
 
 
 def test_worlds_share_a_blueprint_and_nothing_else() -> None:
     """What happens in one world is not seen in another of the same blueprint."""
     plan = Blueprint(attempts=(rule("failed", times=1),), phones=(PhoneSpec(Pattern(TEN[0], phone=True)),))
-    one, other = ServiceWorld("test-a", plan, start=START), ServiceWorld("test-b", plan, start=START)
-    one.account.optout[PHONE] = 0
-    one.attempts.put_rule(rule("sent"))
+    one, other = World("test-a", plan, start=START, services=PARTS), World("test-b", plan, start=START, services=PARTS)
+    Account.of(one).optout[PHONE] = 0
+    Messaging.of(one).attempts.put_rule(rule("sent"))
     for world in (one, other, other):
         send_one(world)
         advance(world, 10_000)
-    assert [message.result for message in one.messages] == ["rejected"]
-    assert [message.result for message in other.messages] == ["failed", "delivered"]
+    assert [message.result for message in Messaging.of(one).messages] == ["rejected"]
+    assert [message.result for message in Messaging.of(other).messages] == ["failed", "delivered"]
 
 
 def test_a_checkpoint_goes_on_as_the_world_would_have() -> None:
@@ -360,7 +367,9 @@ def test_a_checkpoint_goes_on_as_the_world_would_have() -> None:
     restored = checkpoint.restore(taken, world.blueprint, 7)
     assert (restored.now, restored.epoch) == (START + 1_000, 7)
     advance(restored, HOUR)
-    assert [moves(message) for message in restored.messages] == [moves(message) for message in world.messages]
+    assert [moves(message) for message in Messaging.of(restored).messages] == [
+        moves(message) for message in Messaging.of(world).messages
+    ]
     assert digest(restored) == digest(world)
 
 
@@ -376,10 +385,10 @@ def test_a_closed_world_is_freed_by_its_counts() -> None:
         send(world, *TEN, body=f"https://a.example/{number}", shortening=Shortening())
     under_way = send(world, *TEN, callback=HOOK)
     advance(world, 1_000, answer=lambda _: (500, None))
-    world.phones.reply(under_way[0], "Hi")
+    Messaging.of(world).phones.reply(under_way[0], "Hi")
     world.outlets.release(world.outlets.deliveries[0])
     world.run(world.now + 1_000, PLENTY)
-    world.phones.reply(under_way[0], "Hi")
+    Messaging.of(world).phones.reply(under_way[0], "Hi")
     del under_way
     ghost = weakref.ref(world)
     gc.collect()

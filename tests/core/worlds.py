@@ -12,13 +12,16 @@ from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.delivery.faults import FakedTry
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.blueprint import Blueprint, PhoneSpec
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import Path, PathEntry, Rule, When
-from sendbox.services.world import ServiceWorld
+from sendbox.services.world import PARTS
 
 #: 2026-03-01T09:00:00Z, a Sunday.
 START: Final = 1_772_355_600_000
@@ -27,6 +30,8 @@ HOUR: Final = 3_600_000
 TEN: Final = tuple(f"4207770001{number:02}" for number in range(10))
 #: A receiver of webhooks, which `advance` answers for.
 HOOK: Final = "http://client.example/hook"
+#: The rows of the events of all services.
+EVENTS: Final = {kind: row for part in PARTS for kind, row in part.EVENTS.items()}
 #: Steps of one `run`, more than any test has.
 PLENTY: Final = 10**9
 
@@ -38,9 +43,9 @@ def make_world(
     seed: int | str | None = None,
     salt: str | None = None,
     **blueprint: Any,
-) -> ServiceWorld:
+) -> World:
     """A manual world; keywords are fields of the blueprint (`attempts=…`, `account=…`, `assume=…`)."""
-    return ServiceWorld(world_id, Blueprint(**blueprint), start=start, seed=seed, salt=salt)
+    return World(world_id, Blueprint(**blueprint), start=start, seed=seed, salt=salt, services=PARTS)
 
 
 def step(channel: Any = "sms", body: str | None = "Hello", **fields: Any) -> Step:
@@ -82,7 +87,7 @@ def content_of(*sends: Send) -> bytes:
 
 
 def send(
-    world: ServiceWorld,
+    world: World,
     *numbers: str,
     operation: str = "sendMessage",
     key: Key | None = None,
@@ -92,13 +97,17 @@ def send(
 ) -> list[Message]:
     """Sends one Message object (see `command`) and returns the messages that were accepted."""
     one = command(*numbers, **fields)
-    found = world.accept(
-        operation, [one], key or world.keys[world.id], content_of(one) if content is None else content, origin
+    found = Messaging.of(world).accept(
+        operation,
+        [one],
+        key or Account.of(world).keys[world.id],
+        content_of(one) if content is None else content,
+        origin,
     )
-    return [world.by_id[message_id] for message_id in found.messages[0] if message_id is not None]
+    return [Messaging.of(world).by_id[message_id] for message_id in found.messages[0] if message_id is not None]
 
 
-def send_one(world: ServiceWorld, *numbers: str, **fields: Any) -> Message:
+def send_one(world: World, *numbers: str, **fields: Any) -> Message:
     """Sends to one number and returns its message."""
     (message,) = send(world, *numbers, **fields)
     return message
@@ -112,7 +121,7 @@ def answer_200(_delivery: Delivery) -> tuple[int | None, str | None]:
     return 200, None
 
 
-def advance(world: ServiceWorld, by: int = 0, *, answer: Answer = answer_200) -> None:
+def advance(world: World, by: int = 0, *, answer: Answer = answer_200) -> None:
     """Moves the world by so many milliseconds and settles it; `answer` is the receiver of every delivery."""
     until = world.now + by
     while True:
@@ -147,7 +156,7 @@ def rule(then: str | Path | None = None, *, key: str = "rule", **fields: Any) ->
     return Rule(key, fields.pop("when", When()), Path(goal=then) if isinstance(then, str) else then, **fields)
 
 
-def journaled(world: ServiceWorld, kind: str) -> list[tuple[int, Any]]:
+def journaled(world: World, kind: str) -> list[tuple[int, Any]]:
     """(milliseconds since the world's start, subject) of every entry of a kind."""
     journal = world.journal
     return [(journal.at[n] - world.start, journal.what[n]) for n in journal.numbers(frozenset({kind}))]
@@ -158,7 +167,7 @@ def handset(number: str = PHONE, **fields: Any) -> PhoneSpec:
     return PhoneSpec(Pattern(number, phone=True), **fields)
 
 
-def delivered(world: ServiceWorld, *numbers: str, **fields: Any) -> Message:
+def delivered(world: World, *numbers: str, **fields: Any) -> Message:
     """A message that is on its phone, ten seconds later."""
     message = send_one(world, *numbers, **fields)
     advance(world, 10_000)
@@ -169,7 +178,7 @@ def delivered(world: ServiceWorld, *numbers: str, **fields: Any) -> Message:
 ONE_EVENT: Final = (rule("sending"),)
 
 
-def one_delivery(callback: str | Target = HOOK, **blueprint: Any) -> tuple[ServiceWorld, Delivery]:
+def one_delivery(callback: str | Target = HOOK, **blueprint: Any) -> tuple[World, Delivery]:
     """A world with one delivery that waits to be tried."""
     world = make_world(attempts=ONE_EVENT, **blueprint)
     send_one(world, callback=callback)
@@ -183,7 +192,7 @@ def tried_at(delivery: Delivery) -> list[int]:
     return [(each.at - START) // 1000 for each in delivery.tries]
 
 
-def hook_events(world: ServiceWorld) -> list[dict[str, Any]]:
+def hook_events(world: World) -> list[dict[str, Any]]:
     """All events that the built-in receiver got, oldest first, as plain objects."""
     events: list[dict[str, Any]] = []
     for delivery in world.outlets.hook:

@@ -31,11 +31,17 @@ class FakeWorld:
     )
     rejected: frozenset[int] = frozenset()
     id: str = "test-world"
-    keys: dict[str, Key] = field(default_factory=lambda: {"test-world": Key("test-world")})
+    top: Key = field(default_factory=lambda: Key("test-world"))
     pinned: bool = True
     credit: bool = True
     request_id: str = "r1"
     taken: list[tuple[str, Send, Key, bytes, str]] = field(default_factory=list)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What services ask of each other."""
+        self.account.top, self.account.keys = self.top, {self.id: self.top}
+        return {"account": self.account, "messaging": self}
 
     def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str) -> Any:
         """Notes the call."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.engine.world import World
 from sendbox.services.http.addressee import addressee
 from sendbox.services.verify.session import Session
-from sendbox.services.world import ServiceWorld
+from sendbox.services.verify.verify import Verify
 from tests.core.worlds import make_world
 
 CASES: dict[str, tuple[bytes, bytes, str]] = {
@@ -40,9 +41,9 @@ def test_the_first_number(body: bytes, query: bytes, expected: str) -> None:
 
 def test_a_token_names_its_phone() -> None:
     """A code is about the phone that it was sent to; a token of nobody's is about nobody."""
-    world: ServiceWorld = make_world()
+    world: World = make_world()
     session = object.__new__(Session)
     session.phone = "420777000109"
-    world.verify.sessions["t"] = session
+    Verify.of(world).sessions["t"] = session
     assert addressee(world, b'{"code":"123456"}', b"", {"token": "t"}) == "420777000109"
     assert addressee(world, b'{"code":"123456"}', b"", {"token": "u"}) == ""

@@ -9,6 +9,7 @@ import pytest
 
 from sendbox.playing import Played, play
 from sendbox.playing.rows import rows
+from sendbox.services.messaging.messaging import Messaging
 
 PHONE = "420777000101"
 SEND = {"operation": "sendMessage", "body": {"body": "Hello", "to": [{"phone_number": PHONE}]}}
@@ -54,7 +55,7 @@ def test_what_the_client_sees(fault: Any, status: Any, said: str, messages: int)
     told, _ = rows(played)
     assert [row.answer for row in told if row.what.startswith("sendMessage")] == [said]
     assert sum("fault at sendMessage" in row.what for row in told) == 1
-    assert len(played.world.messages) == messages
+    assert len(Messaging.of(played.world).messages) == messages
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,14 @@ from sendbox.engine.patterns import Pattern
 from sendbox.playing import Played, play
 from sendbox.playing.sample import MOST, filled, sample
 from sendbox.scenario.compile import load
+from sendbox.services.messaging.messaging import Messaging
 
 
 def deciding(played: Played) -> set[str]:
     """The rules that decided something."""
     return {
         rule
-        for message in played.world.messages
+        for message in Messaging.of(played.world).messages
         for attempt in message.attempts
         if attempt.fate is not None
         for rule in attempt.fate.rules
@@ -80,7 +81,7 @@ def test_the_magic_numbers_are_shown_where_there_are_no_other_rules() -> None:
 def test_a_mix_is_drawn_from_several_times() -> None:
     """So that it shows."""
     mix = {"sendbox": 1, "attempts": [{"mix": {"delivered": 1, "failed": 1}}]}
-    assert {message.result for message in play(mix).world.messages} == {"delivered", "failed"}
+    assert {message.result for message in Messaging.of(play(mix).world).messages} == {"delivered", "failed"}
 
 
 def test_sessions_are_verified_where_the_code_is_known() -> None:

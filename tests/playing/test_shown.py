@@ -19,6 +19,7 @@ from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
 from sendbox.playing.rows import rows
 from sendbox.playing.text import MESSAGES, text
 from sendbox.services.kinds import ROWS as SEEN
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.traffic import Traffic
 from tests.core.observed import verdict
 
@@ -276,7 +277,7 @@ def test_requests_say_whom_they_are_for(played: Played, value: Any, expected: st
 def test_requests_say_what_came_of_them(played: Played, asked: dict[str, Any], expected: str) -> None:
     """The status, the messages, and what was expected instead."""
     traffic = Traffic(0, True, "op", status=asked.pop("expects", None))
-    text = json.dumps(asked.get("answer")).replace('"x"', f'"{played.world.messages[0].id}"')
+    text = json.dumps(asked.get("answer")).replace('"x"', f'"{Messaging.of(played.world).messages[0].id}"')
     played.entries, played.asked = [], [Asked(traffic, 0, **{**asked, "answer": json.loads(text)})]
     found, _ = rows(played)
     assert found[0].answer == expected

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import Rate
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.compile import compile_account_patch, load
 from sendbox.scenario.model import Problem, ScenarioError
 from sendbox.services.assume import Assume, Prices, Timing
-from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec, TimelineEntry
+from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec
 
 
 def refused(error: pytest.ExceptionInfo[ScenarioError]) -> list[str]:

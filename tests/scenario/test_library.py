@@ -9,7 +9,7 @@ import pytest
 from sendbox.scenario import library, numbers
 from sendbox.scenario.compile import check, load
 from sendbox.services.assumptions import registry
-from sendbox.services.messaging.content.templates import compile_template
+from sendbox.services.templates.templates import compile_template
 
 
 def test_names() -> None:

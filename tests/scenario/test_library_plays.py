@@ -10,14 +10,16 @@ import pytest
 
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.verdict import lines
+from sendbox.engine.world import World
 from sendbox.playing import Played, play
 from sendbox.playing.player import START
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 from sendbox.services.blueprint import Blueprint
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import SENDING
 from sendbox.services.traffic import Traffic
-from sendbox.services.world import ServiceWorld
+from sendbox.services.world import PARTS
 from tests.core.observed import verdict
 
 #: The default scenario is everybody's: what it expected would be in the verdict of every world that asks for no other.
@@ -37,13 +39,13 @@ def played(name: str) -> Played:
 
 
 @functools.cache
-def elsewhere(name: str) -> ServiceWorld:
+def elsewhere(name: str) -> World:
     """The world in which the story does not happen: the same client at the same time, under the default scenario."""
     story = load(name)
     return play(replace(load("default"), start=story.start, traffic=story.traffic, expect=())).world
 
 
-def holds(world: ServiceWorld, expectation: Expectation) -> bool:
+def holds(world: World, expectation: Expectation) -> bool:
     """Whether an expectation is met."""
     return bool(verdict(world, [expectation])["passed"])
 
@@ -108,7 +110,7 @@ def test_an_expectation_can_fail(name: str, at: int) -> None:
     story = load(name)
     expectation = story.expect[at]
     assert expectation.name
-    empty = ServiceWorld("test-play", story, start=START if story.start is None else story.start)
+    empty = World("test-play", story, start=START if story.start is None else story.start, services=PARTS)
     assert not holds(empty, expectation) or not holds(elsewhere(name), expectation)
 
 
@@ -124,7 +126,7 @@ def test_every_rule_has_its_part(name: str) -> None:
     story, default = played(name), load("default")
     wanted = {rule.name for rule in story.blueprint.attempts} - {rule.name for rule in default.attempts}
     wanted |= {rule.name for rule in story.blueprint.webhooks} | {rule.name for rule in story.blueprint.api}
-    attempts = [attempt for message in story.world.messages for attempt in message.attempts]
+    attempts = [attempt for message in Messaging.of(story.world).messages for attempt in message.attempts]
     met = {rule for attempt in attempts if attempt.fate is not None for rule in attempt.fate.rules}
     met |= {str(entry.get("rule")) for entry in story.entries if entry["kind"] in ("fault", "webhook_fault")}
     assert wanted - met <= {None}

@@ -6,9 +6,12 @@ from typing import Any
 
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import World
 from sendbox.scenario.compile import load
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
-from sendbox.services.world import ServiceWorld
+from sendbox.services.world import PARTS
 from tests.core.clients import connect, form, send_template, sign_up
 from tests.core.worlds import HOUR, PHONE, START, advance, send_one, step
 
@@ -73,17 +76,17 @@ def test_rules() -> None:
 def test_the_story_of_onboarding() -> None:
     """A client is connected, its template reviewed, sent and answered; free text follows; then a rating and a pause."""
     blueprint = load("onboarding")
-    world = ServiceWorld("test-w", blueprint, start=START)
+    world = World("test-w", blueprint, start=START, services=PARTS)
     refused = sign_up(world, client="blocked-1")
-    world.partner.complete(refused, "420777000601")
+    Partner.of(world).complete(refused, "420777000601")
     assert refused.state == "failed"
     signup = sign_up(world)
-    world.partner.complete(signup, "420777000555")
+    Partner.of(world).complete(signup, "420777000555")
     advance(world, MINUTE)
     account, number = signup.account, signup.number
     assert account is not None
     assert number is not None
-    templates = world.partner.templates
+    templates = Partner.of(world).templates
     for name in ("order_ready", "promo_spring"):
         templates.create(account, form(name))
     advance(world, 10 * MINUTE)
@@ -92,7 +95,7 @@ def test_the_story_of_onboarding() -> None:
     answer = send_one(world, steps=[step("chatapp_text", "We are coming", sender=number.id)])
     advance(world, MINUTE)
     assert (first.result, answer.result) == ("seen", "seen")
-    assert [each.body for each in world.phones.inbound] == ["Yes, please"]
+    assert [each.body for each in Messaging.of(world).phones.inbound] == ["Yes, please"]
     advance(world, HOUR)
     assert {each["name"]: each["status"] for each in templates.of(account) if "waba_id" in each} == {
         "order_ready": "APPROVED",
@@ -107,6 +110,6 @@ def test_the_story_of_onboarding() -> None:
 
 def test_a_client_that_was_connected_by_hand_needs_no_scenario() -> None:
     """The default scenario connects at once."""
-    world = ServiceWorld("test-w", load("default"), start=START)
+    world = World("test-w", load("default"), start=START, services=PARTS)
     account, number = connect(world)
     assert number.account_id == account.id

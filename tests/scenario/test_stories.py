@@ -6,19 +6,22 @@ from typing import Final
 
 import pytest
 
+from sendbox.engine.world import World
 from sendbox.scenario import numbers
 from sendbox.scenario.compile import load
-from sendbox.services.messaging.model import TemplateUse
-from sendbox.services.world import ServiceWorld
+from sendbox.services.account.account import Account
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.templates.templates import TemplateUse
+from sendbox.services.world import PARTS
 from tests.core.worlds import HOUR, PHONE, START, advance, results, send, send_one, step
 
 MINUTE: Final = 60_000
 
 
-def play(name: str) -> ServiceWorld:
+def play(name: str) -> World:
     """A world of a library scenario."""
     blueprint = load(name)
-    return ServiceWorld("test-w", blueprint, start=START if blueprint.start is None else blueprint.start)
+    return World("test-w", blueprint, start=START if blueprint.start is None else blueprint.start, services=PARTS)
 
 
 @pytest.mark.parametrize(
@@ -54,11 +57,11 @@ def test_magic_numbers_that_answer() -> None:
     examples = {suffix: example for suffix, example, _ in numbers.magic()}
     send(world, examples["00"], examples["07"], examples["09"])
     advance(world, 9_000)
-    assert [(each.at - START, each.sender, each.body) for each in world.phones.inbound] == [
+    assert [(each.at - START, each.sender, each.body) for each in Messaging.of(world).phones.inbound] == [
         (8_000, examples["07"], "YES"),
         (8_000, examples["09"], "STOP"),
     ]
-    assert set(world.account.optout) == {examples["09"]}
+    assert set(Account.of(world).optout) == {examples["09"]}
 
 
 def test_the_magic_receipt_takes_ten_minutes() -> None:
@@ -139,7 +142,7 @@ def test_credit_runs_dry() -> None:
     assert attempt is not None
     assert attempt.extra is not None
     assert attempt.extra["why"] == "credit"
-    assert world.account.balance == 0
+    assert Account.of(world).balance == 0
 
 
 def test_midnight_window() -> None:
@@ -160,7 +163,7 @@ def test_replies_and_clicks() -> None:
     send(world, PHONE, tags=("offer",), body="Take it")
     send(world, "420777000200", body="Shall we come?")
     advance(world, 2 * HOUR)
-    found = [(each.sender, each.body, each.message is not None) for each in world.phones.inbound]
+    found = [(each.sender, each.body, each.message is not None) for each in Messaging.of(world).phones.inbound]
     assert found == [
         ("420777000200", "YES", True),
         (PHONE, "Nice, thank you", True),
@@ -195,14 +198,14 @@ def test_a_bulk_campaign_runs_dry() -> None:
     assert ends.count("delivered") == 5
     assert refused[1:5] == [None, "optout", "optout", "blacklist"]
     assert refused[8:] == ["credit", "credit"]
-    assert world.account.balance == 0
+    assert Account.of(world).balance == 0
 
 
 def test_a_sub_key_runs_out() -> None:
     """Two segments are paid for, the third is not; the parent and the key that shares go on."""
     world = play("sub-key-runs-out")
-    shop, desk, robot = (world.keys[f"test-w~{name}"] for name in ("shop", "desk", "robot"))
-    sent = [send_one(world, key=key) for key in (shop, shop, shop, desk, robot, world.keys["test-w"])]
+    shop, desk, robot = (Account.of(world).keys[f"test-w~{name}"] for name in ("shop", "desk", "robot"))
+    sent = [send_one(world, key=key) for key in (shop, shop, shop, desk, robot, Account.of(world).keys["test-w"])]
     advance(world, HOUR)
     assert [message.result for message in sent] == ["delivered"] * 2 + ["rejected"] + ["delivered"] * 3
-    assert (robot.scope, world.account.balance) == ("api", 9_700_000)
+    assert (robot.scope, Account.of(world).balance) == ("api", 9_700_000)

@@ -12,7 +12,7 @@ from faker import config
 from sendbox.scenario.compile import load
 from sendbox.scenario.keys import texts
 from sendbox.scenario.shape import schema
-from sendbox.services.messaging.content.interpolation import FAKES, POOL, Fake
+from sendbox.services.messaging.content.gaps import FAKES, POOL, Fake
 
 LOCALES: Final[list[str]] = schema()["$defs"]["locale"]["enum"]
 

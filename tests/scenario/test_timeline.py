@@ -7,15 +7,18 @@ from typing import Any, Final
 import pytest
 
 from sendbox.engine.durations import Span
+from sendbox.engine.world import World
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.shape import schema
-from sendbox.services.messaging.content.interpolation import GAPS, Fake, Text
+from sendbox.services.account.account import Account
+from sendbox.services.messaging.content.gaps import GAPS, Fake, Text
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.phones import ACTS
 from sendbox.services.messaging.records import Message
-from sendbox.services.world import ServiceWorld
+from sendbox.services.world import PARTS
 from tests.core.worlds import HOUR, PHONE, START, advance, hook_events, journaled, moves, send_one, step
 
 MINUTE: Final = 60_000
@@ -157,12 +160,12 @@ def test_every_gap_is_legal_in_a_reply(gap: str) -> None:
 # --- stories
 
 
-def told(text: str) -> ServiceWorld:
+def told(text: str) -> World:
     """A world of a scenario that was written out."""
-    return ServiceWorld("test-w", load("sendbox: 1\n" + text, name="a.yaml"), start=START)
+    return World("test-w", load("sendbox: 1\n" + text, name="a.yaml"), start=START, services=PARTS)
 
 
-def otp(world: ServiceWorld) -> Message:
+def otp(world: World) -> Message:
     """A code as a rich message that falls back to SMS after a minute."""
     return send_one(world, steps=[step("richmsg", ttl=60_000), step()])
 
@@ -224,9 +227,9 @@ attempts:
     )
     send_one(world, body="Your order is on its way", payload={"order": {"id": "A-17"}})
     advance(world, HOUR)
-    first, second = world.phones.inbound
+    first, second = Messaging.of(world).phones.inbound
     assert first.body.endswith(": Your order is on its way (A-17)")
-    assert (second.at - first.at, list(world.account.optout)) == (5_000, [PHONE])
+    assert (second.at - first.at, list(Account.of(world).optout)) == (5_000, [PHONE])
 
 
 def test_links_are_opened_one_after_the_other() -> None:

@@ -18,15 +18,18 @@ import pytest
 from sendbox import app
 from sendbox.contract.schemas import Node
 from sendbox.services.account import catalog, lists
+from sendbox.services.account.account import Account
 from sendbox.services.account.billing import Billing
 from sendbox.services.account.http import devices, keys
 from sendbox.services.account.http import lists as rest_lists
 from sendbox.services.http.exchange import Answer, Exchange, Route
-from sendbox.services.messaging import accept, events, rows
-from sendbox.services.messaging.content import tags, templates
+from sendbox.services.messaging import accept, events
+from sendbox.services.messaging.content import tags
 from sendbox.services.messaging.content import text as content
 from sendbox.services.messaging.http.legacy import errors as legacy_errors
+from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.sending import decode, handlers, steps
+from sendbox.services.templates import templates
 from sendbox.services.verify.http import encode as verify_encode
 from sendbox.services.verify.session import Session
 from tests.box import CONTRACT
@@ -191,7 +194,7 @@ def keys_from_ten(patch: pytest.MonkeyPatch) -> None:
     _around(patch, handlers, "message_response", lambda old, *given: old(*given).replace(b'"key":"', b'"key":"1'))
 
 
-# --- lists, catalog, rows, keys, devices
+# --- lists, catalog, listing, keys, devices
 
 
 @_proof("s2_5-04", "blacklist-counts-and-normalizes")
@@ -263,7 +266,7 @@ def one_list_for_both(patch: pytest.MonkeyPatch) -> None:
 @_proof("s4_4-05", "rows-101-are-two-pages")
 def endless_pages(patch: pytest.MonkeyPatch) -> None:
     """All rows are one page."""
-    patch.setattr(rows, "PAGE", 1_000_000)
+    patch.setattr(listing, "PAGE", 1_000_000)
 
 
 @_proof("s4_4-11", "device-is-registered-and-updated")
@@ -271,7 +274,7 @@ def devices_for_good(patch: pytest.MonkeyPatch) -> None:
     """A device that is registered cannot be updated."""
 
     def register(old: Any, world: Any, key: Any, device: str, token: str) -> Any:
-        return device not in world.devices and old(world, key, device, token)
+        return device not in Account.of(world).devices and old(world, key, device, token)
 
     _around(patch, devices, "register", register)
 

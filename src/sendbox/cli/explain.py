@@ -16,9 +16,12 @@ import orjson
 
 from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
 from sendbox.engine.durations import iso
+from sendbox.services.account.account import Account
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.rules.explain import checks, explain, explain_session, happened
 from sendbox.services.operations import CALLS
+from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
     from sendbox.runtime.slot import Hosted
@@ -134,9 +137,9 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
                 {"step": number + 1, "channel": step.channel, "checks": checks(world, message, number)}
                 for number, step in enumerate(message.submission.send.steps)
             ]
-            for message in world.messages
+            for message in Messaging.of(world).messages
         ]
-        asked = world.messages[:]
+        asked = Messaging.of(world).messages[:]
         stopped = None
         try:
             await runtime.advance(hosted, until_idle=True)
@@ -146,7 +149,7 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
             "scenario": blueprint.name,
             "start": iso(world.start),
             "request": record,
-            "sessions": [explain_session(world, session) for session in world.verify.sessions.values()],
+            "sessions": [explain_session(world, session) for session in Verify.of(world).sessions.values()],
             "messages": [
                 {**explain(world, message), "checks": checked, "happens": happened(world, message)}
                 for message, checked in zip(asked, before, strict=True)
@@ -161,10 +164,12 @@ def _validate(hosted: Hosted, given: str) -> None:
     from sendbox.services.numbers.normal import normalize
 
     world = hosted.world
-    phone = normalize(given, world.account.country)
+    phone = normalize(given, Account.of(world).country)
     if phone is None:
         raise Failure(USAGE, f"{given} is no phone number; legal: 8 to 15 digits with an assigned calling code")
-    world.verify.create(phone, {}, world.keys[world.id], orjson.dumps({"phoneNumber": phone}), "http://sandbox")
+    Verify.of(world).create(
+        phone, {}, Account.of(world).keys[world.id], orjson.dumps({"phoneNumber": phone}), "http://sandbox"
+    )
 
 
 def _record(hosted: Hosted) -> dict[str, Any]:

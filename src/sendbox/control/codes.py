@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from sendbox.control.operation import Call, each, newest, operation, wait_for
-from sendbox.services.messaging.views import code_view
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.verify.session import Session
-from sendbox.services.world import ServiceWorld
+from sendbox.services.verify.verify import Verify
+from sendbox.services.verify.views import code_view
 
 
 @operation("GET", "/worlds/{id}/codes")
@@ -16,7 +18,7 @@ async def codes(call: Call, phone: str | None = None, wait: Any = None, last: An
     """Verify codes with state, attempts and expiry, newest first; `wait` is a long poll until there is one."""
     hosted = call.here
 
-    async def look() -> tuple[ServiceWorld, list[Session]] | None:
+    async def look() -> tuple[World, list[Session]] | None:
         world = hosted.world
         found = await newest(_sessions(world, phone), lambda session: True, last)
         return (world, found[::-1]) if found else None
@@ -25,12 +27,13 @@ async def codes(call: Call, phone: str | None = None, wait: Any = None, last: An
     if answered is None:
         return {"codes": []}
     world, sessions = answered
-    return {"codes": await each(sessions, lambda session: code_view(world, session))}
+    return {"codes": await each(sessions, lambda session: code_view(session, world.now))}
 
 
-def _sessions(world: ServiceWorld, phone: str | None) -> list[Session]:
+def _sessions(world: World, phone: str | None) -> list[Session]:
     """Those of a phone, in whatever form its number is given; a session has its number as the client gave it."""
     if phone is None:
-        return list(world.verify.sessions.values())
-    found = world.verify.of(normalize(phone, world.account.country) or phone) or world.verify.of(phone)
+        return list(Verify.of(world).sessions.values())
+    verify = Verify.of(world)
+    found = verify.sessions_of(normalize(phone, Account.of(world).country) or phone) or verify.sessions_of(phone)
     return list(found)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, operation
 from sendbox.control.report import FORMATS, Report
+from sendbox.services.assume import Assume
 from sendbox.services.assumptions import registry
 from sendbox.services.coverage.assumptions import UNTOLD
 
@@ -48,7 +49,7 @@ async def _shown(report: Report, how: str) -> Any:
 @operation("GET", "/worlds/{id}/assumptions")
 async def assumptions(call: Call) -> Any:
     """Every assumption that this version builds on, the world's settings, and what its client leaned on."""
-    settings = call.here.world.assume
+    settings = Assume.of(call.here.world)
     collected = await call.runtime.tried.present(call.here, await loaded())
     return {
         "assumptions": [row.as_json() for row in registry()],

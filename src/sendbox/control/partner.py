@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sendbox.control.operation import Call, ControlError, each, operation
+from sendbox.services.account.account import Account
 from sendbox.services.partner.http import tokens
+from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure, Signup
 from sendbox.services.partner.states import QUALITIES, IllegalMove
 from sendbox.services.partner.views import business_view, number_view, signup_view, template_view
@@ -19,11 +21,11 @@ T = TypeVar("T")
 async def partner(call: Call) -> Any:
     """Signups, business accounts with their numbers, and templates."""
     world = call.here.world
-    held = world.partner
+    held = Partner.of(world)
     return {
         "signups": await each(list(held.signups.values()), lambda signup: signup_view(world, signup)),
         "accounts": await each(list(held.accounts.values()), lambda account: business_view(world, account)),
-        "templates": await each(world.account.templates, lambda record: template_view(world, record)),
+        "templates": await each(Account.of(world).templates, lambda record: template_view(world, record)),
     }
 
 
@@ -37,7 +39,7 @@ async def signup(call: Call, signup: str) -> Any:
 async def open_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client's browser shows the hosted page; a token, if one is given, must be the signup's, and valid still."""
     found = await _signup(call, signup, token)
-    return _done(call, found, lambda: call.here.world.partner.open(found))
+    return _done(call, found, lambda: Partner.of(call.here.world).open(found))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/number", act=True)
@@ -51,35 +53,35 @@ async def give_number(
     """The client says who it is and, in the mode `manual`, which number it brings; a code goes to it."""
     found = await _signup(call, signup, token)
     texts = {name: str(value) for name, value in (details or {}).items()}
-    return _done(call, found, lambda: call.here.world.partner.give_number(found, phone_number, texts))
+    return _done(call, found, lambda: Partner.of(call.here.world).give_number(found, phone_number, texts))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/code", act=True)
 async def enter_code(call: Call, signup: str, code: str, token: str | None = None) -> Any:
     """The client enters the code that came to its number."""
     found = await _signup(call, signup, token)
-    return _done(call, found, lambda: call.here.world.partner.confirm(found, code))
+    return _done(call, found, lambda: Partner.of(call.here.world).confirm(found, code))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True)
 async def resend_code(call: Call, signup: str, token: str | None = None) -> Any:
     """The code is sent again: a new one."""
     found = await _signup(call, signup, token)
-    return _done(call, found, lambda: call.here.world.partner.resend_code(found))
+    return _done(call, found, lambda: Partner.of(call.here.world).resend_code(found))
 
 
 @operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True)
 async def change_number(call: Call, signup: str, token: str | None = None) -> Any:
     """The client takes back the number it gave, to give another one."""
     found = await _signup(call, signup, token)
-    return _done(call, found, lambda: call.here.world.partner.change_number(found))
+    return _done(call, found, lambda: Partner.of(call.here.world).change_number(found))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True)
 async def finish_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client has done its part; the account is connected, as the scenario has it."""
     found = await _signup(call, signup, token)
-    return _done(call, found, lambda: call.here.world.partner.finish(found))
+    return _done(call, found, lambda: Partner.of(call.here.world).finish(found))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True)
@@ -89,24 +91,24 @@ async def complete_signup(
     """All that is left to do on the hosted page, in one call."""
     found = await _signup(call, signup)
     texts = {name: str(value) for name, value in (details or {}).items()}
-    return _done(call, found, lambda: call.here.world.partner.complete(found, phone_number, texts))
+    return _done(call, found, lambda: Partner.of(call.here.world).complete(found, phone_number, texts))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True)
 async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Any:
     """The signup comes to nothing."""
     found = await _signup(call, signup)
-    return _done(call, found, lambda: call.here.world.partner.fail(found, reason))
+    return _done(call, found, lambda: Partner.of(call.here.world).fail(found, reason))
 
 
 @operation("PATCH", "/worlds/{id}/templates/{template}", act=True)
 async def move_template(call: Call, template: str, status: str, reason: str | None = None) -> Any:
     """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal ones for an illegal status."""
     world = call.here.world
-    templates = world.partner.templates
+    templates = Partner.of(world).templates
     record = templates.by_id(template)
     if record is None:
-        named = [each for each in world.account.templates if each["name"] == template]
+        named = [each for each in Account.of(world).templates if each["name"] == template]
         if len(named) != 1:
             count = f"{len(named)} templates have" if named else "no template has"
             raise ControlError(404, "no_such_template", f'{count} the name or id "{template}"')
@@ -122,13 +124,13 @@ async def move_template(call: Call, template: str, status: str, reason: str | No
 async def move_number(call: Call, number: str, status: str | None = None, quality: str | None = None) -> Any:
     """Moves a business number, by id or phone number: its status, its quality. 409 with the legal ones if illegal."""
     world = call.here.world
-    found = world.partner.numbers.get(number) or world.partner.number_of(number)
+    found = Partner.of(world).numbers.get(number) or Partner.of(world).number_of(number)
     if found is None:
         raise ControlError(404, "no_such_number", f'"{number}" is no number of a connected business account')
     if quality is not None and quality not in QUALITIES:
         legal = ", ".join(QUALITIES)
         raise ControlError(400, "bad_argument", f'quality: "{quality}" is no rating of a number; legal: {legal}')
-    _legal(lambda: world.partner.move_number(found, status, quality))
+    _legal(lambda: Partner.of(world).move_number(found, status, quality))
     call.runtime.changed(call.here)
     return number_view(found)
 
@@ -136,7 +138,7 @@ async def move_number(call: Call, number: str, status: str | None = None, qualit
 async def _signup(call: Call, signup: str, token: str | None = None) -> Signup:
     """The signup of an id, if the token that came with the call is good. Raises `ControlError`."""
     world = call.here.world
-    found = world.partner.signups.get(signup)
+    found = Partner.of(world).signups.get(signup)
     if found is None:
         raise ControlError(404, "no_such_signup", f'"{signup}" is no signup of this world')
     if token is not None:

@@ -9,9 +9,10 @@ from sendbox.engine.durations import iso
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.services.kinds import ROWS
-from sendbox.services.messaging.views import code_view
 from sendbox.services.upcoming import next_steps
 from sendbox.services.verify.session import CODE_SENT, PENDING
+from sendbox.services.verify.verify import Verify
+from sendbox.services.verify.views import code_view
 
 #: So many of each are shown unless asked for fewer or more.
 SHOWN = 20
@@ -27,12 +28,12 @@ async def pending(call: Call, limit: Any = SHOWN) -> Any:
     world = call.here.world
     on = Observer(world, ROWS)
     waiting = await chosen(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, most)
-    sessions = list(world.verify.sessions.values())
+    sessions = list(Verify.of(world).sessions.values())
     codes = await chosen(sessions, lambda session: session.state_at(world.now) in (PENDING, CODE_SENT), most)
     return {
         "now": iso(world.now),
         "steps": next_steps(world, most),
         "scheduled": len(world.timeline.steps),
         "deliveries": await each(waiting, lambda delivery: delivery_view(on, delivery)),
-        "codes": await each(codes, lambda session: code_view(world, session)),
+        "codes": await each(codes, lambda session: code_view(session, world.now)),
     }

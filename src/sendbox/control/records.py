@@ -28,12 +28,12 @@ from sendbox.engine.journal import CODE, KINDS, Forgotten
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
 from sendbox.services.kinds import ROWS
 from sendbox.services.messaging.bulk import Line
 from sendbox.services.subjects import THINGS
-from sendbox.services.world import ServiceWorld
 
 #: So many entries at once unless asked for fewer or more.
 LIMIT = 1000
@@ -74,7 +74,7 @@ async def journal(
         raise ControlError(400, "bad_argument", f"limit: {most} is no number of entries; legal: 1 and more")
     hosted = call.here
     codes = None if kinds is None else frozenset(CODE[kind] for kind in kinds)
-    looked: tuple[ServiceWorld | None, int] = (None, 0)
+    looked: tuple[World | None, int] = (None, 0)
 
     async def look() -> list[int]:
         nonlocal looked

@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import CHANNELS
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
@@ -13,7 +16,7 @@ from sendbox.services.messaging.results import STATES, IllegalTransition
 from sendbox.services.messaging.rules.explain import explain as explain_message
 from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_view
 from sendbox.services.numbers.normal import normalize
-from sendbox.services.world import ServiceWorld
+from sendbox.services.partner.partner import Partner
 
 FAMILIES = ("sms", "richmsg", "chatapp")
 
@@ -33,9 +36,13 @@ async def messages(
     _legal("result", result, STATES)
     hosted = call.here
 
-    async def look() -> tuple[ServiceWorld, list[Message]] | None:
+    async def look() -> tuple[World, list[Message]] | None:
         world = hosted.world
-        found = world.messages if phone is None else world.phones.messages_of(_number(world, phone))
+        found = (
+            Messaging.of(world).messages
+            if phone is None
+            else Messaging.of(world).phones.messages_of(_number(world, phone))
+        )
         fitting = await newest(found, lambda message: _fits(message, channel, result, tag), last)
         return (world, fitting) if fitting else None
 
@@ -62,13 +69,13 @@ def _fits(message: Message, channel: str | None, result: str | None, tag: str | 
     return (message.submission.send.steps[0] if shown is None else shown.step).channel == channel
 
 
-def _number(world: ServiceWorld, text: str) -> str:
-    return normalize(text, world.account.country) or text
+def _number(world: World, text: str) -> str:
+    return normalize(text, Account.of(world).country) or text
 
 
-def _handset(world: ServiceWorld, text: str) -> str:
+def _handset(world: World, text: str) -> str:
     """The number of a phone that does something. 400 for what is no number: no phone could have it (A14)."""
-    number = normalize(text, world.account.country)
+    number = normalize(text, Account.of(world).country)
     if number is None:
         raise ControlError(
             400,
@@ -78,8 +85,8 @@ def _handset(world: ServiceWorld, text: str) -> str:
     return number
 
 
-def _message(world: ServiceWorld, message_id: str) -> Message:
-    message = world.message(message_id)
+def _message(world: World, message_id: str) -> Message:
+    message = Messaging.of(world).by_id.get(message_id)
     if message is None:
         raise ControlError(404, "no_such_message", f'"{message_id}" is no message of this world')
     return message
@@ -103,7 +110,7 @@ async def move_message(call: Call, message_id: str, result: str, info: str | Non
     world = call.here.world
     found = _message(world, message_id)
     _legal("result", result, STATES[1:])
-    _try(lambda: world.move_by_hand(found, result, info))
+    _try(lambda: Messaging.of(world).simulator.move_by_hand(found, result, info))
     world.control("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})
     call.runtime.changed(call.here)
     return message_view(world, found)
@@ -117,7 +124,7 @@ async def inbound(
     _legal("channel", channel, FAMILIES)
     world = call.here.world
     number = _handset(world, from_)
-    written = _try(lambda: world.phones.write(channel, number, to, body, message_id=message_id))
+    written = _try(lambda: Messaging.of(world).phones.write(channel, number, to, body, message_id=message_id))
     call.runtime.changed(call.here)
     return inbound_view(written)
 
@@ -135,10 +142,10 @@ def _try(act: Callable[[], Any]) -> Any:
 async def phones(call: Call) -> Any:
     """Every phone that was written to or wrote, in order of first appearance."""
     world = call.here.world
-    reached = await chosen(world.messages[:], lambda message: message.valid)
+    reached = await chosen(Messaging.of(world).messages[:], lambda message: message.valid)
     numbers = dict.fromkeys(message.phone for message in reached)
-    numbers.update(dict.fromkeys(entry.sender for entry in world.phones.inbound))
-    numbers.update(dict.fromkeys(notice.phone for notice in world.partner.notices))
+    numbers.update(dict.fromkeys(entry.sender for entry in Messaging.of(world).phones.inbound))
+    numbers.update(dict.fromkeys(notice.phone for notice in Partner.of(world).notices))
     return {"phones": await each(numbers, lambda number: phone_view(world, number))}
 
 
@@ -148,11 +155,11 @@ async def phone(call: Call, number: str) -> Any:
     return phone_view(call.here.world, _number(call.here.world, number))
 
 
-def _latest(world: ServiceWorld, number: str, message_id: str | None) -> Message:
+def _latest(world: World, number: str, message_id: str | None) -> Message:
     """The message an act is about: the one named, else the newest that arrived on the phone."""
     if message_id is not None:
         return _message(world, message_id)
-    inbox = world.phones.inbox(number)
+    inbox = Messaging.of(world).phones.inbox(number)
     if not inbox:
         raise ControlError(404, "no_such_message", f"nothing has arrived on {number} yet; advance the clock first")
     return inbox[-1].message
@@ -163,7 +170,7 @@ async def phone_reply(call: Call, number: str, body: str, message_id: str | None
     """The phone answers the newest message it received, or the one named."""
     world = call.here.world
     found = _latest(world, _handset(world, number), message_id)
-    written = _try(lambda: world.phones.reply(found, body))
+    written = _try(lambda: Messaging.of(world).phones.reply(found, body))
     call.runtime.changed(call.here)
     return inbound_view(written)
 
@@ -179,7 +186,7 @@ async def phone_click(call: Call, number: str, message_id: str | None = None) ->
     """The phone follows the first working link of the newest message that it received, or of the one named."""
     world = call.here.world
     found = _latest(world, _handset(world, number), message_id)
-    link = _try(lambda: world.phones.click(found))
+    link = _try(lambda: Messaging.of(world).phones.click(found))
     call.runtime.changed(call.here)
     return link_view(link)
 
@@ -189,8 +196,8 @@ async def phone_press(call: Call, number: str, button: Any = 0, message_id: str 
     """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
     world = call.here.world
     found = _latest(world, _handset(world, number), message_id)
-    body = _try(lambda: world.phones.pressed(found, button))
-    written = _try(lambda: world.phones.reply(found, body))
+    body = _try(lambda: Messaging.of(world).phones.pressed(found, button))
+    written = _try(lambda: Messaging.of(world).phones.reply(found, body))
     call.runtime.changed(call.here)
     return inbound_view(written)
 
@@ -200,7 +207,7 @@ async def phone_seen(call: Call, number: str, message_id: str | None = None) -> 
     """The phone's owner opens a message (not on sms)."""
     world = call.here.world
     found = _latest(world, _handset(world, number), message_id)
-    _try(lambda: world.phones.see(found))
+    _try(lambda: Messaging.of(world).phones.see(found))
     call.runtime.changed(call.here)
     return message_view(world, found)
 
@@ -210,8 +217,8 @@ async def phone_opt_out(call: Call, number: str) -> Any:
     """The phone's owner opts out of promotional messages."""
     world = call.here.world
     normal = _handset(world, number)
-    arrived = world.phones.inbox(normal)
-    world.phones.opt_out(normal, arrived[-1].message if arrived else None)
+    arrived = Messaging.of(world).phones.inbox(normal)
+    Messaging.of(world).phones.opt_out(normal, arrived[-1].message if arrived else None)
     call.runtime.changed(call.here)
     return phone_view(world, normal)
 
@@ -220,7 +227,7 @@ async def phone_opt_out(call: Call, number: str) -> Any:
 async def phone_offline(call: Call, number: str) -> Any:
     """Switches the phone off."""
     world = call.here.world
-    world.phones.go_offline(_handset(world, number))
+    Messaging.of(world).phones.go_offline(_handset(world, number))
     return phone_view(world, _handset(world, number))
 
 
@@ -228,6 +235,6 @@ async def phone_offline(call: Call, number: str) -> Any:
 async def phone_online(call: Call, number: str) -> Any:
     """Switches the phone on; what waited for it arrives when the clock is next moved."""
     world = call.here.world
-    world.phones.go_online(_handset(world, number))
+    Messaging.of(world).phones.go_online(_handset(world, number))
     call.runtime.changed(call.here)
     return phone_view(world, _handset(world, number))

@@ -12,6 +12,7 @@ from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import instant, iso, on_calendar, shown
 from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.world import World
 from sendbox.runtime.worlds import Hosted
 from sendbox.scenario.compile import (
     compile_account_patch,
@@ -23,31 +24,32 @@ from sendbox.scenario.compile import (
 )
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
+from sendbox.services.account.account import Account
+from sendbox.services.account.views import account_view
+from sendbox.services.assume import Assume
 from sendbox.services.blueprint import Blueprint
-from sendbox.services.messaging.views import account_view
-from sendbox.services.world import ServiceWorld
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.verify.verify import Verify
 
 T = TypeVar("T")
 
 #: What `in` may say of a rule: where a world keeps the list, and what compiles a rule of it.
-LISTS: Final[
-    dict[str, tuple[Callable[[ServiceWorld], Rulebook[Any]], Callable[[dict[str, Any], ServiceWorld], Any]]]
-] = {
+LISTS: Final[dict[str, tuple[Callable[[World], Rulebook[Any]], Callable[[dict[str, Any], World], Any]]]] = {
     "attempts": (
-        lambda world: world.attempts,
-        lambda rule, world: compile_rule(rule, country=world.account.country, timing=world.assume.timing),
+        lambda world: Messaging.of(world).attempts,
+        lambda rule, world: compile_rule(rule, country=Account.of(world).country, timing=Assume.of(world).timing),
     ),
     "verify": (
-        lambda world: world.verify,
-        lambda rule, world: compile_verify_rule(rule, country=world.account.country),
+        lambda world: Verify.of(world).book,
+        lambda rule, world: compile_verify_rule(rule, country=Account.of(world).country),
     ),
     "api": (
         lambda world: world.api,
-        lambda rule, world: compile_api_rule(rule, country=world.account.country),
+        lambda rule, world: compile_api_rule(rule, country=Account.of(world).country),
     ),
     "webhooks": (
         lambda world: world.outlets.faults,
-        lambda rule, world: compile_webhook_rule(rule, country=world.account.country),
+        lambda rule, world: compile_webhook_rule(rule, country=Account.of(world).country),
     ),
 }
 
@@ -70,7 +72,7 @@ def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
         "epoch": world.epoch,
         "started": iso(world.start),
         "clock": clock_view(hosted),
-        "messages": len(world.messages),
+        "messages": len(Messaging.of(world).messages),
         "deliveries": "pull" if hosted.pulling else "push",
         "callback_url": f"{call.origin}/_sandbox/worlds/{world.id}/hook",
         "addresses": addresses(call.origin),
@@ -249,7 +251,7 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
     world = hosted.world
     stands = {
-        "verify": world.verify.given,
+        "verify": Verify.of(world).book.given,
         "expect": world.expect,
         "api": world.api.given,
         "webhooks": world.outlets.faults.given,
@@ -327,13 +329,13 @@ async def change_account(call: Call, raw: Any = None) -> Any:
     world = call.here.world
     raw = _object(raw, "a change of an account")
     try:
-        changes = compile_account_patch(raw, currency=world.account.currency, country=world.account.country)
+        changes = compile_account_patch(raw, currency=Account.of(world).currency, country=Account.of(world).country)
     except ScenarioError as error:
         raise ControlError(
             422, "bad_account", str(error), problems=[problem.as_json() for problem in error.problems]
         ) from None
     world.control("account", {"changes": raw})
-    world.change_account(changes)
+    Account.of(world).change(changes)
     return account_view(world)
 
 

@@ -24,7 +24,7 @@ def take(world: World) -> bytes:
     return out.getvalue()
 
 
-def restore(taken: bytes, blueprint: Settled, epoch: int) -> Any:
+def restore(taken: bytes, blueprint: Settled, epoch: int) -> World:
     """The world as it stood, in a new epoch: what was under way to a receiver waits to be tried again."""
     world: World = _Unpickler(BytesIO(taken), _shared(blueprint)).load()
     world.epoch = epoch

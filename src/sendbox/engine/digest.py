@@ -98,7 +98,7 @@ class Canon(Observer):
         #: whether a request shows its content, instead of a hash of it
         self._readable = readable
         #: ids that the world gave out, and what they were derived from
-        self._plain = world.plain_names
+        self._plain = world.plain
         self.alias = world.alias
         self._ignore = [tuple(path.split(".")) for path in world.blueprint.digest_ignore]
         #: hashed content of a request -> how many of its kind were met

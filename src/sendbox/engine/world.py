@@ -1,22 +1,26 @@
 """A world: an isolated universe with its own clock, seed, account, phones and journal.
 
-A world takes commands, which a service gives it, and the passing of time (`run`). What must leave it,
+What a service keeps in a world is its part: the world is opened with the parts of all services, and
+knows none of them. It takes commands, which a service gives it, and the passing of time (`run`). What must leave it,
 batches of events on their way to a target, waits in `outlets` until somebody outside takes it and says how it went.
 Nothing here does I/O or looks at a clock of the machine; one thread touches a world at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
 from heapq import heappop
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.delivery.events import Events
 from sendbox.engine.delivery.home import Carriage
 from sendbox.engine.delivery.targets import Outlets
+from sendbox.engine.durations import iso
 from sendbox.engine.faults.calls import ApiFaults
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.identity import derive, seed_bytes, tag_of, uuid_text
 from sendbox.engine.journal import CODE, Capped, Journal
 from sendbox.engine.polls import Polls
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
     from sendbox.engine.expect.expectation import Expectation
     from sendbox.engine.faults.calls import ApiRule
 
+#: The code of the advice on an entry that lies before the world's start, and where the start is written about.
+BEFORE_START: Final = "happening-before-start"
+SECTION: Final = "§1"
 #: How many light things (an event bundled, a lapse journaled) take as long as firing one step.
 LIGHT: Final = 16
 
@@ -49,6 +56,8 @@ class Settled(Protocol):
     @property
     def expect(self) -> tuple[Expectation, ...]: ...
     @property
+    def timeline(self) -> tuple[TimelineEntry, ...]: ...
+    @property
     def digest_ignore(self) -> tuple[str, ...]: ...
     @property
     def assume(self) -> Carriage: ...
@@ -57,17 +66,61 @@ class Settled(Protocol):
         """What worlds refer to as it is; a checkpoint does not copy it."""
 
 
-class World:
-    """One world. Instants are virtual milliseconds since 1970. A service derives its worlds from this one."""
+class Part:
+    """A service derives its own; a world opens one of each service, in the order in which they are listed.
 
-    #: the rows of all types of events
-    events: ClassVar[Events] = {}
-    assume: Carriage
+    `NAME` is the service's, and the key of its part. `EVENTS` are the rows of the events that it makes, `HAPPENINGS`
+    what entries of a scenario's timeline do to it, by their kind, `LAPSES` the kinds of lapses that are its own.
+    """
+
+    NAME: ClassVar[str]
+    EVENTS: ClassVar[Events] = {}
+    HAPPENINGS: ClassVar[Mapping[str, Callable[[Any, TimelineEntry], None]]] = {}
+    LAPSES: ClassVar[frozenset[str]] = frozenset()
+    __slots__ = ()
+
+    def __init__(self, world: World) -> None:
+        """Opens the part in a world; what the scenario settles for it is in the world's blueprint."""
+
+    @classmethod
+    def of(cls, world: World) -> Self:
+        """The part that a world has of this service."""
+        part: Any = world.parts[cls.NAME]
+        found: Self = part
+        return found
+
+    def lapses(self, at: int, kind: str, what: Any) -> bool:
+        """Whether what was to lapse now really does."""
+        return True
+
+    def lapsed(self, kind: str, what: Any) -> bool:
+        """Something lapsed, and the clock shows its instant; whether that is told to somebody."""
+        return False
+
+    def alias(self, name: str) -> str | None:
+        """What stands for a name of this service where nothing may differ between worlds; None for other names."""
+        return None
+
+    def release(self) -> Iterator[None]:
+        """The world is closed: takes apart what refers to itself in a circle; pauses now and then."""
+        yield from ()
+
+
+@cache
+def _events(services: tuple[type[Part], ...]) -> Events:
+    """The rows of the events of all services; one table for all worlds."""
+    return {kind: row for service in services for kind, row in service.EVENTS.items()}
+
+
+class World:
+    """One world. Instants are virtual milliseconds since 1970; `services` are the parts that it has, in order."""
+
     # slots: a world has more parts than instances of a class share a table for, and all are asked on the hot path
     __slots__ = (
         "__weakref__",
         "_equal",
         "api",
+        "assume",
         "blueprint",
         "clock",
         "epoch",
@@ -79,11 +132,14 @@ class World:
         "moves",
         "names",
         "outlets",
+        "parts",
         "pinned",
+        "plain",
         "polls",
         "salt",
         "seed",
         "seed_given",
+        "services",
         "shard",
         "start",
         "start_given",
@@ -105,11 +161,15 @@ class World:
         epoch: int = 0,
         max_journal: int | None = None,
         pinned: bool = True,
+        services: Sequence[type[Part]] = (),
     ) -> None:
         self.id = world_id
         self.tag = tag_of(world_id, shard)
         self.shard = shard
-        self.blueprint = blueprint
+        self.blueprint: Any = blueprint
+        #: how deliveries go, and whatever else services settle among the assumptions
+        self.assume: Carriage = blueprint.assume
+        self.services = tuple(services)
         self.seed_given = blueprint.seed if seed is None else seed
         self.seed = seed_bytes(self.seed_given)
         self.salt = world_id if salt is None else salt
@@ -136,6 +196,46 @@ class World:
         self.moves: list[tuple[int, int, int]] = []
         self._equal: dict[bytes, int] = {}
         self.outlets = Outlets(self, blueprint.webhooks)
+        #: ids that were given out, to what stands for them in the digest: the same in every world
+        self.plain: dict[str, str] = {}
+        #: what each service keeps here, by its name
+        self.parts: dict[str, Part] = {}
+        for service in self.services:
+            self.parts[service.NAME] = service(self)
+        for entry in blueprint.timeline:
+            due = start + entry.at if entry.relative else max(start, entry.at)
+            self.timeline.at(due, -1, self.entry_due, entry)
+
+    if not TYPE_CHECKING:  # in the code each part is asked for by its class
+
+        def __getattr__(self, name: str) -> Any:
+            """What the part of a service has under this name: whoever reads a world need not know where it is kept."""
+            for service, part in () if name == "parts" or name.startswith("_") else self.parts.items():
+                if name == service:
+                    return part
+                if hasattr(part, name):
+                    return getattr(part, name)
+            raise AttributeError(f"a world has no {name!r}")
+
+    @property
+    def events(self) -> Events:
+        """The rows of all events, by their types."""
+        return _events(self.services)
+
+    def entry_due(self, entry: TimelineEntry) -> None:
+        """An entry of the scenario's timeline has come: it is journaled, then done by whoever it happens to.
+
+        One that lies before the world's start comes at the start, with advice.
+        """
+        number = self.journal.add(self.clock.now, CODE["timeline"], {"kind": entry.kind, **entry.what})
+        if not entry.relative and entry.at < self.start:
+            message = f"{iso(entry.at)} lies before the start of the world, {iso(self.start)}; it happens at the start"
+            self.advise(Advice(BEFORE_START, message, "$.timeline", SECTION), {"entry": number, "place": entry.place})
+        if entry.kind == "clock":
+            self.clock.switch(entry.what.get("mode"), entry.what.get("rate"))
+        for part in self.parts.values():
+            if entry.kind in part.HAPPENINGS:
+                part.HAPPENINGS[entry.kind](part, entry)
 
     # -- time
 
@@ -209,10 +309,11 @@ class World:
             told = False
             for _, kind, what in self.timeline.lapsed(at, most):
                 most -= 1
-                if self.lapses(at, kind, what):
+                owner = self._owner(kind)
+                if owner is None or owner.lapses(at, kind, what):
                     self.journal.add(at, CODE["lapse"], (kind, what))
                 self.clock.move(max(at, self.clock.now))
-                told = self.lapsed(kind, what) or told
+                told = (owner is not None and owner.lapsed(kind, what)) or told
             if told:  # somebody hears of it at this instant, before the clock goes on
                 self.instants += 1
                 return False
@@ -220,22 +321,13 @@ class World:
         self.instants += 1
         return True
 
-    def lapses(self, at: int, kind: str, what: Any) -> bool:
-        """Whether what was to lapse now really does."""
-        return True
-
-    @property
-    def plain_names(self) -> Mapping[str, str]:
-        """Names that the world gave out, and what they were derived from: the digest has the latter."""
-        return {}
+    def _owner(self, kind: str) -> Part | None:
+        """The part whose lapse this is, None for one of the engine's own."""
+        return next((part for part in self.parts.values() if kind in part.LAPSES), None)
 
     def alias(self, name: str) -> str:
-        """A key or an account without what differs between worlds."""
-        return name
-
-    def lapsed(self, kind: str, what: Any) -> bool:
-        """Something lapsed, and the clock shows its instant; whether that is told to somebody."""
-        return False
+        """A name of a service without what differs between worlds."""
+        return next((alias for part in self.parts.values() if (alias := part.alias(name)) is not None), name)
 
     # -- commands
 
@@ -277,9 +369,11 @@ class World:
         self.timeline.steps.clear()
         self.timeline.lapses.clear()
         self.outlets.clear()
-        for part in (self.outlets, self.outlets.faults, self.outlets.detours):
-            del part._world
-        yield from ()
+        for home in (self.outlets, self.outlets.faults, self.outlets.detours):
+            del home._world
+        for part in self.parts.values():
+            yield from part.release()
+        self.parts.clear()
 
     @property
     def idle(self) -> bool:

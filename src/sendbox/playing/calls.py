@@ -13,12 +13,13 @@ import orjson
 from sendbox.engine.journal import CODE
 from sendbox.server.wire import WIRE, Inside
 from sendbox.services.messaging.bulk import FILETYPES
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import CALLS
 from sendbox.services.traffic import Traffic, reference, resolved
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.playing.played import Asked
-    from sendbox.services.world import ServiceWorld
 
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -31,7 +32,7 @@ READ: Final = 30.0
 class Caller:
     """Sends entries of the traffic, and keeps the answers that later ones refer to."""
 
-    def __init__(self, app: Any, world: ServiceWorld, origin: str) -> None:
+    def __init__(self, app: Any, world: World, origin: str) -> None:
         self._app = app
         self._world = world
         self._origin = origin
@@ -104,14 +105,14 @@ class Caller:
 
     def _link(self, message_id: str) -> str:
         """The first short link of a message."""
-        message = self._world.message(message_id)
+        message = Messaging.of(self._world).by_id.get(message_id)
         for links in ((message and message.links) or {}).values():
             for link in links:
                 return link.url
         raise LookupError(f'"{message_id}" has no short link by now')
 
     def _filetype(self, target: str) -> str:
-        bulk = self._world.bulks.find(target.rpartition("/")[2])
+        bulk = Messaging.of(self._world).bulks.find(target.rpartition("/")[2])
         return "jsonl" if bulk is None else bulk.filetype
 
 

@@ -9,6 +9,7 @@ from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import iso
 from sendbox.playing.played import Asked, Played
 from sendbox.scenario.library import folder
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.views import message_view
 
 
@@ -29,7 +30,7 @@ def objects(played: Played) -> dict[str, Any]:
         "engine": ENGINE,
         "order_sensitive": played.order_sensitive,
         "requests": [_asked(each) for each in played.asked],
-        "messages": [message_view(world, message) for message in world.messages],
+        "messages": [message_view(world, message) for message in Messaging.of(world).messages],
         "entries": played.entries,
         "canonical": played.canonical,
     }

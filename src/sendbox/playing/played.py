@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sendbox.services.traffic import Traffic
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.services.blueprint import Blueprint
-    from sendbox.services.world import ServiceWorld
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class Played:
     """
 
     blueprint: Blueprint
-    world: ServiceWorld
+    world: World
     sampled: bool
     asked: list[Asked] = field(default_factory=list)
     entries: list[dict[str, Any]] = field(default_factory=list)

@@ -20,10 +20,10 @@ from sendbox.services.kinds import ROWS
 from sendbox.services.traffic import WORLD, Traffic
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.runtime.policy import HttpCall, Outcome
     from sendbox.runtime.worlds import Hosted, Runtime
     from sendbox.services.blueprint import Blueprint
-    from sendbox.services.world import ServiceWorld
 
 #: Where the world says it is; nothing listens there.
 ORIGIN: Final = "http://127.0.0.1:7357"
@@ -80,7 +80,7 @@ async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: i
         await runtime.aclose()
 
 
-def _due(world: ServiceWorld) -> bool:
+def _due(world: World) -> bool:
     due = world.timeline.next_due()
     return due is not None and due <= world.now
 

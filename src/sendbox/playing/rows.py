@@ -14,6 +14,7 @@ from sendbox.engine.durations import instant
 from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Teller, cut
 from sendbox.playing.player import Asked, Played
 from sendbox.services.kinds import ROWS
+from sendbox.services.messaging.messaging import Messaging
 
 #: So many recipients an object of a call may have (§8).
 _RECIPIENTS: Final = 10
@@ -99,9 +100,13 @@ class _Caller:
 
     def _messages(self, named: str) -> list[str]:
         """The ids that an answer's id stands for: of /messages the base of one for each recipient (§2.3)."""
-        if self._world.message(named) is not None:
+        if Messaging.of(self._world).by_id.get(named) is not None:
             return [named]
-        return [each for each in (f"{named}-{index}" for index in range(_RECIPIENTS)) if self._world.message(each)]
+        return [
+            each
+            for each in (f"{named}-{index}" for index in range(_RECIPIENTS))
+            if Messaging.of(self._world).by_id.get(each)
+        ]
 
     def _named(self, accepted: list[str]) -> str:
         """The messages that were accepted. An id may be the beginning of those of several recipients (A09)."""

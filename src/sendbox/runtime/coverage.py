@@ -17,7 +17,7 @@ from sendbox.engine.coverage.tally import Catalog, Collected, Sum, denied, last_
 from sendbox.runtime.slot import Hosted, Slice
 
 if TYPE_CHECKING:
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 
 class Report(Protocol):
@@ -49,8 +49,8 @@ class Tried:
         self._catalog: Catalog | None = None
         self._loading: asyncio.Future[Catalog] | None = None
         #: worlds that ended and were not read yet, and those that are being read
-        self._waiting: dict[ServiceWorld, Hosted] = {}
-        self._reading: set[ServiceWorld] = set()
+        self._waiting: dict[World, Hosted] = {}
+        self._reading: set[World] = set()
 
     def refused(self, path: str, key: str | None) -> None:
         """A call that opened no world."""
@@ -58,18 +58,18 @@ class Tried:
         if item is not None:
             self.denied[item] += 1
 
-    def ended(self, hosted: Hosted, world: ServiceWorld) -> None:
+    def ended(self, hosted: Hosted, world: World) -> None:
         """A world was reset or closed; it will be read before it is taken apart."""
         if self.keeping:
             if self._catalog is None and self._loading is None:
                 self._loading = asyncio.get_running_loop().run_in_executor(None, self.load)  # there when it is needed
             self._waiting[world] = hosted
 
-    def reads(self, world: ServiceWorld) -> bool:
+    def reads(self, world: World) -> bool:
         """Whether a world is being read just now, so that it must not be taken apart."""
         return world in self._reading
 
-    def fold(self, world: ServiceWorld) -> Generator[None, None, None]:
+    def fold(self, world: World) -> Generator[None, None, None]:
         """Reads a world that ended, if nobody did; pauses now and then."""
         hosted = self._waiting.pop(world, None)
         if hosted is None:

@@ -11,11 +11,11 @@ import orjson
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.delivery.faults import FakedTry, FaultyDelivery
+from sendbox.engine.world import World
 from sendbox.runtime import policy
 from sendbox.runtime.host import Host
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import Hosted, Slice
-from sendbox.services.world import ServiceWorld
 
 #: So many tries are begun before the loop gets its turn.
 LAUNCH: Final = 16
@@ -77,7 +77,7 @@ class Carrier:
                 while not landed():
                     await hosted.change()
 
-    async def _deliver(self, hosted: Hosted, world: ServiceWorld, delivery: Delivery, call: HttpCall) -> None:
+    async def _deliver(self, hosted: Hosted, world: World, delivery: Delivery, call: HttpCall) -> None:
         """One try of one delivery; its outcome is fed back unless the world began a new epoch meanwhile."""
         try:
             outcome = await self._carry(hosted, delivery, call)
@@ -148,7 +148,7 @@ class Carrier:
                 self._runtime.violations.append(f"webhook {batch!r}: {message}")
 
 
-def _encoded(world: ServiceWorld, delivery: Delivery) -> HttpCall:
+def _encoded(world: World, delivery: Delivery) -> HttpCall:
     """A delivery as a request, with what a rule of `webhooks:` makes of it."""
     target, batch, name = delivery.outlet.target, body_of(world, delivery), world.outlets.id_of(delivery)
     if not isinstance(delivery, FaultyDelivery):

@@ -10,11 +10,11 @@ from urllib.parse import quote
 from sendbox.engine.coverage.tally import Sum
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.remarks import Advice
+from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.services.blueprint import Blueprint
-from sendbox.services.world import ServiceWorld
 
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 1_000_000
@@ -89,7 +89,7 @@ class Hosted:
         "path", "pulling", "readers", "stirred", "tasks", "timer", "told", "tried", "world",
     )  # fmt: skip
 
-    def __init__(self, world: ServiceWorld, blueprint: Blueprint) -> None:
+    def __init__(self, world: World, blueprint: Blueprint) -> None:
         self.world = world
         self.blueprint = blueprint
         #: what a scenario change left for the next reset

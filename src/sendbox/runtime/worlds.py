@@ -19,14 +19,17 @@ from sendbox.engine.clock import Mode
 from sendbox.engine.identity import tag_of
 from sendbox.engine.journal import CODE, Capped
 from sendbox.engine.remarks import Advice
+from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
 from sendbox.runtime.slot import Conflict, Deliverer, Hosted, Refusal, Slice
+from sendbox.services.account.account import Account
 from sendbox.services.blueprint import Blueprint
-from sendbox.services.world import ServiceWorld
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.world import PARTS
 from sendbox.settings import Settings
 
 __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
@@ -73,7 +76,7 @@ class Runtime:
         self.mover = Mover(self, self.carrier)
         self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
         self._loop = asyncio.get_running_loop()
-        self._gone: list[tuple[Hosted, ServiceWorld]] = []
+        self._gone: list[tuple[Hosted, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
         #: what went out against the contract (tests only), and what holds a batch of events against it
         self.violations: list[str] = []
@@ -83,7 +86,7 @@ class Runtime:
         #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
         #: kinds of entries that the log tells of, by code: the lines for what an entry is about
-        self.logged: Mapping[int, Callable[[ServiceWorld, Any], Iterable[str]]] = {}
+        self.logged: Mapping[int, Callable[[World, Any], Iterable[str]]] = {}
         self.dropped: Callable[[], int] = lambda: 0
 
     # -- worlds
@@ -103,7 +106,7 @@ class Runtime:
                 hosted = self.find(world_id, path)  # a sub-key of the scenario opens its world as its parent does
                 if hosted is None:
                     return None
-            made = None if hosted is None else hosted.world.keys.get(key)
+            made = None if hosted is None else Account.of(hosted.world).keys.get(key)
             if hosted is not None and made is not None:
                 if not made.disabled:
                     return hosted
@@ -165,7 +168,7 @@ class Runtime:
         else:
             instant = wall.now_ms() // 1000 * 1000
             pinned = False
-        world = ServiceWorld(
+        world = World(
             world_id,
             blueprint,
             start=instant,
@@ -177,6 +180,7 @@ class Runtime:
             shard=settings.shard,
             max_journal=settings.max_journal,
             pinned=pinned,
+            services=PARTS,
         )
         if rate is not None:
             world.clock.change(reading, rate=rate)
@@ -231,7 +235,7 @@ class Runtime:
             start = start if blueprint.start is None else blueprint.start
         hosted.blueprint = blueprint
         hosted.next_blueprint = None
-        world = ServiceWorld(
+        world = World(
             old.id,
             blueprint,
             start=start,
@@ -243,6 +247,7 @@ class Runtime:
             epoch=old.epoch + 1,
             max_journal=self.settings.max_journal,
             pinned=old.pinned or blueprint.start is not None,
+            services=PARTS,
         )
         if blueprint.rate == old.blueprint.rate:  # else the new scenario has a say
             world.clock.rate = world.clock.own_rate = old.clock.own_rate
@@ -265,10 +270,10 @@ class Runtime:
         self._begin_epoch(hosted, world)
         world.journal.add(world.now, CODE["restored"], {"name": name, "epoch": world.epoch})
 
-    def _begin_epoch(self, hosted: Hosted, world: ServiceWorld) -> None:
+    def _begin_epoch(self, hosted: Hosted, world: World) -> None:
         """Puts a world in the place of the one it is the next epoch of."""
         old, hosted.world = hosted.world, world
-        world.bulks.decode = old.bulks.decode
+        Messaging.of(world).bulks.decode = Messaging.of(old).bulks.decode
         world.outlets.captured = hosted.pulling or hosted.deliverer is not None
         hosted.checked = len(world.outlets.deliveries)
         hosted.logged = len(world.journal)
@@ -294,7 +299,7 @@ class Runtime:
         if hosted.advancing:
             raise Conflict("advancing", f"{hosted.world.id} is advancing; wait until that call has answered")
 
-    def _discard(self, hosted: Hosted, world: ServiceWorld) -> None:
+    def _discard(self, hosted: Hosted, world: World) -> None:
         """Takes a world apart that nobody needs any more, once nobody looks at it (`World.dispose`)."""
         self._gone.append((hosted, world))
         if self._sweeper is None:

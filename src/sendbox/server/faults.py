@@ -20,9 +20,9 @@ from sendbox.services.http.addressee import addressee
 from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.runtime.slot import Hosted
     from sendbox.runtime.worlds import Runtime
-    from sendbox.services.world import ServiceWorld
 
 #: What a client gets that speaks HTTP to something else.
 GARBAGE: Final = b"\x00\x15\xff\xfe this is no HTTP \x80\x81\r\n\r\n"
@@ -39,7 +39,7 @@ NO_FAULT: Final[Decision] = (None, False)
 
 
 def decide(
-    world: ServiceWorld, operation: str, key: str, path: str, body: bytes, query: bytes, params: Mapping[str, str]
+    world: World, operation: str, key: str, path: str, body: bytes, query: bytes, params: Mapping[str, str]
 ) -> Decision:
     """Asks the rules of a world about a call that came in, before it is handled."""
     number: list[str] = []

@@ -20,9 +20,11 @@ from sendbox.contract.validators import Contract, NotLoaded
 from sendbox.engine.polls import MANY
 from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.world import World
 from sendbox.runtime.worlds import Hosted, Runtime, Slice
 from sendbox.server.faults import NO_FAULT, Decision, carry_out, decide, note, reply, spoilt, told
 from sendbox.server.origin import BODY_CAP, content_type, header_key, key_field, origin_of, read_body
+from sendbox.services.account.account import Account
 from sendbox.services.advice import POLLING_STOPPED_CLOCK, advise
 from sendbox.services.blueprint import Blueprint
 from sendbox.services.http.diagnosis import valued
@@ -33,7 +35,7 @@ from sendbox.services.messaging.http.sending.errors import DENIED
 from sendbox.services.messaging.http.sending.errors import error as sending_error
 from sendbox.services.partner.http import tokens
 from sendbox.services.verify.http.errors import error as verify_error
-from sendbox.services.world import ServiceWorld
+from sendbox.services.world import PARTS
 
 log = logging.getLogger("sendbox")
 
@@ -64,7 +66,7 @@ class Emulated(BaseRoute):
         self._contract = contract
         self._paths = Paths(routes)
         #: answers what needs neither key nor world where none is named
-        self._nobody = ServiceWorld("", Blueprint(), start=0)
+        self._nobody = World("", Blueprint(), start=0, services=PARTS)
 
     def takes(self, scope: Scope) -> bool:
         """Every path of the table, and everything else below the prefixes of the interfaces."""
@@ -186,7 +188,7 @@ class Emulated(BaseRoute):
             return self._refused(scope, route.error(413, _TOO_LONG[0]))
         self._runtime.refuse(None, scope["path"], *_NOBODYS)
         nobody = self._nobody
-        exchange = Exchange(route, nobody, nobody.keys[""], scope["headers"], b"", body, "", self._contract)
+        exchange = Exchange(route, nobody, Account.of(nobody).keys[""], scope["headers"], b"", body, "", self._contract)
         while True:
             try:
                 return self._refused(scope, handled(exchange)[0])
@@ -209,7 +211,9 @@ class Emulated(BaseRoute):
         world = hosted.world
         origin = origin_of(runtime, scope)
         headers, query, params = scope["headers"], scope["query_string"], scope["path_params"]
-        exchange = Exchange(route, world, world.keys[key], headers, query, body, origin, self._contract, params)
+        exchange = Exchange(
+            route, world, Account.of(world).keys[key], headers, query, body, origin, self._contract, params
+        )
         if jwt is not None:
             signup = tokens.check(world, jwt)
             if isinstance(signup, str):

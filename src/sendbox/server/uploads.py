@@ -21,6 +21,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord
 from sendbox.runtime.slot import Slice
 from sendbox.server.faults import NO_FAULT, Decision, carry_out, decide, spoilt
+from sendbox.services.assume import Assume
 from sendbox.services.http.advising import remark_accepted
 from sendbox.services.http.diagnosis import valued
 from sendbox.services.http.exchange import Answer, Exchange, Refused
@@ -30,12 +31,13 @@ from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, Decoded, Deco
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.handlers import read_json, without_callback
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
+from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.engine.faults.calls import Applied
+    from sendbox.engine.world import World
     from sendbox.runtime.worlds import Hosted, Runtime
-    from sendbox.services.world import ServiceWorld
 
 #: How a call is journaled, by the application.
 Journal = Callable[[Request, "Hosted", RequestRecord, Answer, Decision], None]
@@ -63,14 +65,14 @@ def upload_route(runtime: Runtime, contract: Contract, journal: Journal) -> Http
             runtime.present(hosted)
             key, findings, decision = world.id, [], NO_FAULT
             try:
-                bulk = world.bulks.begin(address)
+                bulk = Messaging.of(world).bulks.begin(address)
                 key = bulk.key.id
-                world.bulks.decode = decoder
+                Messaging.of(world).bulks.decode = decoder
                 if world.api.rules:
                     decision = decide(world, _OPERATION, key, "", b"", b"", {})
                 applied = decision[0]
                 if applied is not None and not applied.rule.effective:
-                    world.bulks.give_up(bulk)
+                    Messaging.of(world).bulks.give_up(bulk)
                     await _pass_over(request)
                     answer = spoilt(applied, error, None)
                 else:
@@ -96,14 +98,14 @@ def upload_route(runtime: Runtime, contract: Contract, journal: Journal) -> Http
     return HttpRoute(PATH, put, methods=["PUT"])
 
 
-async def _receive(request: Request, hosted: Hosted, world: ServiceWorld, bulk: Bulk) -> None:
+async def _receive(request: Request, hosted: Hosted, world: World, bulk: Bulk) -> None:
     """Takes the file in and stores it. Raises `Unfit`; whatever goes wrong, the address may be tried again."""
     try:
         wanted = FILETYPES[bulk.filetype]
         given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if given != wanted:
             raise Unfit(400, f"Content-Type must be {wanted}")
-        intake = Intake(bulk.filetype, world.assume.bulk)
+        intake = Intake(bulk.filetype, Assume.of(world).bulk)
         work = Slice()
         async for chunk in request.stream():
             for at in range(0, len(chunk), PART):
@@ -113,10 +115,10 @@ async def _receive(request: Request, hosted: Hosted, world: ServiceWorld, bulk: 
         await asyncio.get_running_loop().run_in_executor(None, preload)  # lines are read where nothing can wait for it
         if hosted.gone or hosted.world is not world:
             raise Unfit(403, "Upload address is not valid")
-        world.bulks.store(bulk, intake.blocks, intake.lines)
+        Messaging.of(world).bulks.store(bulk, intake.blocks, intake.lines)
     finally:
         if bulk.state == "uploading":
-            world.bulks.give_up(bulk)
+            Messaging.of(world).bulks.give_up(bulk)
 
 
 async def _pass_over(request: Request) -> None:
@@ -129,7 +131,7 @@ async def _pass_over(request: Request) -> None:
 def line_decoder(contract: Contract) -> Decoder:
     """Reads a line as `POST /message` reads its body."""
 
-    def decode(world: ServiceWorld, bulk: Bulk, raw: bytes) -> Decoded:
+    def decode(world: World, bulk: Bulk, raw: bytes) -> Decoded:
         headers = [(b"content-type", b"application/json")]
         exchange = Exchange(_SEND, world, bulk.key, headers, b"", raw, bulk.origin, contract)
         try:

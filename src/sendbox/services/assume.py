@@ -7,9 +7,12 @@ what is built is here; a setting that is not here is refused by name. Durations 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sendbox.engine.durations import Rate
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +100,10 @@ class Assume:
     template_review: int = 10_000  # A43
     verify_code_required: bool = False  # A41
     bulk: BulkLimits = field(default_factory=BulkLimits)  # A35
+
+    @classmethod
+    def of(cls, world: World) -> Assume:
+        """The settings of a world."""
+        settings: Any = world.assume
+        assume: Assume = settings
+        return assume

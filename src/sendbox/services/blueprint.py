@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sendbox.engine.clock import Mode
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.calls import ApiRule
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.rules.rules import Rule
@@ -67,23 +68,6 @@ class AccountSpec:
     blacklist: frozenset[str] = frozenset()
     stop_words: frozenset[str] = frozenset({"STOP"})
     subkeys: tuple[SubKeySpec, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineEntry:
-    """An entry of `timeline`: `at` in milliseconds, from the start of the epoch when `relative`, else an instant.
-
-    `what` is how it was written, as the journal shows it; `means` what was compiled from it, where that is not the
-    same; draws are keyed by `key`.
-    """
-
-    at: int
-    relative: bool
-    kind: str
-    what: dict[str, Any]
-    place: str | None = None
-    means: Any = None
-    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

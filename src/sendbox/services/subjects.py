@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.cases import Case
 from sendbox.engine.delivery.faults import FaultyDelivery
 from sendbox.engine.delivery.rules import FAULTS
 from sendbox.engine.expect.subjects import Field, Thing
 from sendbox.engine.faults.calls import PROCESSED, Applied
 from sendbox.services.advice import ADVICE
 from sendbox.services.messaging import subjects as messaging
-from sendbox.services.messaging.events import kind_of
-from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.subjects import CHANNELS
 from sendbox.services.operations import EMULATED
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.delivery.faults import Detoured
     from sendbox.engine.requests import RequestRecord
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage", "partnerOnboarding")
@@ -48,35 +47,26 @@ SILENCES: Final = (
 FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
 
 
-def _event(name: str) -> Callable[[ServiceWorld, Any], Any]:
-    return lambda _world, what: _OF_EVENT[name](what[0], what[1])
+def _case(world: World, event: Any) -> Case:
+    """An event as rules see it."""
+    return world.events[type(event)].case(event)
 
 
-def _of_sent(event: Any) -> Attempt | None:
-    """The attempt that an event tells of, None for events of other kinds."""
-    return event[0] if isinstance(event, tuple) else None
+def _first(case: Case, name: str) -> str | None:
+    return next((word for word in case.words(name) if word), None)
 
 
-def _event_phone(event: Any, _delivery: Delivery | None) -> str | None:
-    if isinstance(event, Inbound):
-        return event.sender
-    attempt = _of_sent(event)
-    return None if attempt is None else attempt.message.phone
+def _event(name: str) -> Callable[[World, Any], Any]:
+    return lambda world, what: _OF_CASE[name](_case(world, what[0]))
 
 
-def _event_gateway(event: Any, _delivery: Delivery) -> str | None:
-    if isinstance(event, Inbound):
-        return event.channel
-    attempt = _of_sent(event)
-    return None if attempt is None else attempt.step.channel
-
-
-_OF_EVENT: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "type": lambda event, _delivery: kind_of(event),
-    "result": lambda event, _delivery: STATES[event[1]] if isinstance(event, tuple) else None,
-    "gateway": _event_gateway,
-    "phone": _event_phone,
-    "state": lambda _event, delivery: delivery.state,
+#: What an event tells of, by its case.
+_OF_CASE: Final[dict[str, Callable[[Case], str | None]]] = {
+    "type": lambda case: case.kind,
+    # what goes over no channel is not about a phone: the subject of a signup is a number that sends
+    "phone": lambda case: case.subject if _first(case, "gateway") else None,
+    "gateway": lambda case: _first(case, "gateway"),
+    "result": lambda case: _first(case, "result"),
 }
 
 
@@ -86,45 +76,44 @@ def _each_event(_code: int, delivery: Delivery) -> Iterable[Any]:
     return [(event, delivery) for event in delivery.events]
 
 
-def _each(name: str) -> Callable[[ServiceWorld, Delivery], tuple[Any, ...]]:
+def _each(name: str) -> Callable[[World, Delivery], tuple[Any, ...]]:
     """One thing of every event of a delivery, without those that have none."""
-    read = _OF_EVENT[name]
-    return lambda _world, delivery: tuple(
-        dict.fromkeys(value for event in delivery.events if (value := read(event, delivery)) is not None)
-    )
+    return lambda world, delivery: _all_of(world, delivery.events, name)
 
 
-def _struck(_world: ServiceWorld, what: Applied | Detoured) -> Any:
+def _all_of(world: World, events: Iterable[Any], name: str) -> tuple[Any, ...]:
+    values = (_OF_CASE[name](_case(world, event)) for event in events)
+    return tuple(dict.fromkeys(value for value in values if value is not None))
+
+
+def _struck(world: World, what: Applied | Detoured) -> Any:
     """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
-    if isinstance(what, Applied):
-        return what.phone or None
-    phones = [_event_phone(event, what.delivery) for event in what.events]
-    return tuple(dict.fromkeys(phone for phone in phones if phone is not None))
+    return what.phone or None if isinstance(what, Applied) else _all_of(world, what.events, "phone")
 
 
-def _fault_line(world: ServiceWorld, what: Applied | Detoured) -> str:
+def _fault_line(world: World, what: Applied | Detoured) -> str:
     by = "" if what.rule.name is None else f', by "{what.rule.name}"'
     if isinstance(what, Applied):
         return f"{what.rule.fault.kind} on {what.operation}{by}"
-    first = world.events[type(what.events[0])].case(what.events[0])
-    return f"{what.rule.fault.kind} of {' '.join(first.words('result')) or first.kind}{by}"
+    case = _case(world, what.events[0])
+    return f"{what.rule.fault.kind} of {_first(case, 'result') or case.kind}{by}"
 
 
-def _fault_rule(_world: ServiceWorld, what: Applied | Detoured) -> str:
+def _fault_rule(_world: World, what: Applied | Detoured) -> str:
     return what.rule.name or what.rule.key
 
 
-def _event_line(world: ServiceWorld, what: tuple[Any, Delivery]) -> str:
-    read = {name: of(*what) for name, of in _OF_EVENT.items()}
-    words = (read["type"], read["phone"], read["gateway"], read["result"])
+def _event_line(world: World, what: tuple[Any, Delivery]) -> str:
+    case = _case(world, what[0])
+    words = [of(case) for of in _OF_CASE.values()]
     return f"{' '.join(word for word in words if word)} to {what[1].address}"
 
 
-def _request_line(_world: ServiceWorld, record: RequestRecord) -> str:
+def _request_line(_world: World, record: RequestRecord) -> str:
     return f"{record.operation} {record.method} {record.path.partition('?')[0]}: {record.status}"
 
 
-def _every_delivery(world: ServiceWorld) -> Iterator[Delivery]:
+def _every_delivery(world: World) -> Iterator[Delivery]:
     made = world.outlets.deliveries
     return (made[place] for place in range(len(made)))
 
@@ -161,7 +150,7 @@ _SHARED: Final[dict[str, Thing]] = {
             "result": Field("word", "the result it tells of", _event("result"), STATES[1:]),
             "gateway": Field("word", "the channel it tells of", _event("gateway"), CHANNELS),
             "phone": Field("phone", "the phone it tells of", _event("phone")),
-            "state": Field("text", "what became of its delivery", _event("state"), DELIVERY_STATES),
+            "state": Field("text", "what became of its delivery", lambda _w, what: what[1].state, DELIVERY_STATES),
         },
         _event_line,
         ("delivery",),

@@ -16,16 +16,16 @@ from sendbox.services.messaging.results import STATES
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery, Outlet
     from sendbox.engine.delivery.faults import FaultyDelivery, Window
-    from sendbox.services.messaging.content.interpolation import Line
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.content.gaps import Line
     from sendbox.services.messaging.outages import Current
     from sendbox.services.messaging.records import Attempt, Message, Submission
-    from sendbox.services.world import ServiceWorld
 
 #: So many steps are looked at for each that is asked for.
 LOOKED_AT: Final = 20
 
 
-def next_steps(world: ServiceWorld, most: int) -> list[dict[str, Any]]:
+def next_steps(world: World, most: int) -> list[dict[str, Any]]:
     """The next steps, at most so many, soonest first: `at`, `what`, and the phone they are about, if any."""
     found: list[dict[str, Any]] = []
     for looked, (instant, handler, subject) in enumerate(_soonest(world)):
@@ -38,7 +38,7 @@ def next_steps(world: ServiceWorld, most: int) -> list[dict[str, Any]]:
     return found
 
 
-def _soonest(world: ServiceWorld) -> Iterator[tuple[int, Callable[[Any], None], Any]]:
+def _soonest(world: World) -> Iterator[tuple[int, Callable[[Any], None], Any]]:
     """The steps in order, by a walk down the heap: it takes as long as steps are asked for, however many there are."""
     steps = world.timeline.steps
     front = [(steps[0], 0)] if steps else []
@@ -153,5 +153,5 @@ _WORDS: Final[dict[str, Callable[[Any], About]]] = {
     "finish_due": lambda what: {"what": f"the signup {what[0].id} ends"},
     "code_due": lambda what: {"what": "a code comes to the phone", "phone": what[0]},
     "review_due": lambda what: {"what": f"review of the template {what[0]}"},
-    "_entry_due": lambda entry: {"what": f"timeline of the scenario: {entry.kind}"},
+    "entry_due": lambda entry: {"what": f"timeline of the scenario: {entry.kind}"},
 }

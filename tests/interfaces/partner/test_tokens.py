@@ -9,15 +9,17 @@ import jwt
 import pytest
 
 from sendbox.contract.validators import NotLoaded
+from sendbox.engine.world import World
+from sendbox.services.account.account import Account
 from sendbox.services.partner.http import tokens
+from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Signup
-from sendbox.services.world import ServiceWorld
 from tests.core.worlds import HOOK, START, advance, make_world
 
 
-def signed_up(world: ServiceWorld) -> tuple[Signup, str]:
+def signed_up(world: World) -> tuple[Signup, str]:
     """A signup and its token."""
-    signup = world.partner.sign_up("manual", None, {}, HOOK, world.keys[world.id], b"{}")
+    signup = Partner.of(world).sign_up("manual", None, {}, HOOK, Account.of(world).keys[world.id], b"{}")
     return signup, tokens.issue(world, signup)
 
 

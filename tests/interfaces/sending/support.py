@@ -37,7 +37,9 @@ class FakeWorld:
             template=lambda name, language, sender: None,
         )
         self.id = "test-world"
-        self.keys = {self.id: Key(self.id)}
+        self.account.top = Key(self.id)
+        self.account.keys = {self.id: self.account.top}
+        self.parts: dict[str, Any] = {"account": self.account, "messaging": self}
         self.pinned = True
         self.rejected: set[tuple[int, int]] = set()
         self.findings: list[Finding] = []

@@ -8,7 +8,8 @@ import pytest
 
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.http.sending.errors import show
-from sendbox.services.messaging.model import Step, TemplateUse
+from sendbox.services.messaging.model import Step
+from sendbox.services.templates.templates import TemplateUse
 from tests.interfaces.sending.support import decode, findings, message, places, said, step
 
 PHONE_NUMBER_ID = "109876543210987"

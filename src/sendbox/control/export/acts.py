@@ -9,16 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.journal import CODE, KINDS
+from sendbox.services.account.account import Account
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.records import Attempt
 from sendbox.services.messaging.results import LEGAL, SEEN, STATES
+from sendbox.services.partner.partner import Partner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sendbox.control.export.script import Act
+    from sendbox.engine.world import World
     from sendbox.services.messaging.records import Inbound, Link, Message
-    from sendbox.services.world import ServiceWorld
 
 #: Acts by which a phone writes.
 WRITTEN: Final = frozenset({"inbound", "phone_reply", "phone_write", "phone_press"})
@@ -42,7 +45,7 @@ class NoEntry(Exception):
     """No entry of a timeline does what was done; the text says why."""
 
 
-def entry_of(world: ServiceWorld, step: Act) -> dict[str, Any]:
+def entry_of(world: World, step: Act) -> dict[str, Any]:
     """The entry of a timeline that does what was done, without its instant. Raises `NoEntry`."""
     detail = step.detail
     if step.what in _ALONE:
@@ -58,7 +61,7 @@ def entry_of(world: ServiceWorld, step: Act) -> dict[str, Any]:
     elif step.what == "move_template":
         entry = {"template": _template(world, detail)}
     elif step.what == "move_number":
-        number = world.partner.numbers.get(detail["number"]) or world.partner.number_of(detail["number"])
+        number = Partner.of(world).numbers.get(detail["number"]) or Partner.of(world).number_of(detail["number"])
         if number is None:
             raise NoEntry("the number is gone")
         entry = {"number": {"phone_number": number.phone_number, **_some(detail, "status", "quality")}}
@@ -72,10 +75,10 @@ def _some(detail: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: detail[name] for name in names if name in detail}
 
 
-def _template(world: ServiceWorld, detail: dict[str, Any]) -> dict[str, Any]:
+def _template(world: World, detail: dict[str, Any]) -> dict[str, Any]:
     """A change of the one template of that id or name."""
-    record = world.partner.templates.by_id(detail["template"])
-    named = [each for each in world.account.templates if each["name"] == detail["template"]]
+    record = Partner.of(world).templates.by_id(detail["template"])
+    named = [each for each in Account.of(world).templates if each["name"] == detail["template"]]
     if record is None and len(named) == 1:
         record = named[0]
     if record is None:
@@ -83,7 +86,7 @@ def _template(world: ServiceWorld, detail: dict[str, Any]) -> dict[str, Any]:
     return {"name": record["name"], "language": record["language"], **_some(detail, "status", "reason")}
 
 
-def _in_time(world: ServiceWorld, step: Act) -> None:
+def _in_time(world: World, step: Act) -> None:
     """Raises `NoEntry` where something came first that a timeline lets come later."""
     sooner = _SOONER.get(step.what, frozenset())
     phone = _number(world, step) if "number" in step.detail and step.what != "move_number" else None
@@ -95,13 +98,13 @@ def _in_time(world: ServiceWorld, step: Act) -> None:
             raise NoEntry(f"{text}, and an entry of a timeline comes before that")
 
 
-def before(world: ServiceWorld, step: Act) -> Iterator[tuple[int, int, Any]]:
+def before(world: World, step: Act) -> Iterator[tuple[int, int, Any]]:
     """The entries before an act, newest first, as far as they are kept."""
     for earlier in range(step.number - 1, world.journal.first - 1, -1):
         yield world.journal.entry(earlier)
 
 
-def _done(world: ServiceWorld, step: Act, kind: str) -> Any:
+def _done(world: World, step: Act, kind: str) -> Any:
     """The entry of a kind that an act made: the newest before its own. Raises `NoEntry` when it is forgotten."""
     for _, code, what in before(world, step):
         if code == CODE[kind]:
@@ -109,14 +112,14 @@ def _done(world: ServiceWorld, step: Act, kind: str) -> Any:
     raise NoEntry("the journal forgot what it did (--max-journal)")
 
 
-def _number(world: ServiceWorld, step: Act) -> str:
+def _number(world: World, step: Act) -> str:
     from sendbox.services.numbers.normal import normalize
 
     text = str(step.detail["number"])
-    return normalize(text, world.account.country) or text
+    return normalize(text, Account.of(world).country) or text
 
 
-def _held(world: ServiceWorld, number: str, step: Act) -> Iterator[tuple[Attempt, int]]:
+def _held(world: World, number: str, step: Act) -> Iterator[tuple[Attempt, int]]:
     """The attempts that a phone had before this act as far as anybody knew, newest first, with their states."""
     now: set[tuple[int, int]] = set()  # what had been reached at this very instant
     for at, code, what in before(world, step):
@@ -127,8 +130,8 @@ def _held(world: ServiceWorld, number: str, step: Act) -> Iterator[tuple[Attempt
     if step.what == "phone_seen":
         now.discard((id(_opened(world, step)), SEEN))
     found = []
-    for message in world.phones.messages_of(number):
-        if message.submission.token is not None:
+    for message in Messaging.of(world).phones.messages_of(number):
+        if message.submission.carrier is not None:
             continue
         for attempt in message.attempts:
             every = attempt.transitions()
@@ -141,13 +144,13 @@ def _held(world: ServiceWorld, number: str, step: Act) -> Iterator[tuple[Attempt
         yield attempt, state
 
 
-def _opened(world: ServiceWorld, step: Act) -> Attempt:
+def _opened(world: World, step: Act) -> Attempt:
     """The attempt that a phone opened by an act, which stands behind it."""
     opened: Attempt = _done(world, step, STATES[SEEN])
     return opened
 
 
-def _written(world: ServiceWorld, step: Act) -> dict[str, Any]:
+def _written(world: World, step: Act) -> dict[str, Any]:
     """What a phone wrote by an act, which stands behind it."""
     inbound: Inbound = _done(world, step, "inbound")
     if "{{" in inbound.body:
@@ -158,14 +161,14 @@ def _written(world: ServiceWorld, step: Act) -> dict[str, Any]:
         return {"reply": {"phone": phone, "channel": family, **said}}
     to = step.detail.get("to")
     found: Message | None = None
-    if had and to in (None, world.phones.sender_of(had[0])):
+    if had and to in (None, had[0].shown_sender):
         found = had[0].message
     if found is not inbound.message:
         raise NoEntry(_NEWEST)
     return {"inbound": {"channel": family, "from": phone, **said} | ({} if to is None else {"to": to})}
 
 
-def _seen(world: ServiceWorld, step: Act) -> dict[str, Any]:
+def _seen(world: World, step: Act) -> dict[str, Any]:
     """A phone opened a message."""
     phone = _number(world, step)
     seen = _opened(world, step)
@@ -175,7 +178,7 @@ def _seen(world: ServiceWorld, step: Act) -> dict[str, Any]:
     return {"phone": {"number": phone, "act": "seen"}}
 
 
-def _click(world: ServiceWorld, step: Act) -> dict[str, Any]:
+def _click(world: World, step: Act) -> dict[str, Any]:
     """A link was followed, by a phone or by whoever has its address."""
     link: Link = _done(world, step, "click")
     message = link.message

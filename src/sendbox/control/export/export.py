@@ -18,7 +18,7 @@ from sendbox.scenario.write import dump
 from sendbox.services.blueprint import Blueprint
 
 if TYPE_CHECKING:
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 FORMS: Final = ("pytest", "scenario")
 
@@ -49,7 +49,7 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
     return {"as": as_, "file": file, "text": text, **proof, "left_out": left_out}
 
 
-def _ends_early(world: ServiceWorld) -> bool:
+def _ends_early(world: World) -> bool:
     """Whether playing on until nothing is due any more would not stop where the world is."""
     lapsed = next(world.journal.numbers(frozenset({"lapse"})), None)
     return world.timeline.next_due() is not None or lapsed is not None

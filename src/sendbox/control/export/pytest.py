@@ -16,7 +16,7 @@ from sendbox.engine.requests import JSON_TYPE
 from sendbox.scenario.environment import escaped
 
 if TYPE_CHECKING:
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 #: Acts that a phone of the fixture has, with the arguments that it takes by position.
 _PHONE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -47,13 +47,13 @@ class About:
     version: str
 
 
-def pytest_file(world: ServiceWorld, script: Script, about: About) -> str:
+def pytest_file(world: World, script: Script, about: About) -> str:
     """The file's text."""
     return _File(world, script, about).text()
 
 
 class _File:
-    def __init__(self, world: ServiceWorld, script: Script, about: About) -> None:
+    def __init__(self, world: World, script: Script, about: About) -> None:
         self._world = world
         self._script = script
         self._about = about

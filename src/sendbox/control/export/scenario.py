@@ -13,12 +13,13 @@ from sendbox.engine.bounds import DEEPEST, deeper
 from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import CODE
 from sendbox.scenario.compile import compile_api_rule
+from sendbox.services.account.account import Account
 from sendbox.services.operations import CALLS, Part
 from sendbox.services.traffic import reference
 
 if TYPE_CHECKING:
     from sendbox.engine.requests import RequestRecord
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 _TOKEN: Final = re.compile(r"^/v1/validations/([^/]+)")
 #: A name of a rule of `api` is at most so long.
@@ -28,7 +29,7 @@ WRAP: Final = 4
 FORM: Final = b"application/x-www-form-urlencoded"
 
 
-def scenario_of(world: ServiceWorld, script: Script, source: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def scenario_of(world: World, script: Script, source: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The scenario as an object, and what it cannot say, in words."""
     made = _Made(world, script, source)
     made.read()
@@ -61,7 +62,7 @@ class _Unsaid(Exception):
 
 
 class _Made:
-    def __init__(self, world: ServiceWorld, script: Script, source: dict[str, Any]) -> None:
+    def __init__(self, world: World, script: Script, source: dict[str, Any]) -> None:
         self._source = source
         self._world = world
         self._script = script
@@ -207,7 +208,7 @@ class _Made:
         when = dict(rule.get("when") or {})
         if key in when:
             raise NoEntry(f'it has a "{key}" of its own')
-        name = rule.get("name") or compile_api_rule(rule, country=self._world.account.country).key
+        name = rule.get("name") or compile_api_rule(rule, country=Account.of(self._world).country).key
         if len(name) > LONGEST_NAME:
             raise NoEntry("what it asks is too long for a name")
         return {**rule, "name": name, "when": {**when, key: self._at(step.at)}}

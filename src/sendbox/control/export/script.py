@@ -18,7 +18,7 @@ from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
     from sendbox.engine.requests import RequestRecord
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 #: Entries of `control` that did nothing to the world.
 _IDLE: Final = frozenset({"hook"})
@@ -75,7 +75,7 @@ class Script:
     left_out: list[str] = field(default_factory=list)
 
 
-def script(world: ServiceWorld) -> Script:
+def script(world: World) -> Script:
     """What was done to a world since its epoch began."""
     made = Script()
     journal = world.journal
@@ -128,7 +128,7 @@ def _lost(record: RequestRecord) -> bool:
     return record.operation == _UPLOAD or record.status == 413
 
 
-def _outcomes(world: ServiceWorld) -> dict[str, list[int | str]]:
+def _outcomes(world: World) -> dict[str, list[int | str]]:
     """How tries ended, a status or a word for each, of deliveries with one that did not end in 200.
 
     Copies that have one id share a list, in the order of their tries. What a rule answered reaches no receiver: the

@@ -16,7 +16,7 @@ import orjson
 from sendbox.engine.identity import derive
 from sendbox.scenario import library
 from sendbox.scenario.model import Node, listed, nearest, show
-from sendbox.services.messaging.content.interpolation import FAKES, POOL, Fake, Gap, Text
+from sendbox.services.messaging.content.gaps import FAKES, POOL, Fake, Gap, Text
 
 if TYPE_CHECKING:
     from sendbox.scenario.values import Reader

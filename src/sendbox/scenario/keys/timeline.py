@@ -9,17 +9,18 @@ from typing import Any, Final
 
 import orjson
 
+from sendbox.engine.happenings import TimelineEntry
 from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader
 from sendbox.services.account.language import changes, currency_of
-from sendbox.services.blueprint import TimelineEntry
-from sendbox.services.messaging.content.interpolation import GAPS, Text
+from sendbox.services.messaging.content.gaps import GAPS, Text
 from sendbox.services.messaging.language import channels_of
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.numbers import countries
-from sendbox.services.scripted import KINDS
 
+#: The kinds of entries, in the order of the documentation.
+KINDS: Final = ("inbound", "reply", "phone", "outage", "account", "clock", "template", "number")
 #: Which act a key of `phone` belongs to.
 _ONLY_WITH: Final = {"link": "click", "button": "press"}
 

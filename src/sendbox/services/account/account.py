@@ -1,38 +1,83 @@
-"""The account of a world: credit, senders, templates, lists. Changed in place; what the blueprint gave is shared."""
+"""The account of a world: keys, credit, senders, templates, lists, orders; a part of the world, a port for the others.
+
+Changed in place; what the blueprint gave is shared.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from sendbox.engine.world import Part
 from sendbox.services.account.billing import DEFAULT_SUBID, Billing
+from sendbox.services.account.keys import Key
+from sendbox.services.account.orders import Orders
+from sendbox.services.account.subkeys import SubKeys
+from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec
-from sendbox.services.messaging.content.templates import Template, compile_template
+from sendbox.services.templates.templates import Template, compile_template
 
 if TYPE_CHECKING:
-    from sendbox.services.partner.records import BusinessNumber
+    from sendbox.engine.happenings import TimelineEntry
+    from sendbox.engine.world import World
+    from sendbox.services import ports
 
 
-class Account(Billing):
+class Account(Billing, Part):
     """What a world's keys share: senders, numbers, templates; with the balance and lists of the top key."""
 
+    NAME: ClassVar[str] = "account"
     __slots__ = (
-        "_compiled", "business", "country", "domains", "numbers", "senders", "stop_words", "templates",
-        "verification_secret",
+        "_compiled", "business", "country", "devices", "domains", "keys", "numbers", "orders", "senders",
+        "stop_words", "subkeys", "templates", "top", "verification_secret",
     )  # fmt: skip
 
-    def __init__(self, spec: AccountSpec, country: str | None) -> None:
+    def __init__(self, world: World) -> None:
+        spec: AccountSpec = world.blueprint.account
         super().__init__(DEFAULT_SUBID, spec.currency, spec.credit, spec.optout, spec.blacklist)
-        self.country = country or spec.country
+        self.country = Assume.of(world).country or spec.country
         self.senders = spec.senders
         self.numbers = spec.numbers
         self.domains = spec.domains
         self.templates: tuple[dict[str, Any], ...] = spec.templates
         self.stop_words = spec.stop_words
         self.verification_secret = spec.verification_secret
-        #: numbers of connected business accounts by Phone Number ID (`services/partner/partner.py`)
-        self.business: dict[str, BusinessNumber] = {}
+        #: numbers of connected business accounts by Phone Number ID, as partner management keeps them
+        self.business: Mapping[str, ports.ConnectedNumber] = {}
         #: by name and language, then by the business account that it belongs to ("" = to the whole account)
         self._compiled: dict[tuple[str, str], dict[str, Template]] | None = None
+        self.top = Key(
+            world.id,
+            default_callback_url=spec.default_callback_url,
+            default_callback_secret=spec.default_callback_secret,
+        )
+        self.keys: dict[str, Key] = {world.id: self.top}
+        #: push devices: id to (key, token)
+        self.devices: dict[str, tuple[str, str]] = {}
+        self.subkeys = SubKeys(world, self)
+        self.orders = Orders(world, self)
+        self.subkeys.settle(spec.subkeys)
+
+    def billing_of(self, key: ports.Key) -> ports.Billing:
+        """The balance and lists that a key uses."""
+        return key.billing or self
+
+    def subaccount(self, key: ports.Key, subid: str | None) -> ports.Billing | None:
+        """The one that a key means by a `subid`, its own where it names none; None where that is not for it (A70)."""
+        own = self.billing_of(key)
+        if subid is None or subid == own.subid:
+            return own
+        return self.subkeys.by_subid.get(subid) if key.id == self.top.id else None
+
+    def alias(self, name: str) -> str | None:
+        """A key or an account by its place, None for anything else."""
+        return self.subkeys.alias(name)
+
+    def release(self) -> Iterator[None]:
+        """Takes apart what refers to the account in a circle."""
+        yield from ()
+        for part in (self.subkeys, self.orders):
+            del part._account
 
     def template(self, name: str, language: str, sender: str | None = None) -> Template | None:
         """The template of that name and language that `sender` may use, None when there is none.
@@ -67,8 +112,16 @@ class Account(Billing):
                 self.set_templates(value)
             elif name in ("optout", "blacklist"):
                 setattr(self, name, dict.fromkeys(value, 0))
+            elif name in ("default_callback_url", "default_callback_secret"):
+                setattr(self.top, name, value)
+            elif name == "subkeys":
+                self.subkeys.settle(value)
             elif name in ("currency", "country", "senders", "numbers", "domains", "stop_words", "verification_secret"):
                 setattr(self, name, value)
+
+    def changed_by(self, entry: TimelineEntry) -> None:
+        """An entry `account` of the timeline has come."""
+        self.change(entry.means)
 
     def registered(self, channel: str, sender: str) -> bool:
         """Whether a sender is registered for `sms`, `richmsg` or `chatapp` (A59); a business number, while it sends."""
@@ -93,3 +146,6 @@ class Account(Billing):
         self.numbers = self.numbers - {sender}
         if self.senders != "any":
             self.senders = {**self.senders, family: self.senders.get(family, frozenset()) - {sender}}
+
+
+Account.HAPPENINGS = {"account": Account.changed_by}

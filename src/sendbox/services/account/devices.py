@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sendbox.services.account.account import Account
+
 if TYPE_CHECKING:
-    from sendbox.services.account.keys import Key
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
+    from sendbox.services.ports import Key
 
 
-def register(world: ServiceWorld, key: Key, device_id: str, token: str) -> bool:
+def register(world: World, key: Key, device_id: str, token: str) -> bool:
     """Registers a device under a key, or gives its own another token; False when another key has it."""
-    owner, _ = world.devices.get(device_id, (key.id, ""))
+    devices = Account.of(world).devices
+    owner, _ = devices.get(device_id, (key.id, ""))
     if owner != key.id:
         return False
-    world.devices[device_id] = (key.id, token)
+    devices[device_id] = (key.id, token)
     return True

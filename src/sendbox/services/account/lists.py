@@ -6,13 +6,15 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from sendbox.engine.journal import CODE
+from sendbox.services.account.account import Account
+from sendbox.services.assume import Assume
 from sendbox.services.numbers import normal as numbers
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from sendbox.services.account.billing import Billing
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
+    from sendbox.services.ports import Billing
 
 ListName = Literal["blacklist", "optout"]
 
@@ -28,15 +30,15 @@ class Listed(NamedTuple):
     invalid: list[str]
 
 
-def enter(world: ServiceWorld, name: ListName, billing: Billing, text: str) -> Generator[None, None, Listed]:
+def enter(world: World, name: ListName, billing: Billing, text: str) -> Generator[None, None, Listed]:
     """Enters the numbers of a text, one a line, in force after `list_delay`; pauses now and then.
 
     A number that is listed already stays as it is. The generator returns what became of the lines; blank ones count
     for nothing.
     """
     entries = billing.blacklist if name == "blacklist" else billing.optout
-    country = world.account.country
-    since = world.clock.now + world.assume.list_delay
+    country = Account.of(world).country
+    since = world.clock.now + Assume.of(world).list_delay
     invalid: list[str] = []
     new: dict[str, None] = {}
     accepted = 0

@@ -9,7 +9,7 @@ when that time has passed. Either can be cancelled, and then its sender is not t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.journal import CODE
@@ -17,9 +17,9 @@ from sendbox.engine.lifecycle import Table
 from sendbox.services.account import catalog
 
 if TYPE_CHECKING:
-    from sendbox.services.account.billing import Billing
+    from sendbox.engine.world import World
     from sendbox.services.account.catalog import Service
-    from sendbox.services.world import ServiceWorld
+    from sendbox.services.ports import Billing
 
 ORDER: Final[Table] = {
     "new": {"activated": "active", "cancelled": "cancelled"},
@@ -69,16 +69,32 @@ def fee_of(service: Service, period: str, currency: str) -> int:
     return round((price.setup + price.monthly * catalog.PERIODS[period]) * _MILLION)
 
 
+class Senders(Protocol):
+    """The account that orders are placed for: what it can send under."""
+
+    numbers: frozenset[str]
+
+    def add_number(self, number: str) -> None:
+        """Makes a virtual number the account's own."""
+
+    def register(self, family: str, sender: str) -> None:
+        """Makes a sender usable on a channel."""
+
+    def drop(self, family: str, sender: str) -> None:
+        """Takes a sender or number away."""
+
+
 class Orders:
     """The orders of one world, oldest first."""
 
-    def __init__(self, world: ServiceWorld) -> None:
+    def __init__(self, world: World, account: Senders) -> None:
         self._world = world
+        self._account = account
         self.placed: list[Order] = []
 
     def next_number(self, service: Service) -> str:
         """The number that the next order of a service gets. Raises `NoSender` when its pool is used up."""
-        taken = {order.subject for order in self.placed if order.state != "cancelled"} | self._world.account.numbers
+        taken = {order.subject for order in self.placed if order.state != "cancelled"} | self._account.numbers
         for number in service.numbers():
             if number not in taken:
                 return number
@@ -118,9 +134,9 @@ class Orders:
         world = self._world
         service = catalog.services()[order.service]
         if order.state == "active" and service.kind == "number":
-            world.account.add_number(order.subject)
+            self._account.add_number(order.subject)
         elif order.state == "active":
-            world.account.register(service.platform, order.subject)
+            self._account.register(service.platform, order.subject)
         elif order.state == "cancelled":
-            world.account.drop(service.platform, order.subject)
+            self._account.drop(service.platform, order.subject)
         return world.journal.add(world.clock.now, CODE["order"], (order, order.state))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.journal import CODE
@@ -12,8 +12,17 @@ from sendbox.services.account.keys import Key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sendbox.engine.world import World
     from sendbox.services.blueprint import SubKeySpec
-    from sendbox.services.world import ServiceWorld
+
+
+class Keyring(Protocol):
+    """The account that the keys belong to, as far as they go."""
+
+    keys: dict[str, Key]
+    top: Key
+    currency: str
+
 
 #: So many sub-keys a top key may have, disabled ones included (A32).
 MOST: Final = 19
@@ -23,26 +32,28 @@ _SUFFIX: Final = 20
 class SubKeys:
     """The sub-keys of one world, and whose balance and lists a key uses."""
 
-    def __init__(self, world: ServiceWorld) -> None:
+    def __init__(self, world: World, account: Keyring) -> None:
         self._world = world
-        self._by_subid: dict[str, Billing] = {}
+        self._account = account
+        #: the balances that keys have of their own
+        self.by_subid: dict[str, Billing] = {}
 
     @property
     def children(self) -> list[Key]:
         """Every sub-key, oldest first."""
-        return [key for key in self._world.keys.values() if key.id != self._world.id]
+        return [key for key in self._account.keys.values() if key is not self._account.top]
 
     @property
     def full(self) -> bool:
         """Whether there can be no more of them (A32)."""
-        return len(self._world.keys) > MOST
+        return len(self._account.keys) > MOST
 
     def settle(self, specs: Iterable[SubKeySpec]) -> None:
         """Makes the sub-keys that a scenario or control names, or changes what is named of those that are there."""
         for spec in specs:
-            key = self._world.keys.get(f"{self._world.id}~{spec.name}")
+            key = self._account.keys.get(f"{self._world.id}~{spec.name}")
             if key is None:
-                key = self._make(spec.name, None if spec.shared else spec.currency or self._world.account.currency)
+                key = self._make(spec.name, None if spec.shared else spec.currency or self._account.currency)
             key.note = spec.note if spec.note is not None else key.note
             key.scope = spec.scope or key.scope
             key.default_callback_url = spec.default_callback_url or key.default_callback_url
@@ -67,28 +78,17 @@ class SubKeys:
         key = Key(f"{world.id}~{suffix}")
         if currency is not None:
             subid = uuid_text(world.name("billing", suffix.encode()))
-            key.billing = self._by_subid[subid] = Billing(subid, currency)
-        world.keys[key.id] = key
+            key.billing = self.by_subid[subid] = Billing(subid, currency)
+        self._account.keys[key.id] = key
         return key
 
     def note(self, key: Key, what: str) -> None:
         """Journals that a key was added or changed."""
         self._world.journal.add(self._world.clock.now, CODE["key"], (key, what))
 
-    def billing(self, key: Key) -> Billing:
-        """The balance and lists that a key uses."""
-        return key.billing or self._world.account
-
-    def subaccount(self, key: Key, subid: str | None) -> Billing | None:
-        """The one that a key means by a `subid`, its own where it names none; None where that is not for it (A70)."""
-        own = self.billing(key)
-        if subid is None or subid == own.subid:
-            return own
-        return self._by_subid.get(subid) if key.id == self._world.id else None
-
     def alias(self, name: str) -> str:
         """What stands for a key or `subid` where the world's own names must not appear: its place in the account."""
-        for position, key in enumerate(self._world.keys.values()):
+        for position, key in enumerate(self._account.keys.values()):
             if name == key.id or (key.billing is not None and name == key.billing.subid):
                 return f"~{position}"
         return name if name == DEFAULT_SUBID else "~"

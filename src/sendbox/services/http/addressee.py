@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from sendbox.contract.parse import Malformed, parse_json
+from sendbox.services.account.account import Account
 from sendbox.services.numbers.normal import normalize
+from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 #: The fields that hold numbers, in JSON and in forms (§2.1, §4.1, §4.3 to §4.5).
 FIELDS: Final = ("to", "phone_number", "number", "phoneNumber", "phone_numbers")
@@ -24,16 +26,16 @@ _SEVERAL: Final = re.compile(r"[;,\n]")
 _DEEP: Final = 6
 
 
-def addressee(world: ServiceWorld, body: bytes, query: bytes, params: Mapping[str, str]) -> str:
+def addressee(world: World, body: bytes, query: bytes, params: Mapping[str, str]) -> str:
     """The number in international form, as it was written where it is none, "" where the call names nobody.
 
     `query` and `params` are what stands behind and in the path. A code's token names the phone that it was sent to.
     """
-    session = world.verify.sessions.get(params.get("token", ""))
+    session = Verify.of(world).sessions.get(params.get("token", ""))
     if session is not None:
         return session.phone
     raw = _in(_fields(body)) or _in(_fields(query))
-    return normalize(raw, world.account.country) or raw
+    return normalize(raw, Account.of(world).country) or raw
 
 
 def _fields(raw: bytes) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
+from sendbox.services.account.account import Account
 from sendbox.services.advice import (
     CALLBACK_MISSING,
     NUMBER_DOUBTFUL,
@@ -19,18 +20,19 @@ from sendbox.services.advice import (
     UNICODE_BY_ONE_CHARACTER,
     advise,
 )
+from sendbox.services.assume import Assume
 from sendbox.services.http.senders import unregistered
 from sendbox.services.messaging.content.segments import barely_over, lone_culprit, nothing_barely_over, segment
-from sendbox.services.messaging.content.templates import render
 from sendbox.services.numbers import normal as numbers
+from sendbox.services.templates.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sendbox.engine.remarks import Advice
-    from sendbox.services.account.keys import Key
+    from sendbox.engine.world import World
     from sendbox.services.messaging.model import Send, Step
-    from sendbox.services.world import ServiceWorld
+    from sendbox.services.ports import Key
 
 #: A filled template of more characters is close to the limit of a body, 1000 (§8).
 NEAR: Final = 950
@@ -77,9 +79,9 @@ def _remark_text(body: str, path: str, advice: list[Advice]) -> None:
         advice.append(advise(ONE_CHARACTER_OVER, text, path))
 
 
-def remark_ttl(step: Step, world: ServiceWorld, path: str, advice: list[Advice]) -> None:
+def remark_ttl(step: Step, world: World, path: str, advice: list[Advice]) -> None:
     """Advice on the ttl of a step with a next one that ends before its condition is met by the default timing (A63)."""
-    timing = world.assume.timing
+    timing = Assume.of(world).timing
     needed = timing.sent
     if step.condition != "sent":
         needed += timing.delivered
@@ -93,7 +95,7 @@ def remark_ttl(step: Step, world: ServiceWorld, path: str, advice: list[Advice])
         advice.append(advise(TTL_TOO_SHORT, text, path))
 
 
-def remark_clock(world: ServiceWorld, what: str, path: str, section: str, advice: list[Advice]) -> None:
+def remark_clock(world: World, what: str, path: str, section: str, advice: list[Advice]) -> None:
     """Advice on a decision by the day or the hour where the start of the world is that of the machine's clock."""
     if not world.pinned and world.clock.mode != "real":
         text = (
@@ -102,14 +104,14 @@ def remark_clock(world: ServiceWorld, what: str, path: str, section: str, advice
         advice.append(advise(START_NOT_PINNED, text, path, section))
 
 
-def remark_accepted(world: ServiceWorld, sends: Sequence[Send], key: Key) -> list[Advice]:
+def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advice]:
     """Advice on what the world knows about messages it accepted: senders, templates, hours, and who hears of them."""
     found = unregistered(world, sends)
     for send in sends:
         if send.callback is None and _unheard(world, key):
             text = "no callback is given, and the default is set to none: nobody hears what becomes of the message"
             found.append(advise(CALLBACK_MISSING, text, f"{send.path}.callback"))
-        if world.assume.promotional_window is not None and "promotional" in send.tags:
+        if Assume.of(world).promotional_window is not None and "promotional" in send.tags:
             remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", found)
         for index, step in enumerate(send.steps):
             if step.template is not None:
@@ -117,16 +119,16 @@ def remark_accepted(world: ServiceWorld, sends: Sequence[Send], key: Key) -> lis
     return found
 
 
-def _unheard(world: ServiceWorld, key: Key) -> bool:
+def _unheard(world: World, key: Key) -> bool:
     url = key.default_callback_url
     if url is None:
-        url = world.keys[world.id].default_callback_url
+        url = Account.of(world).keys[world.id].default_callback_url
     return url == ""
 
 
-def _remark_template(world: ServiceWorld, step: Step, path: str, advice: list[Advice]) -> None:
+def _remark_template(world: World, step: Step, path: str, advice: list[Advice]) -> None:
     use = step.template
-    template = None if use is None else world.account.template(use.name, use.language, step.sender)
+    template = None if use is None else Account.of(world).template(use.name, use.language, step.sender)
     if use is None or template is None or not use.params:
         return
     size = len(render(template, use))

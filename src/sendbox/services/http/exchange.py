@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sendbox.engine.requests import JSON_TYPE
 from sendbox.services.http.advising import remark_accepted
+from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice, Finding
-    from sendbox.services.account.keys import Key
+    from sendbox.engine.world import World
     from sendbox.services.messaging.model import Send
     from sendbox.services.messaging.records import Accepted
     from sendbox.services.partner.records import Signup
-    from sendbox.services.world import ServiceWorld
+    from sendbox.services.ports import Key
 
 
 class Refused(Exception):
@@ -51,7 +52,7 @@ class Exchange:
     """
 
     route: Route
-    world: ServiceWorld
+    world: World
     key: Key
     headers: list[tuple[bytes, bytes]]
     query: bytes
@@ -77,7 +78,7 @@ class Exchange:
 
         `content` is the canonical request without callback: names are derived from it, and the digest reads it.
         """
-        accepted = self.world.accept(self.route.operation, sends, self.key, content, self.origin)
+        accepted = Messaging.of(self.world).accept(self.route.operation, sends, self.key, content, self.origin)
         self.made["request_id"] = accepted.request_id
         self.content = content
         remarks = remark_accepted(self.world, sends, self.key)

@@ -10,6 +10,7 @@ from sendbox.contract.findings import show
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.engine.requests import JSON_TYPE
 from sendbox.services.advice import CONTENT_TYPE_MISSING, CONTENT_TYPE_NOT_JSON, advise
+from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange, Refused
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def parsed(exchange: Exchange) -> Any:
         request = parse_json(body)
     except Malformed as malformed:
         raise refusal([malformed.finding]) from None
-    if b"null" in body and exchange.world.assume.nulls == "absent":
+    if b"null" in body and Assume.of(exchange.world).nulls == "absent":
         request = without_nulls(request)
     return request
 

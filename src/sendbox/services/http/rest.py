@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from sendbox.engine.remarks import Finding
+from sendbox.services.account.account import Account
 from sendbox.services.http.diagnosis import beside
 from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, Route
 from sendbox.services.http.forms import Unreadable, read_form, unknown_parameters
@@ -114,7 +115,7 @@ def _missing(exchange: Exchange, names: list[str], text: str) -> Refused:
 
 def _unsalted(request: dict[str, Any], exchange: Exchange) -> dict[str, Any]:
     """The request without receivers, and with what stands for the world's own names, so that worlds compare."""
-    alias = exchange.world.subkeys.alias
+    alias = Account.of(exchange.world).subkeys.alias
     return {
         name: alias(value) if name in _NAMED and isinstance(value, str) else value
         for name, value in request.items()

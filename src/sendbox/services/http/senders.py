@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from sendbox.services.account.account import Account
 from sendbox.services.advice import SENDER_NOT_REGISTERED, advise
+from sendbox.services.assume import Assume
 from sendbox.services.messaging.model import FAMILY
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Advice
+    from sendbox.engine.world import World
     from sendbox.services.messaging.model import Send
-    from sendbox.services.world import ServiceWorld
 
 #: What becomes of a step whose sender is not registered.
 TAKEN = "it is taken all the same"
@@ -22,9 +24,9 @@ ENDS = "and the message with it"
 GOES_ON = "and the flow goes on with"
 
 
-def unregistered(world: ServiceWorld, sends: Iterable[Send]) -> list[Advice]:
+def unregistered(world: World, sends: Iterable[Send]) -> list[Advice]:
     """One advice for each sender of a channel; the same records for the same senders, since clients repeat them."""
-    account = world.account
+    account = Account.of(world)
     senders = account.senders
     found: list[Advice] = []
     for send in sends:
@@ -41,7 +43,7 @@ def unregistered(world: ServiceWorld, sends: Iterable[Send]) -> list[Advice]:
                     found.append(_advice(send.path, own, index, channel, sender, TAKEN, True))
             elif not account.registered(FAMILY[channel], sender):
                 fate = TAKEN
-                if channel != "sms" or world.assume.sms_sender == "strict":
+                if channel != "sms" or Assume.of(world).sms_sender == "strict":
                     last = index == len(send.steps) - 1
                     fate = f"{REJECTED}, {ENDS if last else f'{GOES_ON} {send.steps[index + 1].channel}'}"
                 found.append(_advice(send.path, own, index, channel, sender, fate, False))

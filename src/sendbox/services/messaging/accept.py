@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.remarks import Finding
-from sendbox.services.messaging.content import templates
 from sendbox.services.messaging.events import asked_of
 from sendbox.services.messaging.model import Send
 from sendbox.services.messaging.records import Accepted, Message, Submission
+from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
-    from sendbox.services.account.keys import Key
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.home import Home
+    from sendbox.services.ports import Key
 
 #: A `datetime` at most this far ahead is sent at once (§2.1, A58).
 SOON_MS = 60_000
 
 
-def accept(world: ServiceWorld, operation: str, sends: list[Send], key: Key, content: bytes, origin: str) -> Accepted:
+def accept(home: Home, operation: str, sends: list[Send], key: Key, content: bytes, origin: str) -> Accepted:
     """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
+    world = home.world
     now = world.clock.now
     several = operation == "sendMessages"
     names = world.named("request", operation, content)
@@ -32,16 +34,16 @@ def accept(world: ServiceWorld, operation: str, sends: list[Send], key: Key, con
     answers: list[list[str | None]] = []
     findings: list[Finding] = []
     # the SMS of a validation session is no answer's business: its session begins, and stays pending (A73)
-    refuse_numbers = world.assume.invalid_number == "response" and operation != "createValidation"
+    refuse_numbers = home.assume.invalid_number == "response" and operation != "createValidation"
     for index, send in enumerate(sends):
-        refused = _template_findings(world, send)
+        refused = _template_findings(home, send)
         findings += refused
         base = ""
         if several:
             base = uuid_text(world.name("message", names, index))
-        submission = Submission(send, operation, key, request_id, base, index, world.accepted, content)
+        submission = Submission(send, operation, key, request_id, base, index, home.accepted, content)
         submission.origin = origin
-        world.accepted += len(send.recipients)
+        home.accepted += len(send.recipients)
         ids: list[str | None] = []
         messages: list[Message] = []
         for position, recipient in enumerate(send.recipients):
@@ -58,21 +60,21 @@ def accept(world: ServiceWorld, operation: str, sends: list[Send], key: Key, con
                 message_id = uuid_text(world.name("message", names, position))
             message = Message(submission, position, message_id, recipient.number, recipient.valid, now)
             messages.append(message)
-            world.by_id[message_id] = message
+            home.by_id[message_id] = message
             ids.append(message_id)
         base_ids.append(base)
         answers.append(ids)
         if messages:
             submission.messages = tuple(messages)
-            submission.outlet = outlet_for(world, key, send.callback)
-            world.messages += messages
+            submission.outlet = outlet_for(home, key, send.callback)
+            home.messages += messages
             if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
                 _may_overtake(world, submission)
-            world.timeline.at(_instant(send, now), submission.ordinal, world.simulator.submission_due, submission)
+            world.timeline.at(_instant(send, now), submission.ordinal, home.simulator.submission_due, submission)
     return Accepted(request_id, base_ids, answers, findings)
 
 
-def _may_overtake(world: ServiceWorld, submission: Submission) -> None:
+def _may_overtake(world: World, submission: Submission) -> None:
     """Notes a request of which some event may have to leave before its answer (`webhooks:`, `overtake`)."""
     send, faults = submission.send, world.outlets.faults
     channel = send.steps[0].channel
@@ -86,12 +88,12 @@ def _instant(send: Send, now: int) -> int:
     return at if send.window is None else send.window.next_open(at)
 
 
-def outlet_for(world: ServiceWorld, key: Key, callback: Target | None) -> Outlet | None:
+def outlet_for(home: Home, key: Key, callback: Target | None) -> Outlet | None:
     """The line to the request's callback, or the key's default, or its parent's, or the built-in receiver (§6, A68).
 
     None where the default is "": nobody wants to be told.
     """
-    parent = world.keys[world.id]
+    world, parent = home.world, home.account.top
     secret = key.default_callback_secret or parent.default_callback_secret
     if callback is not None:
         return world.outlets.line(callback if secret is None else replace(callback, secret=secret))
@@ -103,11 +105,11 @@ def outlet_for(world: ServiceWorld, key: Key, callback: Target | None) -> Outlet
     return world.outlets.line(Target(url or "", secret=secret))
 
 
-def _template_findings(world: ServiceWorld, send: Send) -> list[Finding]:
+def _template_findings(home: Home, send: Send) -> list[Finding]:
     found: list[Finding] = []
     for index, step in enumerate(send.steps):
         use = step.template
-        template = world.account.template(use.name, use.language, step.sender) if use is not None else None
+        template = home.account.template(use.name, use.language, step.sender) if use is not None else None
         if use is None or template is None:
             continue
         prefix = f"{send.path}.flow[{index}].chatapp_template"

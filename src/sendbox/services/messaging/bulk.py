@@ -17,10 +17,11 @@ from sendbox.engine.remarks import Finding
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Advice
-    from sendbox.services.account.keys import Key
+    from sendbox.engine.world import World
     from sendbox.services.assume import BulkLimits
+    from sendbox.services.messaging.home import Home
     from sendbox.services.messaging.model import Send
-    from sendbox.services.world import ServiceWorld
+    from sendbox.services.ports import Key
 
 #: How long an upload address works (§4.2, §8).
 VALID_MS: Final = 60_000
@@ -53,7 +54,7 @@ class Decoded(NamedTuple):
     advice: Sequence[Advice]
 
 
-Decoder = Callable[["ServiceWorld", "Bulk", bytes], Decoded]
+Decoder = Callable[["World", "Bulk", bytes], Decoded]
 
 
 class Line:
@@ -99,8 +100,9 @@ class Bulk:
 class Bulks:
     """The uploads of one world. `decode` is set from outside before a file is stored."""
 
-    def __init__(self, world: ServiceWorld) -> None:
-        self._world = world
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._world = home.world
         self.decode: Decoder | None = None
         self._by_address: dict[str, Bulk] = {}
 
@@ -174,7 +176,7 @@ class Bulks:
         else:
             bulk.accepted += 1
             decoded.send.unlimited = True
-            taken = self._world.accept("sendMessage", [decoded.send], bulk.key, decoded.content, bulk.origin)
+            taken = self._home.accept("sendMessage", [decoded.send], bulk.key, decoded.content, bulk.origin)
             request_id = taken.request_id
             findings = taken.findings
         line = Line(bulk, bulk.line, request_id)

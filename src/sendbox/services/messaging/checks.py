@@ -11,16 +11,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.patterns import Pattern
-from sendbox.services.messaging.content.templates import approved
 from sendbox.services.messaging.content.text import Prepared, prepare
 from sendbox.services.messaging.model import FAMILY
+from sendbox.services.templates.templates import approved
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Rate
-    from sendbox.services.assume import Assume
+    from sendbox.services.messaging.home import Handsets, Home
     from sendbox.services.messaging.model import Step
-    from sendbox.services.messaging.records import Message
-    from sendbox.services.world import ServiceWorld
+    from sendbox.services.messaging.records import Attempt, Message
 
 
 class Check(NamedTuple):
@@ -32,7 +31,7 @@ class Check(NamedTuple):
     """
 
     word: str
-    refuses: Callable[[ServiceWorld, Message, int, Step], bool]
+    refuses: Callable[[Checks, Message, int, Step], bool]
     says: str
     source: str
     info: str | None = None
@@ -40,48 +39,50 @@ class Check(NamedTuple):
     order_sensitive: bool = False
 
 
-def _blacklisted(world: ServiceWorld, message: Message, _number: int, _step: Step) -> bool:
-    billing = message.submission.key.billing or world.account
-    return bool(billing.blacklist) and billing.blacklisted(message.phone, world.clock.now)
+def _blacklisted(asked: Checks, message: Message, _number: int, _step: Step) -> bool:
+    billing = message.submission.key.billing or asked.account
+    return bool(billing.blacklist) and billing.blacklisted(message.phone, asked.now)
 
 
-def _opted_out(world: ServiceWorld, message: Message, _number: int, _step: Step) -> bool:
-    billing = message.submission.key.billing or world.account
+def _opted_out(asked: Checks, message: Message, _number: int, _step: Step) -> bool:
+    billing = message.submission.key.billing or asked.account
     promotional = "promotional" in message.submission.send.tags
-    return bool(billing.optout) and promotional and billing.opted_out(message.phone, world.clock.now)
+    return bool(billing.optout) and promotional and billing.opted_out(message.phone, asked.now)
 
 
-def _unregistered(world: ServiceWorld, message: Message, _number: int, step: Step) -> bool:
-    if step.sender is None or (step.channel == "sms" and world.assume.sms_sender != "strict"):
+def _unregistered(asked: Checks, message: Message, _number: int, step: Step) -> bool:
+    if step.sender is None or (step.channel == "sms" and asked.sms_sender != "strict"):
         return False
-    own = message.submission.token is not None  # the service's own message, whose sender is registered by itself (A73)
-    return not own and not world.account.registered(FAMILY[step.channel], step.sender)
+    own = (
+        message.submission.carrier is not None
+    )  # the service's own message, whose sender is registered by itself (A73)
+    return not own and not asked.account.registered(FAMILY[step.channel], step.sender)
 
 
-def _without_channel(world: ServiceWorld, message: Message, _number: int, step: Step) -> bool:
-    return not world.phones.has(message.phone, FAMILY[step.channel])
+def _without_channel(asked: Checks, message: Message, _number: int, step: Step) -> bool:
+    return not asked.phones.has(message.phone, FAMILY[step.channel])
 
 
-def _no_conversation(world: ServiceWorld, message: Message, _number: int, step: Step) -> bool:
-    return step.channel == "chatapp_text" and not world.phones.conversation_open(message.phone)
+def _no_conversation(asked: Checks, message: Message, _number: int, step: Step) -> bool:
+    return step.channel == "chatapp_text" and not asked.phones.conversation_open(message.phone)
 
 
-def _template_unknown(world: ServiceWorld, _message: Message, _number: int, step: Step) -> bool:
+def _template_unknown(asked: Checks, _message: Message, _number: int, step: Step) -> bool:
     use = step.template
-    return use is not None and world.account.template(use.name, use.language, step.sender) is None
+    return use is not None and asked.account.template(use.name, use.language, step.sender) is None
 
 
-def _template_not_approved(world: ServiceWorld, _message: Message, _number: int, step: Step) -> bool:
+def _template_not_approved(asked: Checks, _message: Message, _number: int, step: Step) -> bool:
     use = step.template
-    template = None if use is None else world.account.template(use.name, use.language, step.sender)
+    template = None if use is None else asked.account.template(use.name, use.language, step.sender)
     return template is not None and not approved(template)
 
 
-def _too_dear(world: ServiceWorld, message: Message, number: int, step: Step) -> bool:
+def _too_dear(asked: Checks, message: Message, number: int, step: Step) -> bool:
     """Whether the balance does not cover the step; when it is handed over, the charge itself says so."""
-    billing = message.submission.key.billing or world.account
-    count = prepare(message.submission, number, step, world.account).count
-    eur, czk = world.simulator.cost(step.channel, message.phone, count)
+    billing = message.submission.key.billing or asked.account
+    count = prepare(message.submission, number, step, asked.account).count
+    eur, czk = asked.costs.cost(step.channel, message.phone, count)
     return (eur if billing.currency == "EUR" else czk) > billing.balance
 
 
@@ -98,7 +99,7 @@ CREDIT: Final = Check(
 CHECKS: Final = (
     Check(
         "number",
-        lambda _world, message, _number, _step: not message.valid,
+        lambda _asked, message, _number, _step: not message.valid,
         "the number cannot be normalized to international form",
         "§7.3",
         "[302] Invalid phone number format",
@@ -106,7 +107,7 @@ CHECKS: Final = (
     ),
     Check(
         "allowed",
-        lambda world, message, _number, _step: world.simulator.checks.not_allowed(message.phone),
+        lambda asked, message, _number, _step: asked.not_allowed(message.phone),
         "the number is not among those that the scenario allows",
         "A83",
         "[303] Phone number is not in allowed list",
@@ -123,7 +124,7 @@ CHECKS: Final = (
     ),
     Check(
         "identical",
-        lambda world, message, number, step: world.simulator.checks.identical(world, message, number, step),
+        lambda asked, message, number, step: asked.identical(message, number, step),
         "the same text went to this number too often",
         "A83",
         "[306] Too many identical messages for the same recipient",
@@ -148,7 +149,12 @@ BY_WORD: Final = {check.word: check for check in CHECKS}
 class Checks:
     """The checks of one world, and what they remember: which texts were handed over to whom."""
 
-    def __init__(self, assume: Assume) -> None:
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self.account = home.account
+        self.costs = home.costs
+        assume = home.assume
+        self.sms_sender = assume.sms_sender
         self._allowed = None if assume.allowed is None else [Pattern(text, phone=True) for text in assume.allowed]
         self._identical = assume.identical
         off = {CREDIT.word} | ({"allowed"} if self._allowed is None else set())
@@ -158,11 +164,21 @@ class Checks:
         #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
 
-    def refusal(self, world: ServiceWorld, message: Message, number: int, step: Step) -> Check | None:
+    @property
+    def now(self) -> int:
+        """The present virtual instant."""
+        return self._home.world.clock.now
+
+    @property
+    def phones(self) -> Handsets:
+        """The recipients' handsets."""
+        return self._home.phones
+
+    def refusal(self, message: Message, number: int, step: Step) -> Check | None:
         """What refuses flow step `number` at this instant, None when it may be handed over."""
         for word in self._asked:
             check = BY_WORD[word]
-            if check.refuses(world, message, number, step):
+            if check.refuses(self, message, number, step):
                 return check
         return None
 
@@ -170,18 +186,18 @@ class Checks:
         """Whether a number is not among those that are allowed."""
         return self._allowed is not None and not any(pattern.matches(phone) for pattern in self._allowed)
 
-    def identical(self, world: ServiceWorld, message: Message, number: int, step: Step) -> bool:
+    def identical(self, message: Message, number: int, step: Step) -> bool:
         """Whether a step's text went to the phone too often."""
         return (
             self._identical is not None
             and not message.submission.send.unlimited
-            and self._too_many(self._identical, world, message, number, step)
+            and self._too_many(self._identical, message, number, step)
         )
 
-    def _too_many(self, rate: Rate, world: ServiceWorld, message: Message, number: int, step: Step) -> bool:
+    def _too_many(self, rate: Rate, message: Message, number: int, step: Step) -> bool:
         """Whether so many other messages of this text were handed over for the phone within the time."""
-        key = _sameness(message, prepare(message.submission, number, step, world.account))
-        since = world.clock.now - rate.within
+        key = _sameness(message, prepare(message.submission, number, step, self.account))
+        since = self.now - rate.within
         recent = self._same[key] = {who: at for who, at in self._same.get(key, {}).items() if at > since}
         return len(recent.keys() - {message.ordinal}) >= rate.count
 
@@ -193,3 +209,11 @@ class Checks:
 
 def _sameness(message: Message, prepared: Prepared) -> tuple[str, ...]:
     return (message.phone, prepared.text, *prepared.targets)
+
+
+def refusal_line(attempt: Attempt, why: str) -> str:
+    """One line about a refused hand-over, beginning with the number (A61, A62)."""
+    check = BY_WORD[why]
+    step = attempt.step
+    template = f' "{step.template.name}"' if step.template is not None else ""
+    return f"{attempt.message.phone}: {step.channel}{template} rejected, {check.says} ({check.source})"

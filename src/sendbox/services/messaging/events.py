@@ -14,10 +14,9 @@ from sendbox.engine.delivery.events import EventKind
 from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, STATES, UNDELIVERED
 from sendbox.services.numbers.countries import country
-from sendbox.services.partner.records import Onboarding
 
 if TYPE_CHECKING:
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 #: `result_info` of a result when nothing else was said (A23); the others have none and the field is left out.
 DEFAULT_INFO: Final = {
@@ -41,7 +40,7 @@ def info_of(attempt: Attempt, code: int) -> str | None:
     return (DEFAULT_INFO.get(code) if given is None else given) or None
 
 
-def channel_details(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
+def channel_details(attempt: Attempt) -> dict[str, Any]:
     """Sender, country (MCC), operator (MNC), prices and segments of an attempt (A67, A82)."""
     step = attempt.step
     place = country(attempt.message.phone) if attempt.message.valid else None
@@ -50,7 +49,7 @@ def channel_details(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
     if step.channel != "richmsg":
         details["gateway"] = step.gateway if step.channel == "sms" else "chatapp"
     return details | {
-        "sender": world.phones.sender_of(attempt),
+        "sender": attempt.shown_sender,
         "country": 0 if place is None else place.mcc,
         "operator": attempt.mnc,
         "price_czk": czk / 1_000_000,
@@ -59,7 +58,7 @@ def channel_details(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def sent_message(world: ServiceWorld, attempt: Attempt, code: int, until: int) -> dict[str, Any]:
+def sent_message(attempt: Attempt, code: int, until: int) -> dict[str, Any]:
     """One `sentMessage` event: a status of an outgoing message changed, at `until` at the latest (§6)."""
     message = attempt.message
     submission = message.submission
@@ -77,7 +76,7 @@ def sent_message(world: ServiceWorld, attempt: Attempt, code: int, until: int) -
     info = info_of(attempt, code)
     if info is not None:
         event["result_info"] = info
-    event[_DETAILS[channel]] = channel_details(world, attempt)
+    event[_DETAILS[channel]] = channel_details(attempt)
     return event
 
 
@@ -99,9 +98,7 @@ def incoming(inbound: Inbound) -> dict[str, Any]:
 
 
 def kind_of(event: Any) -> str:
-    """`sentMessage`, `incomingReplyMessage`, `incomingMessage` or `partnerOnboarding`."""
-    if isinstance(event, Onboarding):
-        return "partnerOnboarding"
+    """`sentMessage`, `incomingReplyMessage` or `incomingMessage`."""
     if isinstance(event, Inbound):
         return "incomingMessage" if event.message is None else "incomingReplyMessage"
     return "sentMessage"
@@ -125,7 +122,7 @@ def _older_of_sent(event: tuple[Attempt, int]) -> tuple[Attempt, int] | None:
     return None if earlier is None else (earlier, earlier.state)
 
 
-def _key_of_sent(world: ServiceWorld, event: tuple[Attempt, int], at: int) -> str:
+def _key_of_sent(world: World, event: tuple[Attempt, int], at: int) -> str:
     attempt, code = event
     return f"{attempt.message.id} {attempt.number} {code} {at - world.start}"
 
@@ -158,7 +155,7 @@ EVENTS: Final[dict[type, EventKind]] = {
         _older_of_sent,
         lambda event: event[0].message,
         _key_of_sent,
-        lambda world, event, until: sent_message(world, event[0], event[1], until),
+        lambda _world, event, until: sent_message(event[0], event[1], until),
     ),
     Inbound: EventKind(
         _case_of_incoming,

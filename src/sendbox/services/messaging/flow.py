@@ -14,12 +14,10 @@ import orjson
 
 from sendbox.engine.journal import CODE
 from sendbox.engine.timeline import LATE
-from sendbox.services.messaging import prices
 from sendbox.services.messaging import windows as window
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
-from sendbox.services.messaging.content.text import prepare, text_of
-from sendbox.services.messaging.model import FAMILY
-from sendbox.services.messaging.records import TRANSITION_SIZE, Attempt, Message, Submission, pack_transition
+from sendbox.services.messaging.content.text import prepare
+from sendbox.services.messaging.records import TRANSITION_SIZE, Attempt, Message, Plan, Submission, pack_transition
 from sendbox.services.messaging.results import (
     ACCEPTED,
     CODES,
@@ -35,18 +33,15 @@ from sendbox.services.messaging.results import (
     UNDELIVERED,
     IllegalTransition,
 )
-from sendbox.services.messaging.rules.rules import Ask, Fate, Rule, decide
-from sendbox.services.numbers.countries import country
+from sendbox.services.messaging.rules.rules import Ask, Fate, Path, Rule, When, decide
 
 if TYPE_CHECKING:
+    from sendbox.services.messaging.home import Home
     from sendbox.services.messaging.model import Send, Step
-    from sendbox.services.world import ServiceWorld
 
 _BAD_ENDS: Final = frozenset({UNDELIVERED, REJECTED, FAILED})
 #: Results that the handset reports: while it is off they wait.
 _BY_HANDSET: Final = frozenset({DELIVERED, SEEN})
-
-Plan = tuple[tuple[int, int, str | None], ...]
 
 
 def met(attempt: Attempt) -> bool:
@@ -67,14 +62,14 @@ class NotHandedOver(IllegalTransition):
 class Simulator:
     """Attempts of one world, from hand-over to end."""
 
-    def __init__(self, world: ServiceWorld) -> None:
-        self._world = world
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._world = home.world
+        self._account = home.account
         self._plans: dict[tuple[str, str], Plan] = {}
-        self._prices = prices.combined(world.assume.prices)
-        self._costs: dict[tuple[str, str, int], tuple[int, int]] = {}
         #: the first instant that no message of the normal queue has yet (A18)
         self._queue_free_at = 0
-        self.checks: Checks = Checks(world.assume)
+        self.checks: Checks = Checks(home)
 
     # -- hand-over
 
@@ -95,7 +90,7 @@ class Simulator:
         if opens > now:
             self._postpone(message, opens, self.message_due)
             return
-        rate = self._world.assume.queue
+        rate = self._home.assume.queue
         send = message.submission.send
         if rate is None or send.priority or send.unlimited:
             self.begin(message, 0)
@@ -117,7 +112,7 @@ class Simulator:
     def _opens(self, message: Message) -> int:
         """The first instant from now at which promotional hours let the message through."""
         now = self._world.clock.now
-        hours = self._world.assume.promotional_window
+        hours = self._home.assume.promotional_window
         if hours is None or "promotional" not in message.submission.send.tags:
             return now
         return window.daily(hours).next_open(now)
@@ -134,26 +129,27 @@ class Simulator:
         message.last = attempt
         submission = message.submission
         if number == 0:
-            world.rows.add(message, world.clock.now)
+            self._home.rows.add(message, world.clock.now)
         step = submission.send.steps[number]
-        refusal = self.checks.refusal(world, message, number, step)
+        refusal = self.checks.refusal(message, number, step)
         if refusal is not None:
             self._refuse(attempt, refusal)
             return
         plan = self._fate(attempt, step)
-        if world.outages.current:
-            plan = world.outages.cut_off(attempt, plan)
+        home = self._home
+        if home.outages.current:
+            plan = home.outages.cut_off(attempt, plan)
         if not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over, so never charged
-            prepared = prepare(submission, number, step, world.account)
-            cost = self.cost(step.channel, message.phone, prepared.count)
-            if not (submission.key.billing or world.account).charge(*cost):
+            prepared = prepare(submission, number, step, self._account)
+            cost = home.costs.cost(step.channel, message.phone, prepared.count)
+            if not (submission.key.billing or self._account).charge(*cost):
                 self._refuse(attempt, CREDIT)
                 return
             attempt.price = cost
             attempt.count = prepared.count
             self.checks.handed_over(message, prepared, world.clock.now)
             if prepared.targets:
-                world.phones.make_links(attempt, prepared)
+                home.phones.make_links(attempt, prepared)
             if message is submission.messages[-1]:
                 submission.prepared = None  # nobody is served with it next
         attempt.plan = plan
@@ -171,27 +167,13 @@ class Simulator:
 
     # -- prices and text
 
-    def cost(self, channel: str, phone: str, count: int) -> tuple[int, int]:
-        """What `count` segments cost, in millionths (eur, czk); one pair for all attempts of that price."""
-        place = country(phone)
-        key = (FAMILY[channel], "" if place is None else place.code, count)
-        cost = self._costs.get(key)
-        if cost is None:
-            eur, czk = self._prices.get(key[:2]) or self._prices[key[0], ""]
-            cost = self._costs[key] = (eur * count, czk * count)
-        return cost
-
     def price_of(self, send: Send) -> tuple[int, int]:
         """What the first step of a Message object costs for all valid recipients, in millionths (eur, czk)."""
         step = send.steps[0]
-        submission = Submission(send, "", self._world.keys[self._world.id], "", "", 0, 0, b"")
-        count = prepare(submission, 0, step, self._world.account).count
-        costs = [self.cost(step.channel, each.number, count) for each in send.recipients if each.valid]
+        submission = Submission(send, "", self._account.top, "", "", 0, 0, b"")
+        count = prepare(submission, 0, step, self._account).count
+        costs = [self._home.costs.cost(step.channel, each.number, count) for each in send.recipients if each.valid]
         return sum(eur for eur, _ in costs), sum(czk for _, czk in costs)
-
-    def text(self, attempt: Attempt) -> str:
-        """The text that a phone shows for an attempt."""
-        return text_of(attempt, prepare(attempt.message.submission, attempt.number, attempt.step, self._world.account))
 
     # -- fate
 
@@ -200,7 +182,7 @@ class Simulator:
         rules = self.rules_for(attempt.message)
         if not rules:
             return self.goal_plan(step.channel, "delivered")
-        fate = decide(rules, self.ask(attempt, world.clock.now), world.memory, world.seed)
+        fate = decide(rules, self.ask(attempt, world.clock.now), self._home.memory, world.seed)
         if fate is None:
             return self.goal_plan(step.channel, "delivered")
         attempt.fate = fate
@@ -209,10 +191,13 @@ class Simulator:
         return tuple((CODES[result], after, info) for result, after, info in fate.entries)
 
     def rules_for(self, message: Message) -> Sequence[Rule]:
-        """The rules that are asked about a message."""
-        world = self._world
-        token = message.submission.token
-        return world.rules if token is None else world.verify.rules_for(token)
+        """The rules that are asked about a message; what its own service decided about it comes after a tester's."""
+        rules = self._home.attempts.rules
+        carrier = message.submission.carrier
+        if carrier is None or carrier.goal is None:
+            return rules
+        decided = Rule(carrier.rule, When(), Path(goal=carrier.goal), name=carrier.rule)
+        return [*(r for r in rules if r.id is not None), decided, *(r for r in rules if r.id is None)]
 
     def ask(self, attempt: Attempt, now: int) -> Ask:
         """What rules may look at when an attempt asks at an instant."""
@@ -235,7 +220,7 @@ class Simulator:
             submission.request_id,
             now,
             attempt.previous,
-            self._world.phones.message_before,
+            self._home.phones.message_before,
         )
 
     def goal_plan(self, channel: str, goal: str) -> Plan:
@@ -243,7 +228,7 @@ class Simulator:
         plan = self._plans.get((channel, goal))
         if plan is not None:
             return plan
-        timing = self._world.assume.timing
+        timing = self._home.assume.timing
         first = (SENDING, timing.sending, None)
         second = (SENT, timing.sent, None)
         third = (DELIVERED, timing.delivered, None)
@@ -280,12 +265,12 @@ class Simulator:
         if plan is None:
             return
         code, _, info = plan[len(attempt.history) // TRANSITION_SIZE]
-        if self._world.outages.current:
-            if self._world.outages.hold(attempt, plan, code):
+        if self._home.outages.current:
+            if self._home.outages.hold(attempt, plan, code):
                 return
             plan = attempt.plan or plan
             code, _, info = plan[len(attempt.history) // TRANSITION_SIZE]
-        if code in _BY_HANDSET and self._world.phones.park(attempt):
+        if code in _BY_HANDSET and self._home.phones.park(attempt):
             return
         if not LEGAL[attempt.step.channel][attempt.state][code]:
             self._world.journal.add(self._world.clock.now, CODE["illegal"], (attempt, STATES[code]))
@@ -313,10 +298,10 @@ class Simulator:
             if not outlet.pending:
                 world.outlets.dirty.append(outlet)
             outlet.pending.append((attempt, code))
-        elif submission.token is None:
+        elif submission.carrier is None:
             world.outlets.no_target(attempt)
         elif code == DELIVERED:
-            world.verify.arrived(submission.token)
+            submission.carrier.arrived()
         fate = attempt.fate
         if fate is not None:
             if fate.order_sensitive:
@@ -331,7 +316,7 @@ class Simulator:
         if code in _BAD_ENDS:
             if attempt.extra is not None and "why" in attempt.extra:
                 return
-            if self._world.assume.fallback_on_failure == "at_once":
+            if self._home.assume.fallback_on_failure == "at_once":
                 self._move_on(attempt, STATES[code])
                 return
         ttl = attempt.step.ttl
@@ -340,13 +325,13 @@ class Simulator:
             world.timeline.at(world.clock.now + ttl, attempt.message.ordinal + LATE, self.ttl_due, attempt)
 
     def _delivered(self, attempt: Attempt, fate: Fate) -> None:
-        world = self._world
+        world, phones = self._world, self._home.phones
         now = world.clock.now
         message = attempt.message
         for after, body in fate.replies or ():
-            world.timeline.at(now + after, message.ordinal, world.phones.reply_due, (attempt, body))
+            world.timeline.at(now + after, message.ordinal, phones.reply_due, (attempt, body))
         for after, link in fate.click or ():
-            world.timeline.at(now + after, message.ordinal, world.phones.click_due, (attempt, link))
+            world.timeline.at(now + after, message.ordinal, phones.click_due, (attempt, link))
 
     # -- flow
 

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Teller, Told, cut, time
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, Observed, Observer, View
+from sendbox.services.messaging.checks import refusal_line
 from sendbox.services.messaging.events import info_of, kind_of
 from sendbox.services.messaging.leaning import of_delivery, of_postponed, of_transition
 from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.records import Inbound, Message
-from sendbox.services.messaging.refusals import refusal_line
 from sendbox.services.messaging.results import ACCEPTED, STATES
 from sendbox.services.messaging.views import inbound_view
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage.collector import Collector
     from sendbox.engine.digest import Canon
+    from sendbox.engine.world import World
     from sendbox.services.messaging.bulk import Bulk
     from sendbox.services.messaging.bulk import Line as BulkLine
     from sendbox.services.messaging.outages import Current
     from sendbox.services.messaging.records import Attempt, Link
-    from sendbox.services.world import ServiceWorld
 
 #: What a result means to people.
 _TONES: Final = {
@@ -97,7 +97,7 @@ def _count_transition(code: int, collector: Collector, attempt: Attempt) -> None
     ways.states[attempt] = code
     submission = attempt.message.submission
     collector.lean(*of_transition(attempt, code, first=before == ACCEPTED))
-    if submission.token is not None:
+    if submission.carrier is not None:
         return
     channel = attempt.step.channel
     collector.count("results", f"{channel} {STATES[code]}")
@@ -283,7 +283,7 @@ def _tell_bulk_line(_teller: Teller, entry: Entry) -> Told:
     return Told(WORLD, f"bulk file {entry['bulk_id']}, line {entry['line']}: {what}", tone)
 
 
-def _log_bulk_line(_world: ServiceWorld, line: BulkLine) -> Iterator[str]:
+def _log_bulk_line(_world: World, line: BulkLine) -> Iterator[str]:
     for finding in line.findings:
         yield f"line {line.number} of {line.bulk.bulk_id}: {finding.message} at {finding.path}"
 

@@ -10,7 +10,7 @@ from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import CHATAPP, Reader, canonical, text_of, words
 from sendbox.services.assume import Timing
-from sendbox.services.messaging.content.interpolation import GAPS
+from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.messaging.rules.history import After
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule, When
 from sendbox.services.operations import SENDING

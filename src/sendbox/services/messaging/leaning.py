@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from sendbox.services.assume import Assume
 from sendbox.services.messaging.results import REJECTED
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.world import World
     from sendbox.services.messaging.records import Attempt, Message
-    from sendbox.services.world import ServiceWorld
 
 
 def of_transition(attempt: Attempt, code: int, *, first: bool) -> Iterator[str]:
@@ -64,9 +65,9 @@ def of_delivery(delivery: Delivery) -> Iterator[str]:
                 yield "A67"
 
 
-def of_postponed(world: ServiceWorld, message: Message) -> Iterator[str]:
+def of_postponed(world: World, message: Message) -> Iterator[str]:
     """The rows that hold a message back: promotional hours, the limit of the queue."""
-    if world.assume.promotional_window is not None and "promotional" in message.submission.send.tags:
+    if Assume.of(world).promotional_window is not None and "promotional" in message.submission.send.tags:
         yield "A84"
-    if world.assume.queue is not None:
+    if Assume.of(world).queue is not None:
         yield "A18"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sendbox.services.messaging.windows import Window
+from sendbox.services.templates.templates import TemplateUse
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target
@@ -20,19 +21,6 @@ CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
 FAMILY: Final = {"sms": "sms", "richmsg": "richmsg", "chatapp_text": "chatapp", "chatapp_template": "chatapp"}
 #: Ladder of delivery results that a `ttl_condition` compares (§2.2, A64).
 CONDITIONS: Final = ("sent", "delivered", "seen")
-
-
-@dataclass(slots=True)
-class TemplateUse:
-    """How a `chatapp_template` step uses its template (§2.2): the values as the client gave them, aliases replaced."""
-
-    name: str
-    language: str
-    params: list[Any] | None = None
-    header: list[Any] | None = None
-    buttons: list[Any] | None = None
-    carousel: list[Any] | None = None
-    lto: list[Any] | None = None
 
 
 @dataclass(slots=True)

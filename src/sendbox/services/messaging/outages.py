@@ -28,9 +28,8 @@ from sendbox.services.messaging.results import (
 from sendbox.services.numbers.countries import country, operator
 
 if TYPE_CHECKING:
-    from sendbox.services.messaging.flow import Plan
-    from sendbox.services.messaging.records import Attempt
-    from sendbox.services.world import ServiceWorld
+    from sendbox.services.messaging.home import Home
+    from sendbox.services.messaging.records import Attempt, Plan
 
 #: What may become of messages on their way, and of those handed over meanwhile.
 IN_FLIGHT: Final = ("wait", "undelivered", "failed")
@@ -100,8 +99,9 @@ class Current:
 class Outages:
     """The outages of one world that have begun and not ended, oldest first."""
 
-    def __init__(self, world: ServiceWorld) -> None:
-        self._world = world
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._world = home.world
         self.current: list[Current] = []
 
     def begin(self, outage: Outage, what: dict[str, Any]) -> None:
@@ -144,7 +144,7 @@ class Outages:
         if current is None or current.word(attempt) == "wait" or not plan or plan[0][0] == REJECTED:
             return plan
         attempt.note(_CUT_OFF, current.outage.new)
-        *way, (code, after, _) = self._world.simulator.goal_plan(attempt.step.channel, current.outage.new)
+        *way, (code, after, _) = self._home.simulator.goal_plan(attempt.step.channel, current.outage.new)
         return (*way, (code, after, current.outage.info))
 
     def hold(self, attempt: Attempt, plan: Plan, code: int) -> bool:
@@ -161,7 +161,7 @@ class Outages:
             if word == "wait" and code in _TAKEN:
                 attempt.plan = ((SENDING, 0, None), *plan)
             return False
-        simulator = world.simulator
+        simulator = self._home.simulator
         if word == "wait":
             world.timeline.at(current.until, attempt.message.ordinal, simulator.transition_due, attempt)
             return True

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.journal import CODE
 from sendbox.services.advice import NO_TARGET, advise
 from sendbox.services.messaging.accept import outlet_for
-from sendbox.services.messaging.content.interpolation import Line, fill
+from sendbox.services.messaging.content.gaps import Line
+from sendbox.services.messaging.content.interpolation import fill
 from sendbox.services.messaging.content.text import Prepared, id_query
 from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
@@ -20,12 +21,10 @@ from sendbox.services.messaging.results import DELIVERED, LEGAL, SEEN, SENDING, 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.services.blueprint import PhoneSpec
-    from sendbox.services.world import ServiceWorld
+    from sendbox.services.messaging.home import Home
 
 #: How long a short link works unless the request says (§2.1).
 SEVEN_DAYS_MS: Final = 7 * 86_400_000
-#: The sender a phone shows when neither the request nor its key named one.
-DEFAULT_SENDER: Final = "InfoSMS"
 #: The number a phone writes to when nothing else is said and the account has none of its own.
 DEFAULT_NUMBER: Final = "420900000000"
 #: A link's code ends in so many letters that a million links in a world do not meet.
@@ -47,8 +46,12 @@ class NoSuchThing(LookupError):
 class Phones:
     """The handsets of one world."""
 
-    def __init__(self, world: ServiceWorld) -> None:
-        self._world = world
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._world = home.world
+        self._account = home.account
+        #: what the scenario says of phones
+        self.specs: tuple[PhoneSpec, ...] = home.world.blueprint.phones
         #: number -> instant until which free text may be sent (A66)
         self.conversations: dict[str, int] = {}
         self.offline: dict[str, bool] = {}
@@ -61,14 +64,14 @@ class Phones:
 
     def spec(self, number: str) -> PhoneSpec | None:
         """The scenario's entry for this number: the first that matches."""
-        for spec in self._world.blueprint.phones:
+        for spec in self.specs:
             if spec.number.matches(number):
                 return spec
         return None
 
     def has(self, number: str, family: str) -> bool:
         """Whether the phone can receive on `sms`, `richmsg` or `chatapp`."""
-        if not self._world.blueprint.phones:
+        if not self.specs:
             return True
         spec = self.spec(number)
         return spec is None or spec.channels is None or family in spec.channels
@@ -90,7 +93,7 @@ class Phones:
 
     def park(self, attempt: Attempt) -> bool:
         """Keeps an attempt that would be delivered while the phone is offline; True when it was kept."""
-        if not self.offline and not self._world.blueprint.phones:
+        if not self.offline and not self.specs:
             return False
         number = attempt.message.phone
         if not self.is_offline(number):
@@ -100,7 +103,7 @@ class Phones:
 
     def messages_of(self, number: str) -> list[Message]:
         """All messages to a number, oldest first."""
-        messages = self._world.messages
+        messages = self._home.messages
         for message in messages[self._indexed :]:
             self._by_phone.setdefault(message.phone, []).append(message)
         self._indexed = len(messages)
@@ -120,10 +123,9 @@ class Phones:
 
     def write(self, family: str, number: str, to: str | None, body: str, *, message_id: str | None = None) -> Inbound:
         """A phone writes to a number or sender: a reply to one of our messages, or unsolicited (A68)."""
-        world = self._world
         replied: Message | None = None
         if message_id is not None:
-            replied = world.by_id.get(message_id)
+            replied = self._home.by_id.get(message_id)
             if replied is None:
                 raise NoSuchThing(f'"{message_id}" is no message of this world')
         else:
@@ -146,9 +148,7 @@ class Phones:
         """
         step = next((a.step for a in reversed(message.attempts) if a.step.template is not None), None)
         use = None if step is None else step.template
-        template = (
-            None if step is None or use is None else self._world.account.template(use.name, use.language, step.sender)
-        )
+        template = None if step is None or use is None else self._account.template(use.name, use.language, step.sender)
         given = [] if use is None else use.buttons or []
         every = () if template is None else template.buttons
         buttons = {at: candidate for at, candidate in enumerate(every) if candidate.type == "QUICK_REPLY"}
@@ -162,7 +162,7 @@ class Phones:
     def _newest(self, family: str, number: str, to: str | None) -> Message | None:
         """The message handed over last for the phone on that channel, if it came from `to` (A68)."""
         newest = next(iter(self.held(number, family)), None)
-        if newest is None or to not in (None, self.sender_of(newest)):
+        if newest is None or to not in (None, newest.shown_sender):
             return None
         return newest.message
 
@@ -172,18 +172,16 @@ class Phones:
             (attempt.transitions()[0][1], message.ordinal, attempt.number, attempt)
             for message in self.messages_of(number)
             for attempt in message.attempts
-            if attempt.state in _HAD and family in (None, FAMILY[attempt.step.channel]) and not message.submission.token
+            if attempt.state in _HAD
+            and family in (None, FAMILY[attempt.step.channel])
+            and message.submission.carrier is None
         ]
         return [entry[3] for entry in sorted(found, key=lambda entry: entry[:3], reverse=True)]
 
     def message_before(self, number: str, ordinal: int) -> Message | None:
         """The client's message to a number that was accepted just before the one of that ordinal."""
         earlier = (each for each in reversed(self.messages_of(number)) if each.ordinal < ordinal)
-        return next((each for each in earlier if not each.submission.token), None)
-
-    def sender_of(self, attempt: Attempt) -> str:
-        """The sender a handset shows for an attempt."""
-        return attempt.step.sender or attempt.message.submission.key.default_sender or DEFAULT_SENDER
+        return next((each for each in earlier if each.submission.carrier is None), None)
 
     def _receive(self, family: str, number: str, to: str | None, body: str, replied: Message | None) -> Inbound:
         world = self._world
@@ -191,23 +189,23 @@ class Phones:
         recipient = to
         if replied is not None:
             shown = next((a for a in reversed(replied.attempts) if FAMILY[a.step.channel] == family), replied.last)
-            recipient = to or (DEFAULT_NUMBER if shown is None else self.sender_of(shown))
+            recipient = to or (DEFAULT_NUMBER if shown is None else shown.shown_sender)
             if replied.replied_at is None:
                 replied.replied_at = now
         if recipient is None:
-            recipient = min(world.account.numbers, default=DEFAULT_NUMBER)
+            recipient = min(self._account.numbers, default=DEFAULT_NUMBER)
         inbound = Inbound(now, family, number, recipient, body, replied, len(self.inbound))
         self.inbound.append(inbound)
         world.journal.add(now, CODE["inbound"], inbound)
         if family == "chatapp":
-            until = now + world.assume.conversation
+            until = now + self._home.assume.conversation
             self.conversations[number] = until
             world.timeline.lapse(until, "conversation", (number, until))
-        if body.strip().upper() in world.account.stop_words:
+        if body.strip().upper() in self._account.stop_words:
             self.opt_out(number, replied)
         if replied is None:
-            self._report(outlet_for(world, world.keys[world.id], None), inbound)
-        elif replied.submission.token is None:  # whoever answers a code answers the service, not its client (A73)
+            self._report(outlet_for(self._home, self._account.top, None), inbound)
+        elif replied.submission.carrier is None:  # whoever answers a code answers the service, not its client (A73)
             self._report(replied.submission.outlet, inbound)
         return inbound
 
@@ -225,8 +223,8 @@ class Phones:
         """The owner opts out of promotional messages; in force a moment later (A81)."""
         world = self._world
         now = world.clock.now
-        billing = world.account if message is None else world.subkeys.billing(message.submission.key)
-        billing.optout.setdefault(number, now + world.assume.list_delay)
+        billing = self._account if message is None else self._account.billing_of(message.submission.key)
+        billing.optout.setdefault(number, now + self._home.assume.list_delay)
         if message is not None and message.optout_at is None:
             message.optout_at = now
         world.journal.add(now, CODE["opt_out"], (number, message))
@@ -242,11 +240,11 @@ class Phones:
         self.note(number, "online")
         world = self._world
         for attempt in self._parked.pop(number, ()):
-            world.timeline.at(world.clock.now, attempt.message.ordinal, world.simulator.transition_due, attempt)
+            world.timeline.at(world.clock.now, attempt.message.ordinal, self._home.simulator.transition_due, attempt)
 
     def see(self, message: Message) -> None:
         """The owner opens a message, by the newest attempt that can be seen. Raises `IllegalTransition` (§3.1)."""
-        simulator = self._world.simulator
+        simulator = self._home.simulator
         for attempt in reversed(message.attempts):
             if LEGAL[attempt.step.channel][attempt.state][SEEN]:
                 simulator.move_attempt(attempt, "seen", None)
@@ -304,7 +302,7 @@ class Phones:
             raw = world.name("link", message.id.encode(), attempt.number * 1000 + index)
             code = world.tag + "".join(_CODE_LETTERS[byte % len(_CODE_LETTERS)] for byte in raw[:_CODE_LENGTH])
             link = Link(code, target, f"{origin}/s/{code}{id_query(shortening, message.id)}", message, expires_at)
-            world.links[code] = link
+            self._home.links[code] = link
             if expires_at > world.clock.now:
                 world.timeline.lapse(expires_at, "link", link)
             made.append(link)
@@ -350,7 +348,7 @@ class Phones:
         phone = attempt.message.phone
         canonical = None
         if not isinstance(body, str):
-            body, canonical = fill(body, self._world, phone, attempt)
+            body, canonical = fill(body, self._world.seed, self._account, phone, attempt)
         inbound = self._receive(FAMILY[attempt.step.channel], phone, None, body, attempt.message)
         inbound.canonical = canonical
 

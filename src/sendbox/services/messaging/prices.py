@@ -10,6 +10,8 @@ from functools import cache
 from typing import Final
 
 from sendbox.services.assume import Prices
+from sendbox.services.messaging.model import FAMILY
+from sendbox.services.numbers.countries import country
 from sendbox.services.tables import table
 
 #: Crowns for a euro, in this table only; nothing converts an account's money.
@@ -44,3 +46,23 @@ def combined(own: Prices | None) -> dict[tuple[str, str], tuple[int, int]]:
     # A scenario's price for any other country also replaces our prices for single countries.
     replaced = {channel for channel, code in own.table if not code}
     return {key: value for key, value in prices().items() if key[0] not in replaced} | own.table
+
+
+class Costs:
+    """What attempts cost in one world, looked up once for each channel, country and count."""
+
+    __slots__ = ("_costs", "_prices")
+
+    def __init__(self, own: Prices | None) -> None:
+        self._prices = combined(own)
+        self._costs: dict[tuple[str, str, int], tuple[int, int]] = {}
+
+    def cost(self, channel: str, phone: str, count: int) -> tuple[int, int]:
+        """What `count` segments cost, in millionths (eur, czk); one pair for all attempts of that price."""
+        place = country(phone)
+        key = (FAMILY[channel], "" if place is None else place.code, count)
+        cost = self._costs.get(key)
+        if cost is None:
+            eur, czk = self._prices.get(key[:2]) or self._prices[key[0], ""]
+            cost = self._costs[key] = (eur * count, czk * count)
+        return cost

@@ -10,29 +10,36 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, STATES
+from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
 from sendbox.services.numbers.countries import operator
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.engine.remarks import Finding
-    from sendbox.services.account.keys import Key
     from sendbox.services.messaging.model import Send, Step
     from sendbox.services.messaging.rules.rules import Fate
+    from sendbox.services.ports import Carrier, Key
+    from sendbox.services.templates.templates import TemplateUse
 
 
+#: The sender a phone shows when neither the request nor its key named one.
+DEFAULT_SENDER: Final = "InfoSMS"
 _TRANSITION: Final = struct.Struct("<Bq")
 TRANSITION_SIZE: Final = _TRANSITION.size
 pack_transition = _TRANSITION.pack
 iter_transitions = _TRANSITION.iter_unpack
 
 
+#: The results that an attempt will go through: (state code, milliseconds after the entry before, info).
+Plan = tuple[tuple[int, int, str | None], ...]
+
+
 class Submission:
     """One Message object of an accepted request. `ordinal` counts the world's messages; the first recipient has it."""
 
     __slots__ = (
-        "base_id", "content", "index", "key", "messages", "operation", "ordinal", "origin", "outlet", "prepared",
-        "request_id", "send", "token",
+        "base_id", "carrier", "content", "index", "key", "messages", "operation", "ordinal", "origin", "outlet",
+        "prepared", "request_id", "send",
     )  # fmt: skip
 
     def __init__(
@@ -61,8 +68,8 @@ class Submission:
         self.origin = ""
         #: (number of a step, its prepared text) while several recipients are served with it
         self.prepared: tuple[int, Any] | None = None
-        #: of the validation session whose code this carries: then it is no message of the client's (A73)
-        self.token: str | None = None
+        #: the service that sends this for itself: then it is not a message of the client's (A73)
+        self.carrier: Carrier | None = None
 
 
 class Message:
@@ -162,6 +169,31 @@ class Attempt:
     def mnc(self) -> int:
         """The operator that took the attempt, 0 when nobody did (A67, A82)."""
         return 0 if self.price is None else operator(self.message.phone)
+
+    @property
+    def shown_sender(self) -> str:
+        """The sender a handset shows for it."""
+        return self.sender or self.message.submission.key.default_sender or DEFAULT_SENDER
+
+    @property
+    def sender(self) -> str | None:
+        """The sender that its step names."""
+        return self.step.sender
+
+    @property
+    def template(self) -> TemplateUse | None:
+        """The template that its step uses."""
+        return self.step.template
+
+    @property
+    def sent_at(self) -> int | None:
+        """The instant at which it was sent; None when it never was."""
+        return self.reached(SENT)
+
+    @property
+    def seen_at(self) -> int | None:
+        """The instant at which it was seen; None when it never was."""
+        return self.reached(SEEN)
 
     def transitions(self) -> list[tuple[int, int]]:
         """(state code, instant) of each transition, in order."""

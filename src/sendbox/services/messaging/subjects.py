@@ -10,18 +10,19 @@ import orjson
 from sendbox.engine.expect.subjects import Field, Thing
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.events import info_of
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import STATES
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
 _FAMILIES: Final = ("sms", "richmsg", "chatapp")
 
 
-def _message(name: str) -> Callable[[ServiceWorld, Any], Any]:
+def _message(name: str) -> Callable[[World, Any], Any]:
     """Something of the message that a thing is about; of its first step what belongs to a step."""
     return lambda _world, what: _OF_MESSAGE[name](what if isinstance(what, Message) else _attempt(what).message)
 
@@ -75,24 +76,26 @@ def _rules(attempts: Iterable[Attempt]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rule for fate in fates for rule in fate.rules))
 
 
-def _info(_world: ServiceWorld, what: tuple[Attempt, int]) -> str | None:
+def _info(_world: World, what: tuple[Attempt, int]) -> str | None:
     return info_of(*what)
 
 
-def _transition_line(_world: ServiceWorld, what: tuple[Attempt, int]) -> str:
+def _transition_line(_world: World, what: tuple[Attempt, int]) -> str:
     attempt, code = what
     return f"{attempt.message.phone} by {attempt.step.channel}: {STATES[code]}"
 
 
-def _attempt_line(_world: ServiceWorld, attempt: Attempt) -> str:
+def _attempt_line(_world: World, attempt: Attempt) -> str:
     return f"attempt {attempt.number + 1} to {attempt.message.phone} by {attempt.step.channel}: {STATES[attempt.state]}"
 
 
-def _every_message(world: ServiceWorld) -> Iterator[Message]:
-    return (world.messages[place] for place in range(len(world.messages)))  # what comes meanwhile is not looked at
+def _every_message(world: World) -> Iterator[Message]:
+    return (
+        Messaging.of(world).messages[place] for place in range(len(Messaging.of(world).messages))
+    )  # what comes meanwhile is not looked at
 
 
-def _every_attempt(world: ServiceWorld) -> Iterator[Attempt]:
+def _every_attempt(world: World) -> Iterator[Attempt]:
     return (attempt for message in _every_message(world) for attempt in message.attempts)
 
 

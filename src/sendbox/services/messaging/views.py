@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.engine.durations import iso
+from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import channel_details, info_of
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.results import SEEN, STATES
-from sendbox.services.partner.records import Notice
-from sendbox.services.verify.session import Session
+from sendbox.services.ports import Phoning, account_of
 
 if TYPE_CHECKING:
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 #: So many numbers of a list are shown in one entry.
 MOST_LISTED: Final = 100
 
 
-def attempt_view(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
+def attempt_view(world: World, attempt: Attempt) -> dict[str, Any]:
     """One attempt: its channel, result, transitions, price and what decided about it."""
     extra = attempt.extra or {}
     plan = attempt.plan
@@ -33,7 +34,7 @@ def attempt_view(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
             for code, at in attempt.transitions()
         ],
         "planned": [] if plan is None else [STATES[code] for code, _, _ in plan[attempt.position :]],
-        "details": channel_details(world, attempt),
+        "details": channel_details(attempt),
         "rules": [] if attempt.fate is None else list(attempt.fate.rules),
     }
     if "why" in extra:
@@ -41,7 +42,7 @@ def attempt_view(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
     return view
 
 
-def message_view(world: ServiceWorld, message: Message) -> dict[str, Any]:
+def message_view(world: World, message: Message) -> dict[str, Any]:
     """One recipient's message with its attempts and flags."""
     submission = message.submission
     shown = message.shown
@@ -53,7 +54,7 @@ def message_view(world: ServiceWorld, message: Message) -> dict[str, Any]:
         "phone": message.phone,
         "result": message.result,
         "channel": submission.send.steps[0].channel if shown is None else shown.step.channel,
-        "sender": submission.send.steps[0].sender if shown is None else world.phones.sender_of(shown),
+        "sender": submission.send.steps[0].sender if shown is None else shown.shown_sender,
         "body": body_of(world, message, shown),
         "tags": list(submission.send.tags),
         "payload": orjson.loads(submission.send.payload),
@@ -74,11 +75,11 @@ def message_view(world: ServiceWorld, message: Message) -> dict[str, Any]:
     }
 
 
-def body_of(world: ServiceWorld, message: Message, attempt: Attempt | None) -> str:
+def body_of(world: World, message: Message, attempt: Attempt | None) -> str:
     """The text as the phone shows it; before the hand-over the text as it was asked for."""
     if attempt is None:
         return message.submission.send.steps[0].body or ""
-    return world.simulator.text(attempt)
+    return text_shown(attempt, account_of(world))
 
 
 def link_view(link: Link) -> dict[str, Any]:
@@ -104,7 +105,7 @@ def inbound_view(inbound: Inbound) -> dict[str, Any]:
     }
 
 
-def received_view(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
+def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
     """One message as it arrived on a handset."""
     message = attempt.message
     return {
@@ -112,33 +113,19 @@ def received_view(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
         "direction": "in",
         "channel": attempt.step.channel,
         "message_id": message.id,
-        "from": world.phones.sender_of(attempt),
-        "body": world.simulator.text(attempt),
+        "from": attempt.shown_sender,
+        "body": text_shown(attempt, account_of(world)),
         "links": [link_view(link) for link in (message.links or {}).get(attempt.number, ())],
         "seen": attempt.reached(SEEN) is not None,
     }
 
 
-def notice_view(notice: Notice) -> dict[str, Any]:
-    """A text on a handset that is no message of the account."""
-    return {
-        "at": iso(notice.at),
-        "direction": "in",
-        "channel": "sms",
-        "message_id": None,
-        "from": notice.sender,
-        "body": notice.body,
-        "links": [],
-        "seen": False,
-    }
-
-
-def phone_view(world: ServiceWorld, number: str) -> dict[str, Any]:
+def phone_view(world: World, number: str) -> dict[str, Any]:
     """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
-    phones = world.phones
+    phones = Messaging.of(world).phones
     received = [received_view(world, attempt) for attempt in phones.inbox(number)]
     written = [{"direction": "out", **inbound_view(each)} for each in phones.inbound if each.sender == number]
-    codes = [notice_view(each) for each in world.partner.notices if each.phone == number]
+    shares = [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]
     spec = phones.spec(number)
     channels = None if spec is None else spec.channels
     return {
@@ -146,50 +133,12 @@ def phone_view(world: ServiceWorld, number: str) -> dict[str, Any]:
         "channels": sorted(channels) if channels is not None else ["chatapp", "richmsg", "sms"],
         "online": not phones.is_offline(number),
         "conversation_open": phones.conversation_open(number),
-        "opted_out": number in world.account.optout,
+        "opted_out": number in account_of(world).optout,
         "messages": [message.id for message in phones.messages_of(number)],
-        "codes": [code_view(world, session) for session in reversed(world.verify.of(number))],
-        "conversation": sorted([*received, *codes, *written], key=lambda entry: entry["at"]),  # all of one length
-    }
-
-
-def code_view(world: ServiceWorld, session: Session) -> dict[str, Any]:
-    """One validation session with its code; `sms` is the result of the message that carries it."""
-    return {
-        "token": session.token,
-        "phone": session.phone,
-        "code": session.code,
-        "state": session.state_at(world.now),
-        "sms": session.message.result,
-        "message_id": session.message.id,
-        "attempts": session.attempts,
-        "attempts_remaining": session.remaining,
-        "created_at": iso(session.created_at),
-        "expires_at": iso(session.expires_at),
-        "verified_at": _iso(session.verified_at),
-        "payload": session.payload,
-        "rules": list(session.rules),
-    }
-
-
-def account_view(world: ServiceWorld) -> dict[str, Any]:
-    """The account as it stands. Money in units of the currency."""
-    account = world.account
-    key = world.keys[world.id]
-    senders = account.senders
-    return {
-        "currency": account.currency,
-        "credit": account.balance / 1_000_000,
-        "spent": account.spent / 1_000_000,
-        "country": account.country,
-        "default_callback_url": key.default_callback_url,
-        "senders": senders if senders == "any" else {name: sorted(values) for name, values in senders.items()},
-        "numbers": sorted(account.numbers),
-        "domains": sorted(account.domains),
-        "templates": list(account.templates),
-        "optout": sorted(account.optout),
-        "blacklist": sorted(account.blacklist),
-        "stop_words": sorted(account.stop_words),
+        "codes": [code for share in shares for code in share.codes],
+        "conversation": sorted(
+            [*received, *(text for share in shares for text in share.texts), *written], key=lambda entry: entry["at"]
+        ),  # all of one length
     }
 
 

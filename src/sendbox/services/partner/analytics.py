@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.bounds import END
 from sendbox.engine.durations import DAY, MINUTE, instant, iso
-from sendbox.services.messaging.model import FAMILY
-from sendbox.services.messaging.results import SEEN, SENT
 from sendbox.services.numbers.countries import country
+from sendbox.services.partner.partner import Partner
+from sendbox.services.ports import account_of, sending_of
 
 if TYPE_CHECKING:
-    from sendbox.services.messaging.records import Attempt
-    from sendbox.services.partner.records import BusinessAccount, BusinessNumber
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
+    from sendbox.services.partner.records import BusinessAccount
+    from sendbox.services.ports import Tried
 
 #: How long messages of one kind to one phone are one conversation.
 CONVERSATION_MS: Final = DAY
@@ -51,16 +51,16 @@ class Asked:
         self.countries = countries
 
 
-def messages(world: ServiceWorld, asked: Asked) -> list[dict[str, Any]]:
+def messages(world: World, asked: Asked) -> list[dict[str, Any]]:
     """`{start, end, sent, delivered}`, oldest first."""
     points = _Points(asked, lambda: {"sent": 0, "delivered": 0})
     for attempt in _attempts(world, asked):
-        points.add(attempt.reached(SENT), "sent")
+        points.add(attempt.sent_at, "sent")
         points.add(attempt.arrived_at, "delivered")
     return points.listed()
 
 
-def conversations(world: ServiceWorld, asked: Asked) -> list[dict[str, Any]]:
+def conversations(world: World, asked: Asked) -> list[dict[str, Any]]:
     """`{start, end, conversation, cost, conversation_category, conversation_type, conversation_direction}`.
 
     What was delivered to one phone in one category within a day of the first is one conversation, of the time of that
@@ -79,7 +79,7 @@ def conversations(world: ServiceWorld, asked: Asked) -> list[dict[str, Any]]:
             counts = found.setdefault((*stretch(begun, asked.granularity), category), [0, 0])
             counts[0] += new
             eur, czk = attempt.price or (0, 0)
-            counts[1] += eur if world.account.currency == "EUR" else czk
+            counts[1] += eur if account_of(world).currency == "EUR" else czk
     return [
         {
             "start": start // 1000,
@@ -94,18 +94,18 @@ def conversations(world: ServiceWorld, asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-def templates(world: ServiceWorld, asked: Asked, record: dict[str, Any]) -> list[dict[str, Any]]:
+def templates(world: World, asked: Asked, record: dict[str, Any]) -> list[dict[str, Any]]:
     """`{start, end, sent, delivered, read, clicked}` of one template, by day."""
     points = _Points(asked, lambda: {"sent": 0, "delivered": 0, "read": 0, "clicked": {}})
     used = {}
     for attempt in _attempts(world, asked):
-        use = attempt.step.template
+        use = attempt.template
         if use is not None and (use.name, use.language) == (record["name"], record["language"]):
-            points.add(attempt.reached(SENT), "sent")
+            points.add(attempt.sent_at, "sent")
             points.add(attempt.arrived_at, "delivered")
-            points.add(attempt.reached(SEEN), "read")
+            points.add(attempt.seen_at, "read")
             used[attempt.message.id] = attempt
-    for inbound in world.phones.inbound:
+    for inbound in sending_of(world).written():
         pressed = None if inbound.message is None else used.get(inbound.message.id)
         if pressed is not None and (title := _pressed(world, pressed, inbound.body)) is not None:
             points.add(inbound.at, "clicked", title)
@@ -155,23 +155,19 @@ class _Points:
         return listed
 
 
-def _attempts(world: ServiceWorld, asked: Asked) -> Iterator[Attempt]:
+def _attempts(world: World, asked: Asked) -> Iterator[Tried]:
     """Every attempt that numbers of the account made and that was handed over, of those asked for."""
-    mine: dict[str, BusinessNumber] = {
-        number.id: number
-        for number in world.partner.numbers_of(asked.account)
+    mine = {
+        number.id
+        for number in Partner.of(world).numbers_of(asked.account)
         if asked.phone_numbers is None or number.phone_number in asked.phone_numbers
     }
-    for message in world.messages:
-        for attempt in message.attempts:
-            step = attempt.step
-            if FAMILY[step.channel] != "chatapp" or step.sender not in mine or attempt.price is None:
-                continue
-            if asked.countries is None or _iso(message.phone) in asked.countries:
-                yield attempt
+    for attempt in sending_of(world).tried("chatapp", mine):
+        if asked.countries is None or _iso(attempt.message.phone) in asked.countries:
+            yield attempt
 
 
-def countries_of(world: ServiceWorld, asked: Asked) -> list[str]:
+def countries_of(world: World, asked: Asked) -> list[str]:
     """The ISO codes of the countries to which the account sent, in order."""
     return sorted({_iso(attempt.message.phone) for attempt in _attempts(world, asked)})
 
@@ -181,19 +177,19 @@ def _iso(phone: str) -> str:
     return "" if place is None else place.iso
 
 
-def _category(world: ServiceWorld, attempt: Attempt) -> str:
+def _category(world: World, attempt: Tried) -> str:
     """The category of a conversation: the template's, or an answer."""
-    use = attempt.step.template
+    use = attempt.template
     if use is None:
         return SERVICE
-    template = world.account.template(use.name, use.language, attempt.step.sender)
+    template = account_of(world).template(use.name, use.language, attempt.sender)
     return "UTILITY" if template is None else template.category
 
 
-def _pressed(world: ServiceWorld, attempt: Attempt, body: str) -> str | None:
+def _pressed(world: World, attempt: Tried, body: str) -> str | None:
     """The title of the quick reply whose press this text is, None when it is none."""
-    use = attempt.step.template
-    template = None if use is None else world.account.template(use.name, use.language, attempt.step.sender)
+    use = attempt.template
+    template = None if use is None else account_of(world).template(use.name, use.language, attempt.sender)
     if use is None or template is None:
         return None
     given = use.buttons or []

@@ -9,14 +9,14 @@ from sendbox.engine.delivery.events import EventKind
 from sendbox.services.partner.records import Onboarding
 
 if TYPE_CHECKING:
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 
 def _case(onboarding: Onboarding) -> Case:
     return Case("partnerOnboarding", str(onboarding.fields.get("phone_number") or ""), fields={"gateway": ""})
 
 
-def _key(world: ServiceWorld, onboarding: Onboarding, _at: int) -> str:
+def _key(world: World, onboarding: Onboarding, _at: int) -> str:
     name = onboarding.signup.id.removeprefix(world.tag)  # equal salts give equal ids, in any world
     return f"onboarding {name} {onboarding.number}"
 

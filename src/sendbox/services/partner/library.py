@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sendbox.services.messaging.content.buttons import VARIABLE
 from sendbox.services.partner.records import Failure
+from sendbox.services.templates.buttons import VARIABLE
 
 
 def _entry(name: str, category: str, text: str, *buttons: dict[str, Any], header: str = "") -> dict[str, Any]:

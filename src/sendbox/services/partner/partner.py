@@ -3,29 +3,36 @@
 A signup goes through the table `SIGNUP` of `services/partner/states.py`: by the steps of the hosted page, or at once by
 a registration. Each of its states is told to the partner (§6, A24). What comes of it, an account and a number, is there
 for every call; the number is a sender of chatapp steps from then on. Templates are in `services/partner/templates.py`,
-statistics in `services/partner/analytics.py`.
+statistics in `services/partner/analytics.py`. It is long because a signup's steps belong together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sendbox.engine.delivery.batches import Target
+from sendbox.engine.delivery.events import Events
 from sendbox.engine.identity import derive
 from sendbox.engine.journal import CODE
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.world import Part
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner import states as partner_states
+from sendbox.services.partner.events import EVENTS
+from sendbox.services.partner.notices import Notice, notice_view
 from sendbox.services.partner.pool import assigned, calling_code, iso_of, pooled
-from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Failure, Notice, Onboarding, Signup
+from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Failure, Onboarding, Signup
 from sendbox.services.partner.rules import SignupRule, drawn
 from sendbox.services.partner.templates import Templates, digits
+from sendbox.services.ports import Share, account_of
 
 if TYPE_CHECKING:
-    from sendbox.services.account.keys import Key
-    from sendbox.services.blueprint import TimelineEntry
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.happenings import TimelineEntry
+    from sendbox.engine.world import World
+    from sendbox.services.partner.notices import notice_view
+from sendbox.services.ports import Key
 
 #: How long the token of a signup is valid (§8).
 TOKEN_MS: Final = 3_600_000
@@ -37,29 +44,30 @@ _LENGTH: Final = 10
 _USUAL: Final = SignupRule("signup")
 
 
-class Partner:
-    """Partner management of one world."""
+class Partner(Part):
+    """Partner management of one world. Built after the account."""
 
-    def __init__(self, world: ServiceWorld) -> None:
+    NAME: ClassVar[str] = "partner"
+    EVENTS: ClassVar[Events] = EVENTS
+    LAPSES: ClassVar[frozenset[str]] = frozenset({"token"})
+
+    def __init__(self, world: World) -> None:
         self._world = world
+        self._account = account_of(world)
+        #: every number of every business account by its Phone Number ID; they can send (A44)
+        self.numbers: dict[str, BusinessNumber] = {}
+        self._account.business = self.numbers
         self.signups: dict[str, Signup] = {}
         self.accounts: dict[str, BusinessAccount] = {}
         #: texts on handsets that are no messages of the account
         self.notices: list[Notice] = []
-        #: ids that were given out, to what stands for them in the digest: the same in every world
-        self.plain: dict[str, str] = {}
-        self.templates = Templates(world, self.plain)
+        self.templates = Templates(world)
         self._codes: dict[str, int] = {}
         for spec in world.blueprint.partner.accounts:
             account = self._add_account(spec.id, spec.name, spec.client_id, None)
             for each in spec.numbers:
                 number = self._add_number(account, each.id, each.phone_number, each.name or spec.name)
                 number.status, number.quality = each.status, each.quality
-
-    @property
-    def numbers(self) -> dict[str, BusinessNumber]:
-        """Every number of every business account by its Phone Number ID."""
-        return self._world.account.business
 
     # -- signup
 
@@ -73,14 +81,14 @@ class Partner:
         n = world.count_equal(digest)
         drawn_name = world.name("signup", digest, n)
         signup_id = world.tag + "".join(_LETTERS[byte % len(_LETTERS)] for byte in drawn_name[:_LENGTH])
-        secret = key.default_callback_secret or world.keys[world.id].default_callback_secret
+        secret = key.default_callback_secret or self._account.top.default_callback_secret
         outlet = world.outlets.line(Target(callback_url, batch_size=1, secret=secret))
         signup = Signup(signup_id, f"{digest.hex()}:{n}", key, mode, client_id, details, outlet, now)
         signup.expires_at = -(-(now + TOKEN_MS) // 1000) * 1000  # tokens count in whole seconds
         if mode == "preassign":
-            signup.phone_number = pooled(world, self._code_of(details.get("country")), signup.name)
+            signup.phone_number = pooled(self, world.seed, self._code_of(details.get("country")), signup.name)
         elif mode == "assigned":
-            signup.phone_number = assigned(world, client_id)
+            signup.phone_number = assigned(self, self._account.numbers, client_id)
         self.signups[signup_id] = signup
         world.timeline.lapse(signup.expires_at, "token", signup)
         self._tell(signup)
@@ -90,8 +98,9 @@ class Partner:
         """Whether the signup's token is valid still (§5.3, §8)."""
         return self._world.clock.now < signup.expires_at
 
-    def lapsed(self, signup: Signup) -> bool:
-        """The token of a signup is valid no more; True when that ended the signup (A46)."""
+    def lapsed(self, kind: str, what: Signup) -> bool:
+        """The token of a signup is valid no more; True when that ended the signup, which is told (A24, A46)."""
+        signup = what
         if signup.ended or signup.finishing:
             return False
         self._enter(signup, "token_lapsed")
@@ -109,7 +118,7 @@ class Partner:
         """
         self._expect(signup, "opened")
         if signup.mode == "manual":
-            number = normalize(phone_number or "", self._world.account.country)
+            number = normalize(phone_number or "", self._account.country)
             if number is None:
                 raise Failure(f'"{phone_number or ""}" is no phone number', "$.phone_number", "phone-number", "§7.3")
             self._free(number)
@@ -160,7 +169,7 @@ class Partner:
             self.fail(signup, rule.reason)
             return
         account_id = digits(self._world.name("waba", signup.name.encode()), 15)
-        self.plain.setdefault(account_id, f"account {signup.name}")
+        self._world.plain.setdefault(account_id, f"account {signup.name}")
         try:
             self._connect(signup, account_id, None, signup.phone_number or "")
         except Failure as failure:  # somebody else was faster
@@ -195,7 +204,7 @@ class Partner:
         phone = signup.phone_number
         if phone is None:
             code = self._code_of(country or signup.details.get("country"))
-            phone = pooled(self._world, code, number_id or signup.name)
+            phone = pooled(self, self._world.seed, code, number_id or signup.name)
         return self._connect(signup, account_id, number_id, phone)
 
     # -- accounts and numbers
@@ -213,7 +222,7 @@ class Partner:
 
     def number_of(self, phone_number: str, signup: Signup | None = None) -> BusinessNumber | None:
         """The business number with this phone number, None when there is none (or it is another client's)."""
-        digits_of = normalize(phone_number, self._world.account.country)
+        digits_of = normalize(phone_number, self._account.country)
         for number in self.numbers.values():
             if number.phone_number == digits_of and self._owns(signup, self.accounts[number.account_id]):
                 return number
@@ -227,7 +236,7 @@ class Partner:
 
     def verify(self, phone_number: str, code: str | None, signup: Signup | None) -> None:
         """Sends a number's verification code again, or the one given (§4.3, A41). Raises `Failure`."""
-        wanted = normalize(phone_number, self._world.account.country)
+        wanted = normalize(phone_number, self._account.country)
         for each in self.signups.values():
             mine = signup is None or each is signup
             if mine and each.code is not None and not each.ended and each.phone_number == wanted:
@@ -265,20 +274,26 @@ class Partner:
         number.status, number.quality = to, quality or number.quality
         self._note(number)
 
+    def on_phone(self, number: str) -> Share:
+        """The codes of the provider that came to a phone, as texts."""
+        return Share(texts=[notice_view(notice) for notice in self.notices if notice.phone == number])
+
     # -- what a scenario's timeline does
 
-    def happened(self, entry: TimelineEntry) -> None:
-        """An entry `template` or `number` of the timeline has come; what the tables forbid is left out, and said."""
-        world, what = self._world, entry.what
-        if entry.kind == "template":
-            names = Pattern(what["name"])
-            for record in world.account.templates:
-                if names.matches(record["name"]) and what.get("language") in (None, record["language"]):
-                    try:
-                        self.templates.set_status(record, what["status"], what.get("reason"))
-                    except partner_states.IllegalMove as illegal:
-                        self._refused("template", record["name"], illegal)
-            return
+    def _template(self, entry: TimelineEntry) -> None:
+        """An entry `template` of the timeline has come; what the table forbids is left out, and said."""
+        what = entry.what
+        names = Pattern(what["name"])
+        for record in self._account.templates:
+            if names.matches(record["name"]) and what.get("language") in (None, record["language"]):
+                try:
+                    self.templates.set_status(record, what["status"], what.get("reason"))
+                except partner_states.IllegalMove as illegal:
+                    self._refused("template", record["name"], illegal)
+
+    def _number(self, entry: TimelineEntry) -> None:
+        """The same for an entry `number`."""
+        what = entry.what
         phones = Pattern(what["phone_number"], phone=True)
         for number in self.numbers.values():
             if phones.matches(number.phone_number):
@@ -286,6 +301,11 @@ class Partner:
                     self.move_number(number, what.get("status"), what.get("quality"))
                 except partner_states.IllegalMove as illegal:
                     self._refused("number", number.phone_number, illegal)
+
+    HAPPENINGS: ClassVar[Mapping[str, Callable[[Partner, TimelineEntry], None]]] = {
+        "template": _template,
+        "number": _number,
+    }
 
     def _refused(self, kind: str, name: str, illegal: partner_states.IllegalMove) -> None:
         what = {"name": name, "refused": str(illegal)}
@@ -326,14 +346,14 @@ class Partner:
         world = self._world
         iso = iso_of(self._code_of(country))
         owner = digits(world.name("owner", account_id.encode()), 15)
-        account = BusinessAccount(account_id, name, client_id, owner, world.account.currency, iso)
+        account = BusinessAccount(account_id, name, client_id, owner, self._account.currency, iso)
         self.accounts[account_id] = account
         return account
 
     def _add_number(self, account: BusinessAccount, number_id: str | None, phone: str, name: str) -> BusinessNumber:
         if number_id is None:
             number_id = digits(self._world.name("number", phone.encode()), 15)
-            self.plain[number_id] = f"number {phone}"
+            self._world.plain[number_id] = f"number {phone}"
         number = BusinessNumber(number_id, account.id, phone, name)
         self.numbers[number_id] = number
         return number
@@ -344,7 +364,7 @@ class Partner:
             raise Failure(text, "$.phone_number", "taken", assumed="A39")
 
     def _code_of(self, country: str | None) -> str:
-        return calling_code(country, self._world.account.country)
+        return calling_code(country, self._account.country)
 
     def _send_code(self, signup: Signup) -> None:
         signup.code = self._code_to(signup.phone_number or "", None)

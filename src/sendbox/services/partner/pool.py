@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sendbox.engine.identity import derive
 from sendbox.services.numbers.plan import codes
@@ -10,7 +10,14 @@ from sendbox.services.partner.records import Failure
 from sendbox.services.partner.templates import digits
 
 if TYPE_CHECKING:
-    from sendbox.services.world import ServiceWorld
+    from sendbox.services.partner.records import BusinessNumber, Signup
+
+
+class Connected(Protocol):
+    """What partner management of a world has given out already."""
+
+    numbers: dict[str, BusinessNumber]
+    signups: dict[str, Signup]
 
 
 def calling_code(country: str | None, default: str) -> str:
@@ -24,35 +31,35 @@ def iso_of(code: str) -> str:
     return codes()[code].country
 
 
-def pooled(world: ServiceWorld, code: str, key: str) -> str:
+def pooled(there: Connected, seed: bytes, code: str, key: str) -> str:
     """A number from the pool of a country: no business number, and none that another signup was promised.
 
     Drawn from the seed, not from the world's name: equal signups get equal numbers in every world.
     """
     lengths = codes()[code].lengths
-    taken: set[str | None] = {number.phone_number for number in world.account.business.values()}
-    taken |= {signup.phone_number for signup in world.partner.signups.values()}
+    taken: set[str | None] = {number.phone_number for number in there.numbers.values()}
+    taken |= {signup.phone_number for signup in there.signups.values()}
     n = 0
     while True:
-        raw = derive(world.seed, "pool", f"{code}\0{key}".encode(), n)
+        raw = derive(seed, "pool", f"{code}\0{key}".encode(), n)
         phone = f"{code}9{digits(raw, max(lengths) - 1)}"
         if phone not in taken:
             return phone
         n += 1
 
 
-def assigned(world: ServiceWorld, client_id: str | None) -> str:
+def assigned(there: Connected, numbers: frozenset[str], client_id: str | None) -> str:
     """A number that is the client's already: pre-assigned by an earlier signup, else one of the account's.
 
     Raises `Failure` when there is none that is free.
     """
-    used = {number.phone_number for number in world.account.business.values()}
+    used = {number.phone_number for number in there.numbers.values()}
     earlier = [
         signup.phone_number
-        for signup in world.partner.signups.values()
+        for signup in there.signups.values()
         if signup.mode == "preassign" and signup.client_id == client_id and client_id is not None
     ]
-    for phone in (*reversed(earlier), *sorted(world.account.numbers)):
+    for phone in (*reversed(earlier), *sorted(numbers)):
         if phone is not None and phone not in used:
             return phone
     who = "this client" if client_id is None else f'"{client_id}"'

@@ -8,7 +8,7 @@ from sendbox.services.partner.states import SENDING_NUMBERS
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
-    from sendbox.services.account.keys import Key
+    from sendbox.services.ports import Key
 
 
 class Failure(Exception):
@@ -129,15 +129,3 @@ class Onboarding:
     def reason(self) -> str | None:
         """Why the signup failed; None of the states before that."""
         return self.signup.reason if self.fields["status"] == "failed" else None
-
-
-class Notice:
-    """A text on a handset that is no message of the account: a code from the provider (A41)."""
-
-    __slots__ = ("at", "body", "phone", "sender")
-
-    def __init__(self, at: int, phone: str, sender: str, body: str) -> None:
-        self.at = at
-        self.phone = phone
-        self.sender = sender
-        self.body = body

@@ -9,14 +9,14 @@ from sendbox.engine.expect.subjects import Field, Thing
 from sendbox.services.partner.states import CATEGORIES, MODES, SIGNUP, TEMPLATE
 
 if TYPE_CHECKING:
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
 
 
-def _field_of(name: str) -> Callable[[ServiceWorld, dict[str, Any]], Any]:
+def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
     return lambda _world, what: what.get(name)
 
 
-def _words(_world: ServiceWorld, what: dict[str, Any]) -> str:
+def _words(_world: World, what: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in what.items() if value is not None)
 
 

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import Span
 from sendbox.engine.journal import CODE
-from sendbox.services.messaging.content.buttons import VARIABLE
+from sendbox.services.assume import Assume
 from sendbox.services.partner import states as partner_states
 from sendbox.services.partner.library import components_of
 from sendbox.services.partner.media import with_handles
 from sendbox.services.partner.records import Failure
 from sendbox.services.partner.rules import ReviewRule, drawn
+from sendbox.services.ports import account_of
+from sendbox.services.templates.buttons import VARIABLE
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.services.partner.records import BusinessAccount
-    from sendbox.services.world import ServiceWorld
 
 Record = dict[str, Any]
 
@@ -35,10 +37,10 @@ _USUAL: Final = ReviewRule("review")
 class Templates:
     """The templates of one world, as its business accounts see them."""
 
-    def __init__(self, world: ServiceWorld, plain: dict[str, str]) -> None:
+    def __init__(self, world: World) -> None:
         self._world = world
-        #: ids that were given out, to what stands for them in the digest
-        self._plain = plain
+        self._account = account_of(world)
+        self._plain = world.plain
         self._ids: dict[tuple[str, str, str], str] = {}
         self._made: dict[tuple[str, str, str], int] = {}
         #: id -> how often it was sent to review; an older review counts no more
@@ -64,7 +66,7 @@ class Templates:
 
     def of(self, account: BusinessAccount) -> list[Record]:
         """The templates of a business account, in the order in which they were made."""
-        return [record for record in self._world.account.templates if record.get("waba_id") in (None, account.id)]
+        return [record for record in self._account.templates if record.get("waba_id") in (None, account.id)]
 
     def get(self, account: BusinessAccount, template_id: str, *, own: bool = False) -> Record:
         """A template of the account; with `own` none that other accounts use too. Raises `Failure`."""
@@ -75,7 +77,7 @@ class Templates:
 
     def by_id(self, template_id: str) -> Record | None:
         """A template of any account by its id."""
-        return next((each for each in self._world.account.templates if self.id_of(each) == template_id), None)
+        return next((each for each in self._account.templates if self.id_of(each) == template_id), None)
 
     def status(self, record: Record) -> str:
         """The status of a record; those of a scenario are in any case of letters."""
@@ -101,7 +103,7 @@ class Templates:
             "components": with_handles(given["components"], "$.template.components"),
             "waba_id": account.id,
         }
-        self._world.account.set_templates((*self._world.account.templates, record))
+        self._account.set_templates((*self._account.templates, record))
         self._note(record)
         self._send_to_review(record)
         return record
@@ -156,7 +158,7 @@ class Templates:
 
     def _move(self, record: Record, status: str, reason: str | None, changes: Record) -> Record:
         changed = {**record, **changes, "status": status}
-        account = self._world.account
+        account = self._account
         account.set_templates(tuple(changed if each is record else each for each in account.templates))
         template_id = self.id_of(record)
         self._versions[template_id] = self._versions.get(template_id, 0) + 1  # whatever was under review is void
@@ -168,7 +170,7 @@ class Templates:
 
     def _drop(self, record: Record) -> Record:
         gone = {**record, "status": "DELETED"}
-        account = self._world.account
+        account = self._account
         account.set_templates(tuple(each for each in account.templates if each is not record))
         template_id = self.id_of(record)
         self.reasons.pop(template_id, None)
@@ -185,7 +187,7 @@ class Templates:
         subject = f"{record['name']}\0{record['language']}"
         n = self._reviews.get(subject, 0)
         self._reviews[subject] = n + 1
-        usual = world.assume.template_review
+        usual = Assume.of(world).template_review
         after = drawn(Span(usual, usual) if rule.after is None else rule.after, world.seed, rule.key, subject, n)
         template_id = self.id_of(record)
         version = self._versions.get(template_id, 0)

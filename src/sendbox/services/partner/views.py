@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.durations import iso
+from sendbox.services.partner.partner import Partner
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Signup
-    from sendbox.services.world import ServiceWorld
 
 
-def signup_view(world: ServiceWorld, signup: Signup) -> dict[str, Any]:
+def signup_view(world: World, signup: Signup) -> dict[str, Any]:
     """A signup: how far it got, the code that its number waits for, and what came of it."""
     return {
         "signup": signup.id,
@@ -25,13 +26,13 @@ def signup_view(world: ServiceWorld, signup: Signup) -> dict[str, Any]:
         "code": signup.code,
         "created_at": iso(signup.created_at),
         "token_expires_at": iso(signup.expires_at),
-        "token_valid": world.partner.valid(signup),
+        "token_valid": Partner.of(world).valid(signup),
         "chatapp_id": None if signup.account is None else signup.account.id,
         "phone_number_id": None if signup.number is None else signup.number.id,
     }
 
 
-def business_view(world: ServiceWorld, account: BusinessAccount) -> dict[str, Any]:
+def business_view(world: World, account: BusinessAccount) -> dict[str, Any]:
     """A business account with its numbers."""
     return {
         "chatapp_id": account.id,
@@ -40,7 +41,7 @@ def business_view(world: ServiceWorld, account: BusinessAccount) -> dict[str, An
         "currency": account.currency,
         "country": account.country,
         "template_analytics": account.analytics,
-        "numbers": [number_view(number) for number in world.partner.numbers_of(account)],
+        "numbers": [number_view(number) for number in Partner.of(world).numbers_of(account)],
     }
 
 
@@ -56,9 +57,9 @@ def number_view(number: BusinessNumber) -> dict[str, Any]:
     }
 
 
-def template_view(world: ServiceWorld, record: dict[str, Any]) -> dict[str, Any]:
+def template_view(world: World, record: dict[str, Any]) -> dict[str, Any]:
     """A template with its id, its account (None: the whole account shares it), and why it has its status."""
-    templates = world.partner.templates
+    templates = Partner.of(world).templates
     template_id = templates.id_of(record)
     return {
         "template_id": template_id,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.kinds.narration import Entry, Teller, Told
 from sendbox.engine.kinds.rows import Kind, Lapse, Line, Observed, Observer, View
 from sendbox.services.verify.session import EXPIRED
+from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage.collector import Collector
@@ -55,7 +56,7 @@ def _count_expired(collector: Collector, _session: Session) -> None:
 
 def _path(canon: Canon, path: str) -> str:
     """A path in which a token is what its session was made of; one that is nobody's stays what it is."""
-    sessions = canon.world.verify.sessions
+    sessions = Verify.of(canon.world).sessions
 
     def named(token: re.Match[str]) -> str:
         session = sessions.get(token[0])

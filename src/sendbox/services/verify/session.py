@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.lifecycle import Table
 
 if TYPE_CHECKING:
-    from sendbox.services.messaging.records import Message
+    from sendbox.services.ports import Sent
 
 PENDING: Final = "pending"
 CODE_SENT: Final = "code_sent"
@@ -82,7 +82,7 @@ class Session:
         phone: str,
         code: str,
         key: str,
-        message: Message,
+        message: Sent,
         payload: dict[str, Any],
         rules: tuple[str, ...],
         at: int,

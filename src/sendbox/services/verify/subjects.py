@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.expect.subjects import Field, Thing
 from sendbox.services.verify.session import VALIDATION
+from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.services.verify.session import Session
-    from sendbox.services.world import ServiceWorld
 
 _STATES: Final = tuple(VALIDATION)
 #: What can happen to a validation session: the events of its table, and those that change nothing.
 HAPPENED: Final = ("created", "code_wrong", *dict.fromkeys(event for row in VALIDATION.values() for event in row))
 
 
-def _every_session(world: ServiceWorld) -> Iterable[Session]:
-    return list(world.verify.sessions.values())
+def _every_session(world: World) -> Iterable[Session]:
+    return list(Verify.of(world).sessions.values())
 
 
 def things(results: tuple[str, ...]) -> dict[str, Thing]:

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import orjson
 
 from sendbox.engine.durations import DAY, instant, iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.rules.book import Rulebook
-from sendbox.services.messaging.model import Recipient, Send, Step
-from sendbox.services.messaging.rules.rules import Path, Rule, When
+from sendbox.engine.world import Part
+from sendbox.services.assume import Assume
 from sendbox.services.numbers.normal import normalize
+from sendbox.services.ports import Share, account_of, sending_of
 from sendbox.services.verify import proof
 from sendbox.services.verify import rules as codes
 from sendbox.services.verify.session import EXPIRED, FAILED, PENDING, VERIFIED, Session
+from sendbox.services.verify.views import code_view
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Rate
-    from sendbox.services.account.keys import Key
-    from sendbox.services.world import ServiceWorld
+    from sendbox.engine.world import World
+    from sendbox.services.ports import Key
 
 #: The operation that sends the SMS, for rules that ask it.
 OPERATION: Final = "createValidation"
@@ -34,6 +36,14 @@ SENDER: Final = "Verify"
 TEXT: Final = "Your verification code is {}"
 #: A proof older than this is not taken any more by the offline check (A51).
 PROOF_VALID_MS: Final = DAY
+
+
+class VerifyRules(Rulebook[codes.VerifyRule]):
+    """The rules of `verify`."""
+
+    PREFIX = "v"
+    __slots__ = ()
+
 
 Scope = Literal["account", "number"]
 Outcome = Literal["verified", "wrong", "expired", "exhausted"]
@@ -51,32 +61,45 @@ class LimitReached(Exception):
         )
 
 
-class Verify(Rulebook[codes.VerifyRule]):
-    """The validation sessions of one world, and the rules about them."""
+class Code:
+    """An SMS with a code, as messaging carries it: not a message of the client's. `token` is its session's."""
 
-    PREFIX = "v"
+    __slots__ = ("goal", "rule", "token", "verify")
 
-    def __init__(self, world: ServiceWorld) -> None:
-        super().__init__(world.blueprint.verify)
+    def __init__(self, verify: Verify, goal: str | None, rule: str) -> None:
+        self.verify = verify
+        self.goal = goal
+        self.rule = rule
+        self.token = ""
+
+    def arrived(self) -> None:
+        """The code is on its phone."""
+        self.verify.arrived(self.token)
+
+
+class Verify(Part):
+    """The validation sessions of one world, and the rules about them. Built after messaging."""
+
+    NAME: ClassVar[str] = "verify"
+    LAPSES: ClassVar[frozenset[str]] = frozenset({"code"})
+
+    def __init__(self, world: World) -> None:
+        self.book = VerifyRules(world.blueprint.verify)
         self._world = world
+        self._account = account_of(world)
+        self._assume = Assume.of(world)
         #: by token, oldest first
         self.sessions: dict[str, Session] = {}
         self._by_phone: dict[str, list[Session]] = {}
         self._draws = codes.Draws()
-        #: token to the rule that decides what becomes of its SMS
-        self._sms: dict[str, Rule] = {}
         #: instants of sessions that a limit counts: of the account (""), and of each number
         self._counted: dict[str, deque[int]] = {}
         #: when each limit that was reached will be free again
         self._free_at: dict[str, int] = {}
 
-    def rules_for(self, token: str) -> Sequence[Rule]:
-        """The rules that are asked about the SMS of a session: a tester's own first, then what `verify:` decided."""
-        rules = self._world.rules
-        mine = self._sms.get(token)
-        if mine is None:
-            return rules
-        return [*(r for r in rules if r.id is not None), mine, *(r for r in rules if r.id is None)]
+    def lapses(self, at: int, kind: str, what: Session) -> bool:
+        """Whether a session really expires now; it may have come to another end since (A72)."""
+        return what.lapse()
 
     # -- sessions
 
@@ -84,28 +107,27 @@ class Verify(Rulebook[codes.VerifyRule]):
         """Begins a session and sends its code. `phone` as given, international. Raises `LimitReached`."""
         world = self._world
         now = world.clock.now
-        if codes.limited(self.rules, phone):
+        if codes.limited(self.book.rules, phone):
             self._count(phone, now)
-        decided = codes.decide(self.rules, phone, self._draws, world.seed, now)
-        send = Send(
+        decided = codes.decide(self.book.rules, phone, self._draws, world.seed, now)
+        carrier = Code(self, decided.sms, decided.rules[-1] if decided.rules else "")
+        message, request_id = sending_of(world).send_own(
+            carrier,
+            OPERATION,
+            phone,
+            TEXT.format(decided.code),
             # taken as given: §4.5 wants the country code in it (A14 would read a national number into some)
-            [Recipient(phone, normalize(phone, "") == phone)],
-            [Step("sms", TEXT.format(decided.code), SENDER)],
-            tags=("transactional",),
+            valid=normalize(phone, "") == phone,
+            sender=SENDER,
             payload=orjson.dumps(payload),
-            priority=True,
+            key=key,
+            content=content,
+            origin=origin,
         )
-        accepted = world.accept(OPERATION, [send], key, content, origin)
-        message = world.messages[-1]
-        token = world.tag + world.name("validation", accepted.request_id.encode()).hex()[:48]
-        message.submission.outlet = None
-        message.submission.token = token
+        carrier.token = token = world.tag + world.name("validation", request_id.encode()).hex()[:48]
         session = Session(token, phone, decided.code, key.id, message, payload, decided.rules, now)
         self.sessions[token] = session
         self._by_phone.setdefault(phone, []).append(session)
-        if decided.sms is not None:
-            name = decided.rules[-1]
-            self._sms[token] = Rule(f"verify {name}", When(), Path(goal=decided.sms), name=name)
         world.timeline.lapse(session.expires_at, "code", session)
         entry = world.journal.add(now, CODE["validation"], (session, "created", PENDING))
         if decided.raced:
@@ -117,7 +139,12 @@ class Verify(Rulebook[codes.VerifyRule]):
         session = self.sessions.get(token)
         return session if session is not None and session.key == key.id else None
 
-    def of(self, phone: str) -> Sequence[Session]:
+    def on_phone(self, number: str) -> Share:
+        """The codes that went to a phone, newest first."""
+        now = self._world.now
+        return Share(codes=[code_view(session, now) for session in reversed(self.sessions_of(number))])
+
+    def sessions_of(self, phone: str) -> Sequence[Session]:
         """The sessions of a number, oldest first."""
         return self._by_phone.get(phone, ())
 
@@ -159,7 +186,7 @@ class Verify(Rulebook[codes.VerifyRule]):
 
     def _count(self, phone: str, now: int) -> None:
         """Counts a new session against both limits. Raises `LimitReached`, and counts it then nowhere (§8, A53)."""
-        limits = self._world.assume.verify_limits
+        limits = self._assume.verify_limits
         scopes: tuple[tuple[Scope, str, Rate | None], ...] = (
             ("account", "", limits.account),
             ("number", phone, limits.number),
@@ -198,8 +225,8 @@ class Verify(Rulebook[codes.VerifyRule]):
 
     def proof(self, session: Session) -> str | None:
         """The proof of a session, None where the account has no secret (§5.5)."""
-        secret = self._world.account.verification_secret
-        return proof.sign(secret, self.values(session), self._world.assume.proof) if secret else None
+        secret = self._account.verification_secret
+        return proof.sign(secret, self.values(session), self._assume.proof) if secret else None
 
     def confirms(self, session: Session, given: str) -> bool:
         """Whether a proof is the session's, and the session was verified (§4.5, A50)."""
@@ -216,5 +243,4 @@ class Verify(Rulebook[codes.VerifyRule]):
         return "expired" if age > PROOF_VALID_MS else "valid"
 
     def _holds(self, given: str, values: Mapping[str, str]) -> bool:
-        world = self._world
-        return proof.holds(given, world.account.verification_secret, values, world.assume.proof)
+        return proof.holds(given, self._account.verification_secret, values, self._assume.proof)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.services.account import catalog
+from sendbox.services.account.account import Account
 from sendbox.services.account.http.errors import may_change
 from sendbox.services.account.orders import NoCredit, NoSender, fee_of
 from sendbox.services.http.exchange import Answer, Exchange
@@ -35,7 +36,7 @@ def order(exchange: Exchange) -> Answer:
     if service is None:
         raise refused("Invalid service id", "$.service_id", "service", "§4.4", "A31", 500)
     period: str = request["period"]
-    billing = exchange.world.subkeys.billing(exchange.key)
+    billing = Account.of(exchange.world).billing_of(exchange.key)
     price = service.prices[billing.currency.lower()]
     if price.min_interval is not None and catalog.PERIODS[period] < catalog.PERIODS[price.min_interval]:
         text = f"Period '{period}' is below the minimum interval '{price.min_interval}' of this service"
@@ -51,7 +52,7 @@ def order(exchange: Exchange) -> Answer:
         }
         return Answer(200, orjson.dumps(dry))
     try:
-        placed = exchange.world.orders.place(service, subject, period, billing, exchange.content or b"")
+        placed = Account.of(exchange.world).orders.place(service, subject, period, billing, exchange.content or b"")
     except NoCredit:
         raise refused("Insufficient credit", "$.service_id", "credit", "§4.4", "A31", 500) from None
     return success(order={"subject": placed.subject, "subject_id": placed.id, "status": placed.state})
@@ -61,7 +62,7 @@ def _subject(exchange: Exchange, service: Service, request: dict[str, Any]) -> s
     """What is ordered: supplied by the customer, or a number of the pool (§2.5). Raises `Refused`."""
     if service.subject == "assigned":
         try:
-            return exchange.world.orders.next_number(service)
+            return Account.of(exchange.world).orders.next_number(service)
         except NoSender:
             text = "No available sender for this service"
             raise refused(text, "$.service_id", "sender", "§4.4", "A31", 500) from None
@@ -69,7 +70,7 @@ def _subject(exchange: Exchange, service: Service, request: dict[str, Any]) -> s
     if not subject:
         raise refused("Missing 'subject' in request data", "$.subject", "required", "§2.5", "A31")
     if service.kind == "number":
-        number = numbers.normalize(subject, exchange.world.account.country)
+        number = numbers.normalize(subject, Account.of(exchange.world).country)
         if number is None:
             raise refused("Invalid 'subject': a phone number is expected", "$.subject", "subject", "§2.5", "A31")
         return number

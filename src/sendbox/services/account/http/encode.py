@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.identity import uuid_text
+from sendbox.services.account.account import Account
 from sendbox.services.money import decimal
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
-    from sendbox.services.world import ServiceWorld
 
 
-def me(world: ServiceWorld, key: Key) -> dict[str, Any]:
+def me(world: World, key: Key) -> dict[str, Any]:
     """A key as it sees itself (A32). `account` is a name of its own: the id of the world is the key of its parent."""
-    account = world.account
+    account = Account.of(world)
     senders = set() if account.senders == "any" else set().union(*account.senders.values())
     return {
         "note": key.note,
@@ -24,16 +25,16 @@ def me(world: ServiceWorld, key: Key) -> dict[str, Any]:
         "scope": key.scope,
         "is_blocked": key.disabled,
         "senders": sorted(senders | account.numbers),
-        "currency": world.subkeys.billing(key).currency,
-        "credit": decimal(world.subkeys.billing(key).balance),
+        "currency": Account.of(world).billing_of(key).currency,
+        "credit": decimal(Account.of(world).billing_of(key).balance),
         "shared": key.billing is None,
-        "billing_id": world.subkeys.billing(key).subid,
+        "billing_id": Account.of(world).billing_of(key).subid,
     }
 
 
-def child(world: ServiceWorld, key: Key) -> dict[str, Any]:
+def child(world: World, key: Key) -> dict[str, Any]:
     """A sub-key as its parent lists it (§2.5, A32)."""
-    billing = world.subkeys.billing(key)
+    billing = Account.of(world).billing_of(key)
     return {
         "apikey": key.id,
         "billing_id": billing.subid,

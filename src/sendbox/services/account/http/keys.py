@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.services.account.account import Account
 from sendbox.services.account.http import encode
 from sendbox.services.account.http.errors import may_change
 from sendbox.services.account.subkeys import MOST
@@ -20,13 +21,14 @@ def update(exchange: Exchange) -> Answer:
     """`POST /apikey/update`: settings of the key that calls; an empty value clears (§4.4, A33)."""
     may_change(exchange)
     request = read_body(exchange)
-    key = exchange.key
+    account = Account.of(exchange.world)
+    key = account.keys[exchange.key.id]
     if "note" in request:
         key.note = request["note"]
     for name in ("default_callback_url", "default_callback_secret", "default_sender"):
         if name in request:
             setattr(key, name, request[name] or None)
-    exchange.world.subkeys.note(key, "updated")
+    account.subkeys.note(key, "updated")
     return success()
 
 
@@ -38,28 +40,28 @@ def add(exchange: Exchange) -> Answer:
     world = exchange.world
     currency: str | None = (request.get("currency") or "").upper() or None
     if request.get("shared"):
-        if currency not in (None, world.account.currency):
-            text = f"Shared apikey must have the currency of its parent: {world.account.currency}"
+        if currency not in (None, Account.of(world).currency):
+            text = f"Shared apikey must have the currency of its parent: {Account.of(world).currency}"
             raise refused(text, "$.currency", "currency", "§2.5")
         currency = None
     elif currency is None:
         raise refused("Missing 'currency' in request data", "$.currency", "required", "§2.5", "A32")
-    if world.subkeys.full:
+    if Account.of(world).subkeys.full:
         raise refused(f"Child apikey limit reached ({MOST})", "$", "limit", "§4.4", "A32", 403)
-    key = world.subkeys.add(
+    key = Account.of(world).subkeys.add(
         exchange.content or b"",
         currency=currency,
         note=request.get("note", ""),
         url=request.get("default_callback_url") or None,
         scope=request.get("scope", "full"),
     )
-    return success(apikey=key.id, billing_id=world.subkeys.billing(key).subid)
+    return success(apikey=key.id, billing_id=Account.of(world).billing_of(key).subid)
 
 
 def list_children(exchange: Exchange) -> Answer:
     """`GET /apikey/list`: the sub-keys of the key that calls; a sub-key has none (A32)."""
     world = exchange.world
-    children = world.subkeys.children if exchange.key.id == world.id else []
+    children = Account.of(world).subkeys.children if exchange.key.id == world.id else []
     return success(list=[encode.child(world, key) for key in children])
 
 
@@ -71,13 +73,13 @@ def change(exchange: Exchange) -> Answer:
     key = _child(exchange, request)
     key.scope = request.get("scope", key.scope)
     key.disabled = bool(request.get("disable", key.disabled))
-    exchange.world.subkeys.note(key, "changed")
+    Account.of(exchange.world).subkeys.note(key, "changed")
     return success()
 
 
 def me(exchange: Exchange) -> Answer:
     """`GET /apikey/me`: the key that calls (A32)."""
-    return success(me=encode.me(exchange.world, exchange.key))
+    return success(me=encode.me(exchange.world, Account.of(exchange.world).keys[exchange.key.id]))
 
 
 def _top_key(exchange: Exchange) -> None:
@@ -87,7 +89,7 @@ def _top_key(exchange: Exchange) -> None:
 
 def _child(exchange: Exchange, request: dict[str, Any]) -> Key:
     world = exchange.world
-    key = world.keys.get(request["apikey"])
+    key = Account.of(world).keys.get(request["apikey"])
     if key is None or key.id == world.id:
         raise refused("Apikey is not a child of this apikey", "$.apikey", "owner", "§4.4", "A26", 403)
     return key

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sendbox.engine.remarks import Finding
+from sendbox.services.account.account import Account
 from sendbox.services.account.http.errors import list_error, may_change
 from sendbox.services.account.lists import ListName, enter
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
@@ -29,7 +30,7 @@ def optout(exchange: Exchange) -> Answer:
 def _enter(exchange: Exchange, name: ListName) -> Generator[None, None, Answer]:
     may_change(exchange)
     request = read_body(exchange, "Missing 'to'", "to")
-    billing = exchange.world.subkeys.subaccount(exchange.key, request.get("subid"))
+    billing = Account.of(exchange.world).subaccount(exchange.key, request.get("subid"))
     if billing is None:
         raise no_subaccount()
     listed = yield from enter(exchange.world, name, billing, request["to"])

@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 from sendbox.services.messaging.content import links
 from sendbox.services.messaging.content.segments import segment, to_gsm
-from sendbox.services.messaging.content.templates import render
+from sendbox.services.templates.templates import render
 
 if TYPE_CHECKING:
-    from sendbox.services.account.account import Account
     from sendbox.services.messaging.model import Shortening, Step
     from sendbox.services.messaging.records import Attempt, Submission
+    from sendbox.services.ports import Account
 
 #: A short link counts as this many characters, whatever its real length (A78).
 LINK_LENGTH: Final = 24
@@ -82,3 +82,8 @@ def text_of(attempt: Attempt, prepared: Prepared) -> str:
     parts = prepared.text.split(_MARK) if prepared.targets else [prepared.text]
     urls = [link.url for link in made] or prepared.targets
     return parts[0] + "".join(url + part for url, part in zip(urls, parts[1:], strict=True))
+
+
+def text_shown(attempt: Attempt, account: Account) -> str:
+    """The text that a phone shows for an attempt."""
+    return text_of(attempt, prepare(attempt.message.submission, attempt.number, attempt.step, account))

@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import KINDS
-from sendbox.services.messaging.checks import CHECKS
+from sendbox.services.messaging.checks import CHECKS, refusal_line
 from sendbox.services.messaging.events import info_of
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.records import Attempt, Inbound
-from sendbox.services.messaging.refusals import refusal_line
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.difference import differences
+from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.delivery.faults import Detoured
+    from sendbox.engine.world import World
     from sendbox.services.messaging.outages import Current
     from sendbox.services.messaging.records import Message
     from sendbox.services.messaging.rules.rules import Ask, Memory, Rule
     from sendbox.services.verify.rules import VerifyRule
     from sendbox.services.verify.session import Session
-    from sendbox.services.world import ServiceWorld
 
 
 # -- rules
@@ -128,13 +129,13 @@ _SAID: Final = {"code": "code", "sms": "sms", "limits": "limited"}
 # -- checks
 
 
-def checks(world: ServiceWorld, message: Message, number: int) -> list[dict[str, Any]]:
+def checks(world: World, message: Message, number: int) -> list[dict[str, Any]]:
     """Each check of flow step `number` in the order asked, as it stands now: `{check, passed, why}` (A61)."""
     step = message.submission.send.steps[number]
     kept = message.submission.prepared
     found = []
     for check in CHECKS:
-        refused = check.refuses(world, message, number, step)
+        refused = check.refuses(Messaging.of(world).simulator.checks, message, number, step)
         why = f"{check.says} ({check.source})" if refused else None
         found.append({"check": check.word, "passed": not refused, "why": why})
     message.submission.prepared = kept
@@ -144,7 +145,7 @@ def checks(world: ServiceWorld, message: Message, number: int) -> list[dict[str,
 # -- messages
 
 
-def explain(world: ServiceWorld, message: Message) -> dict[str, Any]:
+def explain(world: World, message: Message) -> dict[str, Any]:
     """Why a message became what it is so far: each attempt with the rules that were tried, and what it still plans.
 
     `{message_id, phone, operation, accepted_at, result, steps, attempts, not_tried}`.
@@ -163,10 +164,10 @@ def explain(world: ServiceWorld, message: Message) -> dict[str, Any]:
     }
 
 
-def _attempt(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
+def _attempt(world: World, attempt: Attempt) -> dict[str, Any]:
     why = None if attempt.extra is None else attempt.extra.get("why")
     asked = why is None or why == "credit"  # credit is asked last, when the price is known
-    simulator = world.simulator
+    simulator = Messaging.of(world).simulator
     rules = simulator.rules_for(attempt.message) if asked else ()
     moves = attempt.transitions()
     ask = simulator.ask(attempt, moves[0][1] if moves else world.now)
@@ -179,22 +180,22 @@ def _attempt(world: ServiceWorld, attempt: Attempt) -> dict[str, Any]:
         "result": STATES[attempt.state],
         "refused": why,
         "why": None if why is None else refusal_line(attempt, why),
-        "rules": rules_tried(rules, ask, world.memory, decided),
+        "rules": rules_tried(rules, ask, Messaging.of(world).memory, decided),
         "decided_by": list(decided),
-        "outage": world.outages.says(attempt),
+        "outage": Messaging.of(world).outages.says(attempt),
         "order_sensitive": fate is not None and fate.order_sensitive,
         "timeline": [{"at": iso(at), "result": STATES[code], "info": info_of(attempt, code)} for code, at in moves],
         "planned": [STATES[code] for code, _, _ in (plan or ())[attempt.position :]],
     }
 
 
-def explain_session(world: ServiceWorld, session: Session) -> dict[str, Any]:
+def explain_session(world: World, session: Session) -> dict[str, Any]:
     """Why a validation session got its code: `{phone, code, state, rules, decided_by}`."""
     return {
         "phone": session.phone,
         "code": session.code,
         "state": session.state_at(world.now),
-        "rules": codes_tried(world.verify.rules, session.phone),
+        "rules": codes_tried(Verify.of(world).book.rules, session.phone),
         "decided_by": list(session.rules),
     }
 
@@ -202,7 +203,7 @@ def explain_session(world: ServiceWorld, session: Session) -> dict[str, Any]:
 # -- what happened
 
 
-def happened(world: ServiceWorld, message: Message) -> list[dict[str, Any]]:
+def happened(world: World, message: Message) -> list[dict[str, Any]]:
     """All that the journal has of a message, in order: `{at, after, what}`, `after` since it was accepted."""
     journal = world.journal
     found = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sendbox.engine.durations import Span
 from sendbox.engine.identity import Draw
 from sendbox.engine.patterns import Pattern
-from sendbox.services.messaging.content.interpolation import Line, Text
+from sendbox.services.messaging.content.gaps import Line, Text
 from sendbox.services.messaging.rules import history as before
 from sendbox.services.messaging.rules.history import After
 

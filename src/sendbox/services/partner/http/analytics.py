@@ -13,7 +13,9 @@ from sendbox.services.partner.http.decode import moment, read
 from sendbox.services.partner.http.encode import done
 from sendbox.services.partner.http.errors import refusal
 from sendbox.services.partner.http.signups import granted
+from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
+from sendbox.services.ports import account_of
 
 
 def message_statistics(exchange: Exchange) -> Answer:
@@ -21,7 +23,7 @@ def message_statistics(exchange: Exchange) -> Answer:
     given = read(exchange)
     asked = _asked(exchange, given)
     world = exchange.world
-    numbers = [number.phone_number for number in world.partner.numbers_of(asked.account)]
+    numbers = [number.phone_number for number in Partner.of(world).numbers_of(asked.account)]
     counted = [number for number in numbers if asked.phone_numbers is None or number in asked.phone_numbers]
     countries = analytics.countries_of(world, asked) if asked.countries is None else sorted(asked.countries)
     points = analytics.messages(world, asked)
@@ -46,7 +48,7 @@ def template_statistics(exchange: Exchange) -> Answer:
         raise Failure(text, "$.waba_id", "not-enabled", assumed="A45")
     data = []
     for template_id in given["template_ids"]:
-        record = world.partner.templates.get(asked.account, template_id)
+        record = Partner.of(world).templates.get(asked.account, template_id)
         points = analytics.templates(world, asked, record)
         data.append({"template_id": template_id, "granularity": "DAILY", "data_points": points})
     return done(data=data)
@@ -55,7 +57,7 @@ def template_statistics(exchange: Exchange) -> Answer:
 def enable_template_statistics(exchange: Exchange) -> Answer:
     """`POST /chatapp/analytics/templates/enable`: statistics of templates can be asked for from now on."""
     given = read(exchange)
-    exchange.world.partner.account(given["waba_id"], granted(exchange)).analytics = True
+    Partner.of(exchange.world).account(given["waba_id"], granted(exchange)).analytics = True
     return done(result={"success": True})
 
 
@@ -65,9 +67,9 @@ def _asked(exchange: Exchange, given: dict[str, Any]) -> analytics.Asked:
     if end <= start:
         text = f"{given['end']} is not after the start, {given['start']} (§4.3, A45)"
         raise refusal([Finding("$.end", "order", text, "§4.3", "A45")])
-    account: BusinessAccount = exchange.world.partner.account(given["waba_id"], granted(exchange))
+    account: BusinessAccount = Partner.of(exchange.world).account(given["waba_id"], granted(exchange))
     numbers, countries = given.get("phone_numbers"), given.get("country_codes")
-    prefix = exchange.world.account.country
+    prefix = account_of(exchange.world).country
     return analytics.Asked(
         account,
         start,

@@ -9,6 +9,7 @@ from sendbox.contract.findings import show
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.engine import durations as spans
 from sendbox.engine.remarks import Finding
+from sendbox.services.assume import Assume
 from sendbox.services.http.diagnosis import beside
 from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.requests import canonical, remark_content_type
@@ -31,7 +32,7 @@ def read(exchange: Exchange) -> dict[str, Any]:
         given: Any = parse_json(exchange.body)
     except Malformed as malformed:
         raise refusal([malformed.finding]) from None
-    if exchange.world.assume.nulls == "absent":
+    if Assume.of(exchange.world).nulls == "absent":
         given = _without_nulls(given)
     checker = exchange.contract.checker(exchange.route.request or "")
     _check_mode(given, checker)

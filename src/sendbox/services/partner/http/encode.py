@@ -8,10 +8,11 @@ import orjson
 
 from sendbox.services.http.exchange import Answer
 from sendbox.services.numbers.countries import country
+from sendbox.services.partner.partner import Partner
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.services.partner.records import BusinessAccount, BusinessNumber
-    from sendbox.services.world import ServiceWorld
 
 
 def done(**fields: Any) -> Answer:
@@ -55,13 +56,13 @@ def formatted(number: str) -> str:
     return " ".join([f"+{code}", *groups])
 
 
-def template_record(world: ServiceWorld, record: dict[str, Any]) -> dict[str, Any]:
+def template_record(world: World, record: dict[str, Any]) -> dict[str, Any]:
     """A template of a business account (A42)."""
     return {
-        "id": world.partner.templates.id_of(record),
+        "id": Partner.of(world).templates.id_of(record),
         "name": record["name"],
         "language": record["language"],
-        "status": world.partner.templates.status(record),
+        "status": Partner.of(world).templates.status(record),
         "category": record["category"],
         "components": record["components"],
     }

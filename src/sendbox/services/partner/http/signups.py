@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.remarks import Finding
+from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.http.decode import read
 from sendbox.services.partner.http.encode import account_record, done, number_record
 from sendbox.services.partner.http.errors import missing
+from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ def sign_up(exchange: Exchange) -> Answer:
     """`POST /chatapp/signup`: begins a signup; its token and the address of its hosted page come back (A38)."""
     given = read(exchange)
     tokens.loaded(deferred=True)  # before anything is done: what follows cannot be repeated
-    signup = exchange.world.partner.sign_up(
+    signup = Partner.of(exchange.world).sign_up(
         given["phone_number"],
         given.get("partner_client_id"),
         {name: given[name] for name in DETAILS if given.get(name)},
@@ -55,7 +57,7 @@ def register(exchange: Exchange) -> Answer:
     signup.details = {**signup.details, **details}
     if given.get("client_id") and signup.client_id is None:
         signup.client_id = given["client_id"]
-    number = exchange.world.partner.register(
+    number = Partner.of(exchange.world).register(
         signup, given["waba_id"], given.get("phone_number_id"), given.get("country")
     )
     return done(phone_number_id=number.id, phone_number=number.phone_number)
@@ -66,7 +68,7 @@ def list_accounts(exchange: Exchange) -> Answer:
     given = read(exchange)
     accounts = [
         account
-        for account in exchange.world.partner.accounts.values()
+        for account in Partner.of(exchange.world).accounts.values()
         if given.get("client_id") in (None, account.client_id) and given.get("waba_id") in (None, account.id)
     ]
     if not accounts:
@@ -78,23 +80,23 @@ def verify_number(exchange: Exchange) -> Answer:
     """`POST /chatapp/phone_numbers/verify`: sends a number's verification code again (A41)."""
     given = read(exchange)
     code = given.get("code")
-    if code is None and exchange.world.assume.verify_code_required:
+    if code is None and Assume.of(exchange.world).verify_code_required:
         raise missing("code")
-    exchange.world.partner.verify(given["phone_number"], code, granted(exchange))
+    Partner.of(exchange.world).verify(given["phone_number"], code, granted(exchange))
     return done(message="The verification code was sent")
 
 
 def check_number(exchange: Exchange) -> Answer:
     """`POST /chatapp/phone_numbers/check`: whether a number is there and can be used (A41)."""
     given = read(exchange)
-    exchange.world.partner.check(given["phone_number"], granted(exchange))
+    Partner.of(exchange.world).check(given["phone_number"], granted(exchange))
     return done()
 
 
 def list_numbers(exchange: Exchange) -> Answer:
     """`POST /chatapp/phone_numbers/list`: the numbers of a business account (§4.3, §2.5)."""
     given = read(exchange)
-    partner = exchange.world.partner
+    partner = Partner.of(exchange.world)
     account = partner.account(given["waba_id"], granted(exchange))
     return done(phone_numbers=[number_record(number) for number in partner.numbers_of(account)])
 

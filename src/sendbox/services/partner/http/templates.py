@@ -6,33 +6,35 @@ from base64 import b64encode
 from typing import Any
 
 from sendbox.services.http.exchange import Answer, Exchange
-from sendbox.services.messaging.content.templates import approved
-from sendbox.services.messaging.model import Recipient, Send, Step, TemplateUse
+from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner.http.decode import read
 from sendbox.services.partner.http.encode import done, template_record
 from sendbox.services.partner.http.signups import granted
+from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
+from sendbox.services.ports import account_of
+from sendbox.services.templates.templates import TemplateUse, approved
 
 
 def list_templates(exchange: Exchange) -> Answer:
     """`POST /chatapp/templates/list`: the templates of a business account."""
     account, _ = _read(exchange)
     world = exchange.world
-    return done(templates=[template_record(world, record) for record in world.partner.templates.of(account)])
+    return done(templates=[template_record(world, record) for record in Partner.of(world).templates.of(account)])
 
 
 def create_template(exchange: Exchange) -> Answer:
     """`POST /chatapp/templates/create`: a new template, which a review must approve (A43)."""
     account, given = _read(exchange)
-    templates = exchange.world.partner.templates
+    templates = Partner.of(exchange.world).templates
     return done(template_id=templates.id_of(templates.create(account, given["template"])))
 
 
 def create_from_library(exchange: Exchange) -> Answer:
     """`POST /chatapp/templates/library/create`: a new template from the provider's library."""
     account, given = _read(exchange)
-    templates = exchange.world.partner.templates
+    templates = Partner.of(exchange.world).templates
     record = templates.create_from_library(account, given["template"])
     return done(template_id=templates.id_of(record), status=record["status"], category=record["category"])
 
@@ -43,7 +45,7 @@ def edit_template(exchange: Exchange) -> Answer:
     A client's token reaches its own templates only, not those that the whole account shares.
     """
     account, given = _read(exchange)
-    exchange.world.partner.templates.edit(
+    Partner.of(exchange.world).templates.edit(
         account, given["template_id"], given["template"], own=exchange.signup is not None
     )
     return done()
@@ -52,7 +54,7 @@ def edit_template(exchange: Exchange) -> Answer:
 def delete_template(exchange: Exchange) -> Answer:
     """`POST /chatapp/templates/delete`: takes a template away, in every language."""
     account, given = _read(exchange)
-    exchange.world.partner.templates.delete(account, given["template_name"], own=exchange.signup is not None)
+    Partner.of(exchange.world).templates.delete(account, given["template_name"], own=exchange.signup is not None)
     return done()
 
 
@@ -61,17 +63,17 @@ def test_template(exchange: Exchange) -> Answer:
     account, given = _read(exchange)
     world = exchange.world
     sender = given["sender"]
-    number = world.partner.numbers.get(sender)
+    number = Partner.of(world).numbers.get(sender)
     if number is None or number.account_id != account.id:
         raise Failure(f'"{sender}" is no Phone Number ID of {account.id}', "$.sender", "sender", assumed="A42")
     if not number.sends:
         raise Failure(f'"{sender}" is {number.status} and cannot send', "$.sender", "status", assumed="A42")
-    phone = normalize(given["phone_number"], world.account.country)
+    phone = normalize(given["phone_number"], account_of(world).country)
     if phone is None:
         text = f'"{given["phone_number"]}" cannot be normalized to international form'
         raise Failure(text, "$.phone_number", "phone-number", "§7.3", "A14")
     use = _use(exchange, account, given["template"])
-    template = world.account.template(use.name, use.language, sender)
+    template = account_of(world).template(use.name, use.language, sender)
     if template is None or not approved(template):
         status = "not there" if template is None else template.status
         text = f'"{use.name}" ({use.language}) is {status}; only an APPROVED template can be sent'
@@ -90,13 +92,13 @@ def test_template(exchange: Exchange) -> Answer:
 def _read(exchange: Exchange) -> tuple[BusinessAccount, dict[str, Any]]:
     """The business account that a call is about, and its body. Raises `Refused`, `Failure`."""
     given = read(exchange)
-    return exchange.world.partner.account(given["waba_id"], granted(exchange)), given
+    return Partner.of(exchange.world).account(given["waba_id"], granted(exchange)), given
 
 
 def _use(exchange: Exchange, account: BusinessAccount, given: dict[str, Any]) -> TemplateUse:
     """What a test sends: the values given, for the body else the template's own samples."""
     name = given["name"]
-    named = [record for record in exchange.world.partner.templates.of(account) if record["name"] == name]
+    named = [record for record in Partner.of(exchange.world).templates.of(account) if record["name"] == name]
     language = given.get("language")
     if language is None:
         if len(named) != 1:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import orjson
 
 from sendbox.contract.validators import NotLoaded
+from sendbox.services.partner.partner import Partner
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.services.partner.records import Signup
-    from sendbox.services.world import ServiceWorld
 
 ALGORITHM: Final = "HS256"
 #: What PyJWT must not check: everything that it would compare with the machine's clock.
@@ -48,7 +49,7 @@ def given(body: bytes) -> str | None:
     return token if isinstance(token, str) else None
 
 
-def issue(world: ServiceWorld, signup: Signup) -> str:
+def issue(world: World, signup: Signup) -> str:
     """The token of a signup."""
     claims = {"sub": signup.id, "iat": signup.created_at // 1000, "exp": signup.expires_at // 1000}
     return str(loaded().encode(claims, _secret(world), algorithm=ALGORITHM))
@@ -68,19 +69,19 @@ def subject(token: str) -> str | None:
 Fault = Literal["unknown", "expired"]
 
 
-def check(world: ServiceWorld, token: str) -> Signup | Fault:
+def check(world: World, token: str) -> Signup | Fault:
     """The signup whose token this is, or what is wrong with it."""
     jwt = loaded()
     try:
         claims = jwt.decode(token, _secret(world), algorithms=[ALGORITHM], options=_TIMELESS)
     except jwt.PyJWTError:
         return "unknown"
-    signup = world.partner.signups.get(str(claims["sub"]))
+    signup = Partner.of(world).signups.get(str(claims["sub"]))
     if signup is None:
         return "unknown"
-    return signup if world.partner.valid(signup) else "expired"
+    return signup if Partner.of(world).valid(signup) else "expired"
 
 
-def _secret(world: ServiceWorld) -> str:
+def _secret(world: World) -> str:
     """The key by which a world signs."""
     return world.name("jwt", b"key")[:32].hex()

@@ -19,8 +19,10 @@ from sendbox.services.advice import (
     UNKNOWN_FIELD,
     advise,
 )
+from sendbox.services.assume import Assume
 from sendbox.services.http.advising import remark_number as remark_sms_number
 from sendbox.services.numbers.normal import normalize
+from sendbox.services.ports import account_of
 from sendbox.services.verify.http.errors import INVALID_PHONE, MISSING_FIELD, refusal
 from sendbox.services.verify.verify import OPERATION
 
@@ -38,7 +40,7 @@ def parse(exchange: Exchange, remaining: int) -> Any:
         body = parse_json(exchange.body)
     except Malformed as malformed:
         raise refusal(MISSING_FIELD, [malformed.finding], remaining, text=str(malformed)) from None
-    if isinstance(body, dict) and exchange.world.assume.nulls == "absent":
+    if isinstance(body, dict) and Assume.of(exchange.world).nulls == "absent":
         body = {name: value for name, value in body.items() if value is not None}
     return body
 
@@ -82,7 +84,7 @@ def remark_number(exchange: Exchange, phone: str) -> None:
     if normalize(phone, "") is None:
         text = f'"{phone}" has no assigned calling code, or fewer than 8 digits; its SMS will be rejected'
         exchange.advice.append(advise(NUMBER_INVALID, text, "$.phoneNumber"))
-    elif normalize(phone, exchange.world.account.country) != phone:
+    elif normalize(phone, account_of(exchange.world).country) != phone:
         text = f'"{phone}" looks like a national number; the country code is to be included, nothing is converted here'
         exchange.advice.append(advise(NATIONAL_NUMBER, text, "$.phoneNumber"))
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import PROOF_CANNOT_HOLD, advise
 from sendbox.services.http.diagnosis import beside
+from sendbox.services.ports import account_of
 from sendbox.services.verify.http import encode
 from sendbox.services.verify.http.decode import canonical, legal, misshapen, parse, remark_number
 from sendbox.services.verify.http.errors import (
@@ -20,7 +21,7 @@ from sendbox.services.verify.http.errors import (
     refusal,
 )
 from sendbox.services.verify.session import VERIFIED
-from sendbox.services.verify.verify import LimitReached
+from sendbox.services.verify.verify import LimitReached, Verify
 
 if TYPE_CHECKING:
     from sendbox.services.http.exchange import Answer, Exchange, Refused
@@ -41,7 +42,7 @@ def create_validation(exchange: Exchange) -> Answer:
     phone: str = body["phoneNumber"]
     remark_number(exchange, phone)
     exchange.content = canonical(body)
-    verify = exchange.world.verify
+    verify = Verify.of(exchange.world)
     try:
         session = verify.create(phone, body.get("payload", {}), exchange.key, exchange.content, exchange.origin)
     except LimitReached as limit:
@@ -59,7 +60,7 @@ def verify_code(exchange: Exchange) -> Answer:
         raise beside(_unknown(exchange), misshapen(exchange, body))
     body = legal(exchange, body, session.remaining)
     exchange.content = canonical(body)
-    verify = exchange.world.verify
+    verify = Verify.of(exchange.world)
     outcome = verify.submit(session, body["code"])
     if outcome == "verified":
         return encode.verified(verify, session)
@@ -76,7 +77,7 @@ def check_proof(exchange: Exchange) -> Answer:
     if session is None:
         raise beside(_unknown(exchange), misshapen(exchange, body))
     body = legal(exchange, body, session.remaining)
-    verify = exchange.world.verify
+    verify = Verify.of(exchange.world)
     _remark_proof(exchange, session)
     holds = verify.confirms(session, body["proof"])
     exchange.content = canonical({"valid": holds})
@@ -88,13 +89,13 @@ def verify_proof(exchange: Exchange) -> Answer:
     exchange.content = b"{}"
     body = legal(exchange, parse(exchange, 0), 0)
     _remark_proof(exchange, None)
-    outcome = exchange.world.verify.check(body, body["proof"])
+    outcome = Verify.of(exchange.world).check(body, body["proof"])
     exchange.content = canonical({"phoneNumber": body["phoneNumber"], "code": body["code"], "outcome": outcome})
     return encode.checked(outcome)
 
 
 def _session(exchange: Exchange) -> Session | None:
-    return exchange.world.verify.find(exchange.params["token"], exchange.key)
+    return Verify.of(exchange.world).find(exchange.params["token"], exchange.key)
 
 
 def _remaining(session: Session | None) -> int:
@@ -109,7 +110,7 @@ def _unknown(exchange: Exchange) -> Refused:
 def _remark_proof(exchange: Exchange, session: Session | None) -> None:
     """Advice on a proof that cannot hold, whatever it is."""
     text = None
-    if not exchange.world.account.verification_secret:
+    if not account_of(exchange.world).verification_secret:
         text = "no proof can hold: the account has no verificationSecret"
     elif session is not None and session.recorded != VERIFIED:
         text = "no proof can hold: the session was not verified"

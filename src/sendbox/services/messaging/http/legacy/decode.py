@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from sendbox.contract.findings import show
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import BODY_TRUNCATED, NUMBER_CONVERTED, NUMBER_INVALID, SENDER_FORM, advise
+from sendbox.services.assume import Assume
 from sendbox.services.http.advising import remark_number
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
 from sendbox.services.messaging.http.legacy.errors import (
@@ -23,6 +24,7 @@ from sendbox.services.messaging.http.legacy.errors import (
 )
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.numbers import normal as numbers
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.services.http.exchange import Exchange
@@ -39,7 +41,7 @@ def read_fields(exchange: Exchange, raw: bytes) -> dict[str, str]:
     try:
         return read_form(raw, exchange.advice)
     except Unreadable as unreadable:
-        raise refusal(UNREADABLE, [unreadable.finding], exchange.world.assume) from None
+        raise refusal(UNREADABLE, [unreadable.finding], Assume.of(exchange.world)) from None
 
 
 def check_media_type(exchange: Exchange) -> None:
@@ -48,7 +50,7 @@ def check_media_type(exchange: Exchange) -> None:
     if kind not in (None, FORM):
         text = f"{show(kind)} is not the content type of this call; legal: {FORM} (§4.1)"
         finding = Finding("header content-type", "content-type", text, "§4.1", "A13")
-        raise refusal(BAD_PARAMETER, [finding], exchange.world.assume)
+        raise refusal(BAD_PARAMETER, [finding], Assume.of(exchange.world))
 
 
 def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -> Send:
@@ -71,7 +73,7 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
         found += _check_sender(exchange, sender)
     found += _check_schema(exchange, fields, name, schema, {finding.path for _, finding in found})
     if found:
-        raise refusal(found[0][0], [finding for _, finding in found], exchange.world.assume)
+        raise refusal(found[0][0], [finding for _, finding in found], Assume.of(exchange.world))
     unknown_parameters(fields, frozenset({"apikey", name, "message", "sender"}), exchange.advice)
     step = Step("sms", _body(exchange, fields["message"]), sender or exchange.key.default_sender)
     return Send([_recipient(exchange, number, name) for number in given], [step])
@@ -97,7 +99,7 @@ def _check_sender(exchange: Exchange, sender: str) -> list[tuple[int, Finding]]:
     if sender[0] != "+" and len(sender) <= SENDER_LIMIT:
         return []
     text = f"{show(sender)} is neither a name of at most {SENDER_LIMIT} characters nor a number without `+`"
-    if exchange.world.assume.sender_form == "accept":
+    if Assume.of(exchange.world).sender_form == "accept":
         text = f"{text}; `sender_form: accept` lets it through"
         exchange.advice.append(advise(SENDER_FORM, text, "$.sender"))
         return []
@@ -113,7 +115,7 @@ def _body(exchange: Exchange, text: str) -> str:
 
 
 def _recipient(exchange: Exchange, raw: str, name: str) -> Recipient:
-    number = numbers.normalize(raw, exchange.world.account.country)
+    number = numbers.normalize(raw, account_of(exchange.world).country)
     if number is None:
         text = f"{show(raw)} cannot be normalized to a number in international format and will be rejected"
         exchange.advice.append(advise(NUMBER_INVALID, text, f"$.{name}"))

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from sendbox.engine.remarks import Finding
+from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.http.forms import relocated
 from sendbox.services.http.routing import route
 from sendbox.services.messaging.http.legacy import encode
 from sendbox.services.messaging.http.legacy.decode import check_media_type, decode, read_fields
 from sendbox.services.messaging.http.legacy.errors import NO_CREDIT, error, refusal
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import CALLS
 
 if TYPE_CHECKING:
@@ -38,16 +40,16 @@ def _handler(name: str, schema: str, *, form: bool) -> Callable[[Exchange], Answ
 
 def _accept(exchange: Exchange, send: Send, name: str) -> Answer:
     world = exchange.world
-    if not world.can_pay([send], exchange.key):
+    if not Messaging.of(world).can_pay([send], exchange.key):
         count = len(send.recipients)
         text = f"{count} message{'s' if count > 1 else ''} cost more than the account's credit (A13)"
-        raise refusal(NO_CREDIT, [Finding("$", "credit", text, "§4.1", "A13")], world.assume)
+        raise refusal(NO_CREDIT, [Finding("$", "credit", text, "§4.1", "A13")], Assume.of(world))
     step = send.steps[0]
     content = orjson.dumps([[each.number for each in send.recipients], step.body, step.sender])
     accepted = exchange.accept([send], content)
     if accepted.findings:
         exchange.made["findings"] = relocated(accepted.findings, {"$.to[": f"$.{name}"})
-    return encode.answer(accepted.messages[0], world.assume)
+    return encode.answer(accepted.messages[0], Assume.of(world))
 
 
 def _route(operation: str, name: str, schema: str, summary: str) -> Route:

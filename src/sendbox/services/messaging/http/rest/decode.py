@@ -10,8 +10,9 @@ from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.requests import refusal
 from sendbox.services.http.rest import no_subaccount
 from sendbox.services.messaging.content import tags
-from sendbox.services.messaging.rows import Filter, place_of
+from sendbox.services.messaging.http.rest.listing import Filter, place_of
 from sendbox.services.numbers import normal as numbers
+from sendbox.services.ports import account_of
 
 
 def read_day(exchange: Exchange, date: str) -> int:
@@ -32,12 +33,12 @@ def read_filter(exchange: Exchange, fields: dict[str, str]) -> Filter:
             wanted_tags = tuple(sorted(found))
     phone = fields.get("phone_number")
     if phone is not None:
-        number = numbers.normalize(phone, exchange.world.account.country) or phone
+        number = numbers.normalize(phone, account_of(exchange.world).country) or phone
         if number != phone:
             text = f"{show(phone)} is converted to {number}"
             exchange.advice.append(advise(NUMBER_CONVERTED, text, "$.phone_number", "§4.4"))
         phone = number
-    billing = exchange.world.subkeys.subaccount(exchange.key, fields.get("subid"))
+    billing = account_of(exchange.world).subaccount(exchange.key, fields.get("subid"))
     if billing is None:
         raise no_subaccount()
     return Filter(billing, wanted_tags, phone)

@@ -8,8 +8,10 @@ from sendbox.services.http.advising import remark_clock
 from sendbox.services.http.diagnosis import together
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
 from sendbox.services.http.rest import read_query, success
-from sendbox.services.messaging import rows
+from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.rest.decode import read_cursor, read_day, read_filter
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -28,7 +30,7 @@ def _page(exchange: Exchange) -> Generator[None, None, Answer]:
     day, wanted = together(lambda: read_day(exchange, fields["date"]), lambda: read_filter(exchange, fields))
     remark_clock(exchange.world, "date", "$.date", "§4.4", exchange.advice)
     after = read_cursor(exchange, day, fields.get("cursor"))
-    page = yield from rows.page(exchange.world, day, wanted, after)
+    page = yield from listing.page(exchange.world, day, wanted, after)
     return success(messages=page.rows, next_cursor=page.cursor)
 
 
@@ -36,9 +38,9 @@ def message(exchange: Exchange) -> Answer:
     """`GET /message`: one message; null for an id that is unknown, or another's (§4.4, A29)."""
     fields = read_query(exchange, NO_ID, "id")
     world, key = exchange.world, exchange.key
-    found = world.message(fields["id"])
+    found = Messaging.of(world).by_id.get(fields["id"])
     if found is not None and key.id != world.id:
-        subkeys = world.subkeys
-        if subkeys.billing(found.submission.key) is not subkeys.billing(key):
+        account = account_of(world)
+        if account.billing_of(found.submission.key) is not account.billing_of(key):
             found = None
-    return success(message=None if found is None else rows.status(world, found))
+    return success(message=None if found is None else listing.status(world, found))

@@ -7,6 +7,7 @@ from typing import Final
 from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import read_body, refused, success
 from sendbox.services.messaging.bulk import FILETYPES
+from sendbox.services.messaging.messaging import Messaging
 
 _MISSING: Final = "Missing 'bulk_id' or 'filetype' in request data"
 
@@ -17,6 +18,6 @@ def upload_url(exchange: Exchange) -> Answer:
     filetype: str = request["filetype"]
     if filetype not in FILETYPES:
         raise refused("Unsupported filetype", "$.filetype", "filetype", "§4.2", "A35")
-    bulks = exchange.world.bulks
+    bulks = Messaging.of(exchange.world).bulks
     bulk = bulks.issue(request["bulk_id"], filetype, exchange.key, exchange.content or b"", exchange.origin)
     return success(url=f"{exchange.origin}/upload/{bulk.address}")

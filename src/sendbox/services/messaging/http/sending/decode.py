@@ -33,6 +33,7 @@ from sendbox.services.messaging.http.sending.steps import (
 from sendbox.services.messaging.model import Recipient, Send, Shortening
 from sendbox.services.messaging.windows import Window
 from sendbox.services.numbers import normal as numbers
+from sendbox.services.ports import account_of
 
 MESSAGE_FIELDS: Final = frozenset(
     {
@@ -81,7 +82,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
     send_tags = tags.DEFAULT if tag is None else _read_tags(tag, path, advice)
 
     send = Send(
-        _read_recipients(message["to"], path, exchange.world.account.country, advice),
+        _read_recipients(message["to"], path, account_of(exchange.world).country, advice),
         steps,
         send_tags,
         priority=PRIORITY_TAG in send_tags,
@@ -168,7 +169,7 @@ def _read_params(params: dict[str, Any], root: Root) -> Shortening | None:
     if not URL_FIELDS.issuperset(url):
         unknown_fields(url, URL_FIELDS, place, "§2.1", root.advice)
     domain = url.get("domain")
-    domains = root.exchange.world.account.domains
+    domains = account_of(root.exchange.world).domains
     if domain is not None and domain not in domains:
         # Names of hosts know no case.
         if domain.lower() in domains:

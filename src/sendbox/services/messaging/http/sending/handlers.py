@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sendbox.engine.remarks import Finding
+from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import canonical, parsed
 from sendbox.services.messaging.http.sending.decode import decode_message
@@ -43,7 +44,7 @@ def send_messages(exchange: Exchange) -> Answer:
         raise refusal(problems)
     content = canonical([without_callback(message) for message in messages])
     accepted = exchange.accept(sends, content)
-    if exchange.world.assume.messages_accepted == "recipient":
+    if Assume.of(exchange.world).messages_accepted == "recipient":
         return Answer(200, recipients_response(accepted.request_id, accepted.messages))
     return Answer(200, messages_response(accepted.request_id, accepted.base_ids, accepted.messages))
 

@@ -12,6 +12,7 @@ import orjson
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import OLD_NAME_IGNORED, advise
+from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, relocated, unknown_parameters
 from sendbox.services.http.requests import canonical, without_nulls
@@ -140,7 +141,7 @@ def _callback(text: str, exchange: Exchange) -> Any:
             value = parse_json(text.encode())
         except Malformed as malformed:
             raise refusal([_under_callback(malformed.finding, "§2.1", "A01")]) from None
-        if exchange.world.assume.nulls == "absent":
+        if Assume.of(exchange.world).nulls == "absent":
             value = without_nulls(value)
     checker = exchange.contract.checker(CALLBACK)
     if not checker.is_valid(value):

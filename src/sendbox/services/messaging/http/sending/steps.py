@@ -20,11 +20,14 @@ from sendbox.services.advice import (
     TTL_WITHOUT_NEXT_STEP,
     advise,
 )
+from sendbox.services.assume import Assume
 from sendbox.services.http.advising import remark_ttl
 from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.names import nearest, renamed, unknown_fields
 from sendbox.services.messaging.http.sending.errors import show
-from sendbox.services.messaging.model import Channel, Step, TemplateUse
+from sendbox.services.messaging.model import Channel, Step
+from sendbox.services.ports import account_of
+from sendbox.services.templates.templates import TemplateUse
 
 #: Characters of a body that are sent (§2.1, §8).
 BODY_LIMIT: Final = 1000
@@ -136,7 +139,7 @@ def read_flow(flow: list[dict[str, Any]], root: Root) -> list[Step]:
 def channel_finding(name: str, path: str, exchange: Exchange) -> Finding:
     """Why a flow may not name this channel (§2.2, A02)."""
     if name == RCS:
-        if exchange.world.assume.rcs:
+        if Assume.of(exchange.world).rcs:
             text = f'"rcs" is switched on by `assume: {{rcs: true}}` but is not built yet; legal: {LEGAL_CHANNELS}'
         else:
             text = f'"rcs" is a channel that the specification does not show and that is off; legal: {LEGAL_CHANNELS}'
@@ -227,11 +230,11 @@ def _read_step(rules: ChannelRules, fields: dict[str, Any], index: int, last: bo
         if gateway in NUMBER_GATEWAYS:
             _remark_gateway(gateway, sender, f"{_place(rules, index, root)}.gateway", root)
         step = Step("sms", body, sender, ttl, condition, gateway, get("type", "utf"))
-        if ttl is not None and not last and ttl < root.exchange.world.assume.timing.longest:
+        if ttl is not None and not last and ttl < Assume.of(root.exchange.world).timing.longest:
             remark_ttl(step, root.exchange.world, f"{_place(rules, index, root)}.ttl", root.advice)
         return step
     step = Step(name, body, sender, ttl, condition)
-    if ttl is not None and not last and ttl < root.exchange.world.assume.timing.longest:
+    if ttl is not None and not last and ttl < Assume.of(root.exchange.world).timing.longest:
         remark_ttl(step, root.exchange.world, f"{_place(rules, index, root)}.ttl", root.advice)
     if name == "richmsg":
         step.buttons = get("buttons")
@@ -264,13 +267,13 @@ def _remark_gateway(gateway: str, sender: str | None, path: str, root: Root) -> 
             given = show(sender) if sender else "not given"
             text = f'"direct" is for a dedicated virtual number, and the sender is {given}'
             root.advice.append(advise(GATEWAY_DIRECT_WITHOUT_NUMBER, text, path))
-    elif not root.exchange.world.account.numbers:
+    elif not account_of(root.exchange.world).numbers:
         text = f"{show(gateway)} sends from a number of the account's own, and the account has none"
         root.advice.append(advise(GATEWAY_SIM_WITHOUT_NUMBER, text, path))
 
 
 def _refuse_sender(text: str, legal: str, path: str, section: str, root: Root) -> None:
-    if root.exchange.world.assume.sender_form == "accept":
+    if Assume.of(root.exchange.world).sender_form == "accept":
         root.advice.append(advise(SENDER_FORM, f"{text}; `sender_form: accept` lets it through", path, section))
     else:
         root.refuse(path, "sender", f"{text}; legal: {legal} ({section}, A59)", section, "A59")

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sendbox.services.messaging.content.buttons import (
+from sendbox.services.templates.buttons import (
     VARIABLE,
     Button,
     Problem,
@@ -26,9 +26,6 @@ from sendbox.services.messaging.content.buttons import (
     only_key,
     show,
 )
-
-if TYPE_CHECKING:
-    from sendbox.services.messaging.model import TemplateUse
 
 __all__ = ["Button", "Problem", "Template", "approved", "check", "compile_template", "render"]
 
@@ -51,6 +48,19 @@ _HEADER_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "product": ("product_retailer_id", "catalog_id"),
 }
 _PRODUCT_FIELDS: Final = ("product_retailer_id", "catalog_id")
+
+
+@dataclass(slots=True)
+class TemplateUse:
+    """How a `chatapp_template` step uses its template (§2.2): the values as the client gave them, aliases replaced."""
+
+    name: str
+    language: str
+    params: list[Any] | None = None
+    header: list[Any] | None = None
+    buttons: list[Any] | None = None
+    carousel: list[Any] | None = None
+    lto: list[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

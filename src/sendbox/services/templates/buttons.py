@@ -1,6 +1,6 @@
 """Buttons of a template, and whether the value given at a button's position fits it (§2.2, `params_buttons`).
 
-Also what every part of `services/messaging/content/templates.py` needs: the record of a problem and the checks of plain
+Also what every part of `services/templates/templates.py` needs: the record of a problem and the checks of plain
 objects.
 """
 

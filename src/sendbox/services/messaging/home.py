@@ -1,0 +1,107 @@
+"""What the modules of messaging are to each other: the messaging of a world, seen by one of its own parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from sendbox.engine.rules.book import Rulebook
+    from sendbox.engine.world import World
+    from sendbox.services.assume import Assume
+    from sendbox.services.messaging.content.text import Prepared
+    from sendbox.services.messaging.model import Send
+    from sendbox.services.messaging.prices import Costs
+    from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Plan, Submission
+    from sendbox.services.messaging.rows import Rows
+    from sendbox.services.messaging.rules.rules import Memory, Rule
+    from sendbox.services.ports import Account, Key
+
+
+class Movements(Protocol):
+    """What moves attempts from result to result (`flow.py`)."""
+
+    def submission_due(self, submission: Submission) -> None:
+        """The instant of a submission's hand-over has come."""
+
+    def goal_plan(self, channel: str, goal: str) -> Plan:
+        """The default path and timing to a result."""
+
+    def transition_due(self, attempt: Attempt) -> None:
+        """The next entry of the attempt's plan has come."""
+
+    def enter(self, attempt: Attempt, code: int, info: str | None) -> None:
+        """A result is reached."""
+
+    def move_by_hand(self, message: Message, result: str, info: str | None) -> None:
+        """Moves the current attempt of a message; the rest of its plan is dropped."""
+
+    def move_attempt(self, attempt: Attempt, result: str, info: str | None) -> None:
+        """The same for any attempt."""
+
+
+class Handsets(Protocol):
+    """The recipients' phones (`phones.py`)."""
+
+    inbound: list[Inbound]
+
+    def has(self, number: str, family: str) -> bool:
+        """Whether the phone can receive on `sms`, `richmsg` or `chatapp`."""
+
+    def conversation_open(self, number: str) -> bool:
+        """Whether free text may be sent to this phone."""
+
+    def message_before(self, number: str, ordinal: int) -> Message | None:
+        """The client's message to a number that was accepted just before the one of that ordinal."""
+
+    def park(self, attempt: Attempt) -> bool:
+        """Keeps an attempt that would be delivered while the phone is offline."""
+
+    def make_links(self, attempt: Attempt, prepared: Prepared) -> None:
+        """Makes the short links of an attempt about to be handed over."""
+
+    def reply_due(self, what: Any) -> None:
+        """A reply that a rule planned has come."""
+
+    def click_due(self, what: tuple[Attempt, int | None]) -> None:
+        """A click that a rule planned has come."""
+
+
+class Cuts(Protocol):
+    """The outages that have begun (`outages.py`)."""
+
+    @property
+    def current(self) -> Iterable[object]: ...
+
+    def cut_off(self, attempt: Attempt, plan: Plan) -> Plan:
+        """The plan of an attempt that begins while what it goes over is out."""
+
+    def hold(self, attempt: Attempt, plan: Plan, code: int) -> bool:
+        """Whether what is due for an attempt is put off, or ends it."""
+
+
+class Home(Protocol):
+    """The messaging of one world."""
+
+    world: World
+    account: Account
+    assume: Assume
+    costs: Costs
+    messages: list[Message]
+    by_id: dict[str, Message]
+    links: dict[str, Link]
+    accepted: int
+    memory: Memory
+    rows: Rows
+
+    @property
+    def attempts(self) -> Rulebook[Rule]: ...
+    @property
+    def simulator(self) -> Movements: ...
+    @property
+    def phones(self) -> Handsets: ...
+    @property
+    def outages(self) -> Cuts: ...
+
+    def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "") -> Accepted:
+        """Takes the Message objects of one request."""

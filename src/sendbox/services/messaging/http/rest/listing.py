@@ -1,0 +1,217 @@
+"""Message rows and message status, as the management interface shows them (§2.4, §4.4; A29, A30, A60, A65, A71).
+
+A message has a row from the instant at which it was handed over or refused. Rows are kept in that order, which is the
+order of the journal, so a page that was read stays what it was while new messages arrive; a cursor names a place in it.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sendbox.engine.durations import DAY, iso
+from sendbox.services.messaging.content.text import text_shown
+from sendbox.services.messaging.events import DEFAULT_INFO, info_of
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN, SENT, STATES, UNDELIVERED
+from sendbox.services.money import decimal
+from sendbox.services.ports import account_of
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.records import Attempt, Message
+    from sendbox.services.ports import Billing
+
+#: Rows of a page (A71).
+PAGE: Final = 100
+#: So many messages are looked at, or rows made, between two pauses.
+_LOOKED: Final = 500
+_MADE: Final = 16
+
+_CODE: Final = re.compile(r"\[([0-9]+)\]")
+
+
+class Filter(NamedTuple):
+    """Which rows are asked for: those of one sub-account; with these tags, sorted; of this phone (A60, A70)."""
+
+    billing: Billing
+    tags: tuple[str, ...] | None = None
+    phone: str | None = None
+
+
+class Page(NamedTuple):
+    """One page of rows, and the cursor of the next one; None when this is the last."""
+
+    rows: list[dict[str, Any]]
+    cursor: str | None
+
+
+def page(world: World, day: int, wanted: Filter, after: int = -1) -> Generator[None, None, Page]:
+    """The rows of a day (its first instant) that come after a place; pauses now and then."""
+    rows = Messaging.of(world).rows
+    first = max(bisect_left(rows.at, day), after + 1)
+    last = bisect_left(rows.at, day + DAY)
+    found: list[int] = []
+    for count, place in enumerate(range(first, last)):
+        if _fits(world, rows.messages[place], wanted):
+            if len(found) == PAGE:
+                break
+            found.append(place)
+        if count % _LOOKED == _LOOKED - 1:
+            yield
+    else:
+        last = -1
+    made = []
+    for place in found:
+        made.append(row(world, rows.messages[place]))
+        if len(made) % _MADE == 0:
+            yield
+    return Page(made, None if last < 0 else cursor(world, day, found[-1]))
+
+
+def _fits(world: World, message: Message, wanted: Filter) -> bool:
+    submission = message.submission
+    return (
+        account_of(world).billing_of(submission.key) is wanted.billing
+        and (wanted.phone is None or message.phone == wanted.phone)
+        and (wanted.tags is None or tuple(sorted(submission.send.tags)) == wanted.tags)
+    )
+
+
+def cursor(world: World, day: int, place: int) -> str:
+    """The cursor that names the row at a place; nobody but its world can have made it."""
+    body = place.to_bytes(8, "big")
+    return urlsafe_b64encode(body + _seal(world, day, body)).decode()
+
+
+def place_of(world: World, day: int, text: str) -> int | None:
+    """The place that a cursor of this world and day names; None for anything else."""
+    try:
+        raw = urlsafe_b64decode(text)
+    except ValueError:
+        return None
+    body, seal = raw[:8], raw[8:]
+    return int.from_bytes(body, "big") if seal == _seal(world, day, body) else None
+
+
+def _seal(world: World, day: int, body: bytes) -> bytes:
+    return world.name("cursor", day.to_bytes(8, "big", signed=True) + body)[:10]
+
+
+# Rows
+
+
+def row(world: World, message: Message) -> dict[str, Any]:
+    """The row of a message that has one (§2.4): the attempt it shows, with flags and times of all attempts (A65)."""
+    shown = message.shown
+    assert shown is not None
+    times = Times(message)
+    eur, czk = shown.price or (0, 0)
+    return {
+        "message_id": message.id,
+        "message_parts": shown.count,
+        "ts_sent": _iso(times.sent),
+        "ts_delivered": _iso(times.delivered),
+        "ts_updated": _iso(times.updated),
+        "ts_clicked": _iso(message.clicked_at),
+        "ts_seen": _iso(times.seen),
+        "ts_replied": _iso(message.replied_at),
+        "ts_optout": _iso(message.optout_at),
+        "sent": int(times.sent is not None),
+        "delivered": int(times.delivered is not None),
+        "seen": int(times.seen is not None),
+        "clicked": int(message.clicked_at is not None),
+        "replied": int(message.replied_at is not None),
+        "optout": int(message.optout_at is not None),
+        "nondelivered": int(times.missed),
+        "body": text_shown(shown, account_of(world)),
+        "flow": shown.step.channel,
+        "sender": shown.shown_sender,
+        "phone_number": message.phone,
+        "price_czk": decimal(czk),
+        "price_eur": decimal(eur),
+    }
+
+
+class Times:
+    """When the attempts of a message first reached what a row tells, and whether one of them was not delivered."""
+
+    __slots__ = ("delivered", "missed", "seen", "sent", "updated")
+
+    def __init__(self, message: Message) -> None:
+        first: dict[int, int] = {}
+        newest: list[int] = []
+        for code, at in _transitions(message):
+            first[code] = min(at, first.get(code, at))
+            newest.append(at)
+        self.sent = first.get(SENT)
+        self.delivered = first.get(DELIVERED)
+        self.seen = first.get(SEEN)
+        self.missed = not first.keys().isdisjoint((UNDELIVERED, REJECTED, FAILED))
+        acts = (message.clicked_at, message.replied_at, message.optout_at)
+        self.updated = max([*newest, *(at for at in acts if at is not None)], default=None)
+
+
+def _transitions(message: Message) -> Iterator[tuple[int, int]]:
+    for attempt in message.attempts:
+        yield from attempt.transitions()
+
+
+# One message
+
+
+def status(world: World, message: Message) -> dict[str, Any]:
+    """The status of one message, also of one that still waits (A29)."""
+    shown = message.shown
+    submission = message.submission
+    times = Times(message)
+    sending, delivery, info = (None, None, None) if shown is None else codes(shown)
+    eur, czk = (shown.price if shown is not None else None) or (0, 0)
+    return {
+        "status_code": sending,
+        "delivery_code": delivery,
+        "status_info": info,
+        "tag": ",".join(submission.send.tags),
+        "body": (submission.send.steps[0].body or "") if shown is None else text_shown(shown, account_of(world)),
+        "to": {"phone_number": message.phone},
+        "request_id": submission.request_id,
+        "ts_created": iso(message.accepted_at),
+        "ts_sent": _iso(times.sent),
+        "ts_delivered": _iso(times.delivered),
+        "ts_seen": _iso(times.seen),
+        "ts_clicked": _iso(message.clicked_at),
+        "ts_updated": _iso(times.updated),
+        "flow": submission.send.steps[0].channel if shown is None else shown.step.channel,
+        "flow_index": 0 if shown is None else shown.number,
+        "flow_status": None if shown is None else STATES[shown.state],
+        "price": decimal(eur if account_of(world).billing_of(submission.key).currency == "EUR" else czk),
+    }
+
+
+def codes(attempt: Attempt) -> tuple[str | None, str | None, str | None]:
+    """(`status_code`, `delivery_code`, `status_info`) of an attempt (A30).
+
+    An end that is none of the recipient's carries the code of its `result_info`: in `status_code` where the message
+    was refused or broke, in `delivery_code` where it was sent in vain.
+    """
+    state = attempt.state
+    info = info_of(attempt, state)
+    if state in (REJECTED, FAILED):
+        return _code_of(info, state), None, info
+    if state == UNDELIVERED:
+        return "200", _code_of(info, state), info
+    delivery = {DELIVERED: "201", SEEN: "202"}.get(state)
+    return "200" if state in (SENT, DELIVERED, SEEN) else None, delivery, info
+
+
+def _code_of(info: str | None, state: int) -> str:
+    """The code in a `result_info`, that of the default text where it has none (§7.3)."""
+    return next(match[1] for text in (info, DEFAULT_INFO[state]) if (match := _CODE.match(text or "")))
+
+
+def _iso(at: int | None) -> str | None:
+    return None if at is None else iso(at)

@@ -1,0 +1,187 @@
+"""Messaging: what it keeps in a world, and what others can ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from sendbox.engine.delivery.events import Events
+from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.world import Part
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.accept import accept
+from sendbox.services.messaging.bulk import Bulks
+from sendbox.services.messaging.content.gaps import Line, Text
+from sendbox.services.messaging.content.interpolation import fill
+from sendbox.services.messaging.events import EVENTS
+from sendbox.services.messaging.flow import Simulator
+from sendbox.services.messaging.model import FAMILY, Recipient, Send, Step
+from sendbox.services.messaging.outages import Outages
+from sendbox.services.messaging.phones import Phones
+from sendbox.services.messaging.prices import Costs
+from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message
+from sendbox.services.messaging.rows import Rows
+from sendbox.services.messaging.rules.rules import Memory, Rule
+from sendbox.services.ports import Carrier, Key, account_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.happenings import TimelineEntry
+    from sendbox.engine.world import World
+
+#: So many messages are taken apart between two pauses.
+_RELEASED: Final = 1000
+
+
+class Attempts(Rulebook[Rule]):
+    """The rules of `attempts`."""
+
+    PREFIX = "r"
+    __slots__ = ()
+
+
+class Messaging(Part):
+    """The messaging of one world: rules, messages, phones, outages, uploads. Built after the account."""
+
+    NAME: ClassVar[str] = "messaging"
+    EVENTS: ClassVar[Events] = EVENTS
+    LAPSES: ClassVar[frozenset[str]] = frozenset({"conversation"})
+    __slots__ = (
+        "accepted", "account", "assume", "attempts", "bulks", "by_id", "costs", "links", "memory", "messages",
+        "outages", "phones", "rows", "simulator", "world",
+    )  # fmt: skip
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.account = account_of(world)
+        self.assume = Assume.of(world)
+        self.attempts = Attempts(world.blueprint.attempts)
+        self.memory = Memory()
+        self.costs = Costs(self.assume.prices)
+        self.messages: list[Message] = []
+        self.by_id: dict[str, Message] = {}
+        self.links: dict[str, Link] = {}
+        #: how many recipients were taken so far; the ordinal of the next message
+        self.accepted = 0
+        self.rows = Rows()
+        self.phones = Phones(self)
+        self.outages = Outages(self)
+        self.simulator: Simulator = Simulator(self)
+        self.bulks = Bulks(self)
+
+    def lapses(self, at: int, kind: str, what: Any) -> bool:
+        """Whether a conversation really ends now; it may have been prolonged since (A66)."""
+        return self.phones.conversations.get(what[0]) == at
+
+    # -- commands
+
+    def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "") -> Accepted:
+        """Takes the Message objects of one request; what follows from them is due at the instants they name."""
+        return accept(self, operation, sends, key, content, origin)
+
+    def can_pay(self, sends: list[Send], key: Key) -> bool:
+        """Whether the key's balance could pay all of these now (legacy interface, A13)."""
+        billing = self.account.billing_of(key)
+        prices = [self.simulator.price_of(send) for send in sends]
+        return sum(eur if billing.currency == "EUR" else czk for eur, czk in prices) <= billing.balance
+
+    def open_link(self, code: str, *, count: bool = True) -> Link | None:
+        """A short link by its code, its click counted unless told not to; None when there is none or it expired."""
+        link = self.links.get(code)
+        if link is None or self.world.clock.now >= link.expires_at:
+            return None
+        if count:
+            self.phones.clicked(link)
+        return link
+
+    # -- the port of the other services
+
+    def send_own(
+        self,
+        carrier: Carrier,
+        operation: str,
+        phone: str,
+        text: str,
+        *,
+        valid: bool,
+        sender: str,
+        payload: bytes,
+        key: Key,
+        content: bytes,
+        origin: str,
+    ) -> tuple[Message, str]:
+        """Sends a text by sms for another service; nothing is reported about it. Answers the id of its request too."""
+        send = Send(
+            [Recipient(phone, valid)],
+            [Step("sms", text, sender)],
+            tags=("transactional",),
+            payload=payload,
+            priority=True,
+        )
+        accepted = self.accept(operation, [send], key, content, origin)
+        message = self.messages[-1]
+        message.submission.outlet = None
+        message.submission.carrier = carrier
+        return message, accepted.request_id
+
+    def tried(self, family: str, senders: Container[str]) -> Iterator[Attempt]:
+        """Every attempt that was handed over on a channel under one of the senders, in order of acceptance."""
+        for message in self.messages:
+            for attempt in message.attempts:
+                mine = FAMILY[attempt.step.channel] == family and attempt.sender in senders
+                if mine and attempt.price is not None:
+                    yield attempt
+
+    def written(self) -> list[Inbound]:
+        """What phones wrote, oldest first."""
+        return self.phones.inbound
+
+    # -- what a scenario's timeline does
+
+    def _inbound(self, entry: TimelineEntry) -> None:
+        what = entry.what
+        message_id = what.get("message_id")
+        if message_id not in self.by_id:
+            message_id = None  # a reply to a message that never was finds its way like any other (A68)
+        phone, line = what["from"], _line(entry, what["from"])
+        body, canonical = (line, None) if isinstance(line, str) else fill(line, self.world.seed, self.account, phone)
+        inbound = self.phones.write(what["channel"], phone, what.get("to"), body, message_id=message_id)
+        inbound.canonical = canonical
+
+    def _reply(self, entry: TimelineEntry) -> None:
+        what = entry.what
+        phone, message_id = what["phone"], what.get("message_id")
+        for attempt in self.phones.held(phone, what.get("channel")):
+            if message_id in (None, attempt.message.id):
+                self.phones.reply_due((attempt, _line(entry, phone)))
+                return
+        self.phones.note(phone, "nothing_to_answer")
+
+    def _phone(self, entry: TimelineEntry) -> None:
+        what = entry.what
+        self.phones.act(what["number"], what["act"], link=what.get("link"), button=what.get("button"))
+
+    def _outage(self, entry: TimelineEntry) -> None:
+        self.outages.begin(entry.means, entry.what)
+
+    HAPPENINGS: ClassVar[Mapping[str, Callable[[Messaging, TimelineEntry], None]]] = {
+        "inbound": _inbound,
+        "reply": _reply,
+        "phone": _phone,
+        "outage": _outage,
+    }
+
+    def release(self) -> Iterator[None]:
+        """Takes messages and what refers to each other in a circle apart."""
+        for number, message in enumerate(self.messages):
+            message.last = message.links = None
+            message.submission.messages = ()
+            message.submission.carrier = None
+            if number % _RELEASED == _RELEASED - 1:
+                yield
+        for part in (self.simulator, self.simulator.checks, self.phones, self.outages, self.bulks):
+            del part._home
+
+
+def _line(entry: TimelineEntry, phone: str) -> Line | str:
+    body = entry.means
+    return Line(body, f"{entry.key}\0{phone}".encode()) if isinstance(body, Text) else str(entry.what["body"])

@@ -1,0 +1,240 @@
+"""Ports: what services are to each other. A service reaches another one through these, and imports none.
+
+Each port is what one service offers, and a function that finds it in a world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from sendbox.engine.remarks import Finding
+    from sendbox.engine.world import World
+    from sendbox.services.templates.templates import Template, TemplateUse
+
+
+# -- keys, account and credit
+
+
+class Billing(Protocol):
+    """A balance in millionths of `currency`, and the lists that go with it: a number to the instant it counts from."""
+
+    optout: dict[str, int]
+    blacklist: dict[str, int]
+
+    @property
+    def subid(self) -> str: ...
+    @property
+    def currency(self) -> str: ...
+    @property
+    def balance(self) -> int: ...
+
+    def charge(self, eur: int, czk: int) -> bool:
+        """Takes the price in this currency if it can be paid whole."""
+
+    def opted_out(self, number: str, now: int) -> bool:
+        """Whether the number is on the opt-out list, in force."""
+
+    def blacklisted(self, number: str, now: int) -> bool:
+        """Whether the number is on the blacklist, in force."""
+
+
+class Key(Protocol):
+    """An API key and what is set on it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def default_callback_url(self) -> str | None: ...
+    @property
+    def default_callback_secret(self) -> str | None: ...
+    @property
+    def default_sender(self) -> str | None: ...
+    @property
+    def scope(self) -> str: ...
+    @property
+    def changes_settings(self) -> bool: ...
+    @property
+    def disabled(self) -> bool: ...
+    @property
+    def billing(self) -> Billing | None: ...
+
+
+class ConnectedNumber(Protocol):
+    """A number of a business account, as far as a sender goes."""
+
+    @property
+    def account_id(self) -> str: ...
+    @property
+    def sends(self) -> bool: ...
+
+
+class Account(Billing, Protocol):
+    """What the keys of a world share. `business` has the numbers that can send, by Phone Number ID."""
+
+    business: Mapping[str, ConnectedNumber]
+
+    @property
+    def country(self) -> str: ...
+    @property
+    def senders(self) -> Any: ...
+    @property
+    def numbers(self) -> frozenset[str]: ...
+    @property
+    def stop_words(self) -> frozenset[str]: ...
+    @property
+    def verification_secret(self) -> str | None: ...
+    @property
+    def domains(self) -> frozenset[str]: ...
+    @property
+    def templates(self) -> tuple[dict[str, Any], ...]: ...
+    @property
+    def keys(self) -> Mapping[str, Key]: ...
+    @property
+    def top(self) -> Key:
+        """The key that all others are sub-keys of."""
+
+    def billing_of(self, key: Key) -> Billing:
+        """The balance and lists that a key uses."""
+
+    def subaccount(self, key: Key, subid: str | None) -> Billing | None:
+        """The balance that a key means by a `subid`; None where that is not for it."""
+
+    def template(self, name: str, language: str, sender: str | None = None) -> Template | None:
+        """The template of that name and language that a sender may use."""
+
+    def set_templates(self, templates: tuple[dict[str, Any], ...]) -> None:
+        """Replaces all templates."""
+
+    def registered(self, channel: str, sender: str) -> bool:
+        """Whether a sender is registered for `sms`, `richmsg` or `chatapp`."""
+
+
+def account_of(world: World) -> Account:
+    """The account of a world."""
+    part: Any = world.parts["account"]
+    account: Account = part
+    return account
+
+
+# -- sending messages
+
+
+class Sent(Protocol):
+    """A message that was sent, as others than its sender see it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def phone(self) -> str: ...
+    @property
+    def ordinal(self) -> int: ...
+    @property
+    def result(self) -> str: ...
+
+
+class Tried(Protocol):
+    """One try of a message on one channel. Instants are None where it did not get so far."""
+
+    @property
+    def message(self) -> Sent: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def price(self) -> tuple[int, int] | None: ...
+    @property
+    def template(self) -> TemplateUse | None: ...
+    @property
+    def sender(self) -> str | None: ...
+    @property
+    def sent_at(self) -> int | None: ...
+    @property
+    def arrived_at(self) -> int | None: ...
+    @property
+    def seen_at(self) -> int | None: ...
+
+
+class Written(Protocol):
+    """A text that a phone wrote."""
+
+    @property
+    def at(self) -> int: ...
+    @property
+    def body(self) -> str: ...
+    @property
+    def message(self) -> Sent | None: ...
+
+
+class Carrier(Protocol):
+    """What a service sends for itself: its message is not the client's. `goal` is the result it comes to, if decided.
+
+    `rule` names the rule that decided.
+    """
+
+    @property
+    def goal(self) -> str | None: ...
+    @property
+    def rule(self) -> str: ...
+
+    def arrived(self) -> None:
+        """The message is on its phone."""
+
+
+class Share(NamedTuple):
+    """What a service shows on a phone beside messages: codes that wait, and texts of its own in the conversation."""
+
+    codes: Sequence[Mapping[str, Any]] = ()
+    texts: Sequence[Mapping[str, Any]] = ()
+
+
+@runtime_checkable
+class Phoning(Protocol):
+    """A service that shows something on phones."""
+
+    def on_phone(self, number: str) -> Share:
+        """What it shows on the phone of a number."""
+
+
+class Taken(Protocol):
+    """The answer to messages that were taken: the id of the request, ids by message and recipient, refusals."""
+
+    @property
+    def request_id(self) -> str: ...
+    @property
+    def messages(self) -> Sequence[Sequence[str | None]]: ...
+    @property
+    def findings(self) -> Sequence[Finding]: ...
+
+
+class Sending(Protocol):
+    """How a service sends a message, and what it can ask about messages."""
+
+    def send_own(
+        self,
+        carrier: Carrier,
+        operation: str,
+        phone: str,
+        text: str,
+        *,
+        valid: bool,
+        sender: str,
+        payload: bytes,
+        key: Key,
+        content: bytes,
+        origin: str,
+    ) -> tuple[Sent, str]:
+        """Sends a text by sms for the service itself; answers the message and the id of its request."""
+
+    def tried(self, family: str, senders: Container[str]) -> Iterator[Tried]:
+        """Every try that was handed over on `sms`, `richmsg` or `chatapp` under one of the senders, oldest first."""
+
+    def written(self) -> Iterable[Written]:
+        """What phones wrote, oldest first."""
+
+
+def sending_of(world: World) -> Sending:
+    """The service of a world that sends messages."""
+    part: Any = world.parts["messaging"]
+    sending: Sending = part
+    return sending
