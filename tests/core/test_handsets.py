@@ -10,12 +10,12 @@ from sendbox.engine.durations import Span
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.blueprint import AccountSpec
+from sendbox.services.messaging.channels import IllegalTransition
 from sendbox.services.messaging.flow import NotHandedOver
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.results import IllegalTransition
 from sendbox.services.messaging.rules.rules import Click, Reply, When
 from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import (

@@ -7,20 +7,8 @@ from itertools import product
 import pytest
 
 from sendbox.engine.lifecycle import diagram
-from sendbox.services.messaging.model import CHANNELS
-from sendbox.services.messaging.results import (
-    ATTEMPT,
-    ATTEMPT_READABLE,
-    ATTEMPT_SMS,
-    CODES,
-    EVENT_OF,
-    LEGAL,
-    REACH,
-    STATES,
-    IllegalTransition,
-    legal_next,
-    move,
-)
+from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, LEGAL, IllegalTransition, legal_next, move
+from sendbox.services.messaging.results import ATTEMPT_READABLE, ATTEMPT_SMS, CODES, EVENT_OF, REACH, STATES
 
 #: Every legal pair of the channels that know whether a message was opened; nothing else is legal (A25).
 PAIRS = {

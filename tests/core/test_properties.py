@@ -21,11 +21,12 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec
+from sendbox.services.messaging.channels import LEGAL, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Send, Shortening, Step
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.results import LEGAL, STATES, IllegalTransition
+from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule, When
 from sendbox.services.messaging.windows import Window
 from sendbox.services.world import PARTS

@@ -29,8 +29,8 @@ from sendbox.services.account.orders import ORDER
 from sendbox.services.advice import ADVICE
 from sendbox.services.assumptions import CONFIDENCE, Assumption, registry
 from sendbox.services.coverage.catalog import DIMENSIONS
+from sendbox.services.messaging.channels import ATTEMPT
 from sendbox.services.messaging.content.gaps import FAKES, GAPS
-from sendbox.services.messaging.results import ATTEMPT
 from sendbox.services.partner.states import TABLES
 from sendbox.services.subjects import THINGS
 from sendbox.services.verify.session import VALIDATION

@@ -37,7 +37,7 @@ def test_a59_unregistered_senders(
     spec = AccountSpec(senders=senders, numbers=frozenset({"420900000001"}))  # type: ignore[arg-type]  # parametrized
     settings = Assume(sms_sender=assume)  # type: ignore[arg-type]  # parametrized
     world = World("test-senders", Blueprint(account=spec, assume=settings), start=0, services=PARTS)
-    step = Step(channel, "Hello", sender)  # type: ignore[arg-type]  # parametrized
+    step = Step(channel, "Hello", sender)
     found = unregistered(world, [Send([Recipient("420777000101")], [step])])
     lines = [] if expected is None else [f'"{sender}" is not registered as a sender for {expected[0]}; {expected[1]}']
     assert [advice.message for advice in found] == lines

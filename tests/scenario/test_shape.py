@@ -16,7 +16,7 @@ from sendbox.scenario.model import Source, plain
 from sendbox.scenario.parse import from_object
 from sendbox.services.assume import Assume
 from sendbox.services.assumptions import registry
-from sendbox.services.messaging.model import CHANNELS
+from sendbox.services.messaging.channels import CHANNELS
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import GOALS, When
 

@@ -23,7 +23,7 @@ from sendbox.services.account.billing import Billing
 from sendbox.services.account.http import devices, keys
 from sendbox.services.account.http import lists as rest_lists
 from sendbox.services.http.exchange import Answer, Exchange, Route
-from sendbox.services.messaging import accept, events
+from sendbox.services.messaging import accept, channels, events
 from sendbox.services.messaging.content import tags
 from sendbox.services.messaging.content import text as content
 from sendbox.services.messaging.http.legacy import errors as legacy_errors
@@ -142,7 +142,7 @@ def every_sms_is_converted(patch: pytest.MonkeyPatch) -> None:
 @_proof("s2_2-15", "richmsg-needs-a-sender")
 def richmsg_without_sender(patch: pytest.MonkeyPatch) -> None:
     """A rich message is taken without a sender."""
-    patch.setattr(steps.CHANNELS["richmsg"], "needs_sender", False)
+    patch.setitem(channels.ROWS, "richmsg", replace(channels.ROWS["richmsg"], needs_sender=False))
 
 
 #: A message without its flow.
@@ -185,7 +185,8 @@ def no_media_by_link(patch: pytest.MonkeyPatch) -> None:
 @_proof("s2_2-50", "template-needs-no-body")
 def templates_with_a_body(patch: pytest.MonkeyPatch) -> None:
     """A template step wants a body like any other."""
-    patch.setattr(steps.CHANNELS["chatapp_template"], "takes_body", True)
+    row = channels.ROWS["chatapp_template"]
+    patch.setitem(channels.ROWS, "chatapp_template", replace(row, fields=row.fields | {"body"}))
 
 
 @_proof("s2_3-03", "response-has-three-fields-and-nothing-else")

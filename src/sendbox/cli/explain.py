@@ -17,8 +17,8 @@ import orjson
 from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
 from sendbox.engine.durations import iso
 from sendbox.services.account.account import Account
+from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.rules.explain import checks, explain, explain_session, happened
 from sendbox.services.operations import CALLS
 from sendbox.services.verify.verify import Verify

@@ -8,11 +8,11 @@ from typing import Any
 from sendbox.control.operation import Call, ControlError, chosen, each, newest, operation, wait_for
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
+from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.model import CHANNELS
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.results import STATES, IllegalTransition
+from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.explain import explain as explain_message
 from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_view
 from sendbox.services.numbers.normal import normalize

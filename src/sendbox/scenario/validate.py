@@ -7,7 +7,7 @@ from typing import Final
 
 from sendbox.scenario.model import Node, listed, show
 from sendbox.scenario.values import Reader
-from sendbox.services.messaging.results import ATTEMPT, legal_next
+from sendbox.services.messaging.channels import ATTEMPT, legal_next
 from sendbox.services.messaging.rules.rules import Path
 
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")

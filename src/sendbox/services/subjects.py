@@ -15,8 +15,8 @@ from sendbox.engine.expect.subjects import Field, Thing
 from sendbox.engine.faults.calls import PROCESSED, Applied
 from sendbox.services.advice import ADVICE
 from sendbox.services.messaging import subjects as messaging
+from sendbox.services.messaging.channels import CHANNEL_WORDS
 from sendbox.services.messaging.results import STATES
-from sendbox.services.messaging.subjects import CHANNELS
 from sendbox.services.operations import EMULATED
 from sendbox.services.partner import subjects as partner
 from sendbox.services.verify import subjects as verify
@@ -148,7 +148,7 @@ _SHARED: Final[dict[str, Thing]] = {
         {
             "type": Field("text", "its type, such as sentMessage", _event("type"), EVENTS),
             "result": Field("word", "the result it tells of", _event("result"), STATES[1:]),
-            "gateway": Field("word", "the channel it tells of", _event("gateway"), CHANNELS),
+            "gateway": Field("word", "the channel it tells of", _event("gateway"), CHANNEL_WORDS),
             "phone": Field("phone", "the phone it tells of", _event("phone")),
             "state": Field("text", "what became of its delivery", lambda _w, what: what[1].state, DELIVERY_STATES),
         },

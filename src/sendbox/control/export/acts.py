@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.journal import CODE, KINDS
 from sendbox.services.account.account import Account
+from sendbox.services.messaging.channels import FAMILY, LEGAL
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.records import Attempt
-from sendbox.services.messaging.results import LEGAL, SEEN, STATES
+from sendbox.services.messaging.results import SEEN, STATES
 from sendbox.services.partner.partner import Partner
 
 if TYPE_CHECKING:

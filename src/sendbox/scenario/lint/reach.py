@@ -16,7 +16,7 @@ from sendbox.scenario.lint.lengths import REACH
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader
 from sendbox.services.blueprint import Blueprint, PhoneSpec
-from sendbox.services.messaging.model import FAMILY
+from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.traffic import PARENT, reference

@@ -13,10 +13,10 @@ from typing import Final
 
 from sendbox.engine.coverage.tally import Form, Item
 from sendbox.services.account.orders import ORDER
+from sendbox.services.messaging.channels import ATTEMPT, FAMILY
 from sendbox.services.messaging.checks import CREDIT
-from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.outages import IN_FLIGHT, NEW
-from sendbox.services.messaging.results import ATTEMPT, STATES
+from sendbox.services.messaging.results import STATES
 from sendbox.services.partner.states import NUMBER, SIGNUP, TEMPLATE
 from sendbox.services.verify.session import VALIDATION
 

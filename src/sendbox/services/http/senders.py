@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sendbox.services.account.account import Account
 from sendbox.services.advice import SENDER_NOT_REGISTERED, advise
 from sendbox.services.assume import Assume
-from sendbox.services.messaging.model import FAMILY
+from sendbox.services.messaging.channels import FAMILY
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Advice

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.patterns import Pattern
+from sendbox.services.messaging.channels import FAMILY, ROWS
 from sendbox.services.messaging.content.text import Prepared, prepare
-from sendbox.services.messaging.model import FAMILY
 from sendbox.services.templates.templates import approved
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _opted_out(asked: Checks, message: Message, _number: int, _step: Step) -> bo
 
 
 def _unregistered(asked: Checks, message: Message, _number: int, step: Step) -> bool:
-    if step.sender is None or (step.channel == "sms" and asked.sms_sender != "strict"):
+    if step.sender is None or (not ROWS[step.channel].needs_sender and asked.sms_sender != "strict"):
         return False
     own = (
         message.submission.carrier is not None
@@ -64,7 +64,7 @@ def _without_channel(asked: Checks, message: Message, _number: int, step: Step) 
 
 
 def _no_conversation(asked: Checks, message: Message, _number: int, step: Step) -> bool:
-    return step.channel == "chatapp_text" and not asked.phones.conversation_open(message.phone)
+    return ROWS[step.channel].conversation and not asked.phones.conversation_open(message.phone)
 
 
 def _template_unknown(asked: Checks, _message: Message, _number: int, step: Step) -> bool:

@@ -11,6 +11,7 @@ import orjson
 
 from sendbox.engine.cases import Case
 from sendbox.engine.delivery.events import EventKind
+from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, STATES, UNDELIVERED
 from sendbox.services.numbers.countries import country
@@ -24,13 +25,6 @@ DEFAULT_INFO: Final = {
     UNDELIVERED: "[1] Undelivered",
     REJECTED: "[2] Rejected",
     FAILED: "[3] Failed",
-}
-#: The field that holds the channel's details; `chatapp_text` is called `chatapp_body` there (§6).
-_DETAILS: Final = {
-    "sms": "sms",
-    "richmsg": "richmsg",
-    "chatapp_text": "chatapp_body",
-    "chatapp_template": "chatapp_template",
 }
 
 
@@ -46,8 +40,9 @@ def channel_details(attempt: Attempt) -> dict[str, Any]:
     place = country(attempt.message.phone) if attempt.message.valid else None
     eur, czk = attempt.price or (0, 0)
     details: dict[str, Any] = {}
-    if step.channel != "richmsg":
-        details["gateway"] = step.gateway if step.channel == "sms" else "chatapp"
+    gateway = ROWS[step.channel].gateway
+    if gateway is not None:
+        details["gateway"] = gateway or step.gateway
     return details | {
         "sender": attempt.shown_sender,
         "country": 0 if place is None else place.mcc,
@@ -76,7 +71,7 @@ def sent_message(attempt: Attempt, code: int, until: int) -> dict[str, Any]:
     info = info_of(attempt, code)
     if info is not None:
         event["result_info"] = info
-    event[_DETAILS[channel]] = channel_details(attempt)
+    event[ROWS[channel].details] = channel_details(attempt)
     return event
 
 

@@ -15,6 +15,7 @@ import orjson
 from sendbox.engine.journal import CODE
 from sendbox.engine.timeline import LATE
 from sendbox.services.messaging import windows as window
+from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.text import prepare
 from sendbox.services.messaging.records import TRANSITION_SIZE, Attempt, Message, Plan, Submission, pack_transition
@@ -23,7 +24,6 @@ from sendbox.services.messaging.results import (
     CODES,
     DELIVERED,
     FAILED,
-    LEGAL,
     REACH,
     REJECTED,
     SEEN,
@@ -31,7 +31,6 @@ from sendbox.services.messaging.results import (
     SENT,
     STATES,
     UNDELIVERED,
-    IllegalTransition,
 )
 from sendbox.services.messaging.rules.rules import Ask, Fate, Path, Rule, When, decide
 
@@ -240,7 +239,7 @@ class Simulator:
             "undelivered": (first, second, (UNDELIVERED, timing.delivered, None)),
             "rejected": ((REJECTED, 0, None),),
             "failed": (first, (FAILED, timing.sent, None)),
-        }["delivered" if goal == "seen" and channel == "sms" else goal]
+        }["delivered" if goal == "seen" and not ROWS[channel].shows_seen else goal]
         self._plans[channel, goal] = plan
         return plan
 

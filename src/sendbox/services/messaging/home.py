@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.content.text import Prepared
     from sendbox.services.messaging.model import Send
     from sendbox.services.messaging.prices import Costs
-    from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Plan, Submission
-    from sendbox.services.messaging.rows import Rows
+    from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Plan, Rows, Submission
     from sendbox.services.messaging.rules.rules import Memory, Rule
     from sendbox.services.ports import Account, Key
 

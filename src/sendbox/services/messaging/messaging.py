@@ -11,16 +11,16 @@ from sendbox.engine.world import Part
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.accept import accept
 from sendbox.services.messaging.bulk import Bulks
+from sendbox.services.messaging.channels import FAMILY, USUAL
 from sendbox.services.messaging.content.gaps import Line, Text
 from sendbox.services.messaging.content.interpolation import fill
 from sendbox.services.messaging.events import EVENTS
 from sendbox.services.messaging.flow import Simulator
-from sendbox.services.messaging.model import FAMILY, Recipient, Send, Step
+from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.prices import Costs
-from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message
-from sendbox.services.messaging.rows import Rows
+from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Rows
 from sendbox.services.messaging.rules.rules import Memory, Rule
 from sendbox.services.ports import Carrier, Key, account_of
 
@@ -112,7 +112,7 @@ class Messaging(Part):
         """Sends a text by sms for another service; nothing is reported about it. Answers the id of its request too."""
         send = Send(
             [Recipient(phone, valid)],
-            [Step("sms", text, sender)],
+            [Step(USUAL, text, sender)],
             tags=("transactional",),
             payload=payload,
             priority=True,

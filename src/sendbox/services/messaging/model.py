@@ -15,10 +15,6 @@ from sendbox.services.templates.templates import TemplateUse
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target
 
-Channel = Literal["sms", "richmsg", "chatapp_text", "chatapp_template"]
-CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
-#: What a channel is called where prices, senders, phones and incoming events speak of it (§6 `gateway`).
-FAMILY: Final = {"sms": "sms", "richmsg": "richmsg", "chatapp_text": "chatapp", "chatapp_template": "chatapp"}
 #: Ladder of delivery results that a `ttl_condition` compares (§2.2, A64).
 CONDITIONS: Final = ("sent", "delivered", "seen")
 
@@ -27,7 +23,7 @@ CONDITIONS: Final = ("sent", "delivered", "seen")
 class Step:
     """One flow step (§2.2), its body and sender resolved against the root's. `ttl` in milliseconds, None = no TTL."""
 
-    channel: Channel
+    channel: str
     body: str | None
     sender: str | None = None
     ttl: int | None = None

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
+from sendbox.services.messaging.channels import LEGAL
 from sendbox.services.messaging.results import (
     ACCEPTED,
     DELIVERED,
     FAILED,
-    LEGAL,
     REJECTED,
     SEEN,
     SENDING,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.journal import CODE
 from sendbox.services.advice import NO_TARGET, advise
 from sendbox.services.messaging.accept import outlet_for
+from sendbox.services.messaging.channels import FAMILY, LEGAL
 from sendbox.services.messaging.content.gaps import Line
 from sendbox.services.messaging.content.interpolation import fill
 from sendbox.services.messaging.content.text import Prepared, id_query
-from sendbox.services.messaging.model import FAMILY
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
-from sendbox.services.messaging.results import DELIVERED, LEGAL, SEEN, SENDING, SENT
+from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet

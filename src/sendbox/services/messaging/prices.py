@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from sendbox.services.assume import Prices
-from sendbox.services.messaging.model import FAMILY
+from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.numbers.countries import country
 from sendbox.services.tables import table
 

@@ -7,6 +7,7 @@ nothing is stored twice.
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The sender a phone shows when neither the request nor its key named one.
 DEFAULT_SENDER: Final = "InfoSMS"
+#: Messages of this operation have no row (A73).
+_WITHOUT_ROW: Final = "createValidation"
 _TRANSITION: Final = struct.Struct("<Bq")
 TRANSITION_SIZE: Final = _TRANSITION.size
 pack_transition = _TRANSITION.pack
@@ -283,3 +286,19 @@ class Accepted:
         self.base_ids = base_ids
         self.messages = messages
         self.findings = findings
+
+
+class Rows:
+    """The messages of a world that have a row, oldest first, and the instants from which they have it."""
+
+    __slots__ = ("at", "messages")
+
+    def __init__(self) -> None:
+        self.at = array("q")
+        self.messages: list[Message] = []
+
+    def add(self, message: Message, now: int) -> None:
+        """A message is about to be handed over, or refused, for the first time."""
+        if message.submission.operation != _WITHOUT_ROW:
+            self.at.append(now)
+            self.messages.append(message)

@@ -16,16 +16,12 @@ from sendbox.engine.lifecycle import Table
 
 STATES: Final = ("accepted", "sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed")
 
-
 ACCEPTED, SENDING, SENT, DELIVERED, SEEN, UNDELIVERED, REJECTED, FAILED = range(8)
-
 
 CODES: Final = {state: code for code, state in enumerate(STATES)}
 
-
 #: How far a state got, by code: sent < delivered < seen; everything else counts as not reached (A64, A65).
 REACH: Final = (0, 0, 1, 2, 3, 0, 0, 0)
-
 
 #: The event that leads to each result; results and events are one to one.
 EVENT_OF: Final = {
@@ -37,7 +33,6 @@ EVENT_OF: Final = {
     "rejected": "check_refused",
     "failed": "broke_down",
 }
-
 
 ATTEMPT_READABLE: Final[Table] = {
     "accepted": {
@@ -60,50 +55,7 @@ ATTEMPT_READABLE: Final[Table] = {
     "failed": {},
 }
 
-
 ATTEMPT_SMS: Final[Table] = {
     state: {event: after for event, after in row.items() if event != "opened"}
     for state, row in ATTEMPT_READABLE.items()
 }
-
-
-#: The table of each channel's attempts.
-ATTEMPT: Final[dict[str, Table]] = {
-    "sms": ATTEMPT_SMS,
-    "richmsg": ATTEMPT_READABLE,
-    "chatapp_text": ATTEMPT_READABLE,
-    "chatapp_template": ATTEMPT_READABLE,
-}
-
-
-class IllegalTransition(Exception):
-    """A pair that is not in the table. `state`, `result` wanted, `legal` results from there."""
-
-    def __init__(self, channel: str, state: str, result: str) -> None:
-        self.channel = channel
-        self.state = state
-        self.result = result
-        self.legal = legal_next(channel, state)
-        allowed = ", ".join(self.legal) or "none, it is an end"
-        super().__init__(f'"{result}" does not follow "{state}" on the {channel} channel; legal: {allowed} (§3.1, A25)')
-
-
-def legal_next(channel: str, state: str) -> tuple[str, ...]:
-    """The results that may follow `state` on `channel`, in the order of the table; empty for an end."""
-    return tuple(ATTEMPT[channel][state].values())
-
-
-def move(channel: str, state: str, result: str) -> str:
-    """The state after the event that leads to `result`. Raises `IllegalTransition` for a pair not in the table."""
-    after = ATTEMPT[channel][state].get(EVENT_OF.get(result, ""))
-    if after is None:
-        raise IllegalTransition(channel, state, result)
-    return after
-
-
-def _codes(table: Table) -> tuple[tuple[bool, ...], ...]:
-    return tuple(tuple(after in table[state].values() for after in STATES) for state in STATES)
-
-
-#: The same tables by code, for the hot path: `LEGAL[channel][state][next]`.
-LEGAL: Final = {channel: _codes(table) for channel, table in ATTEMPT.items()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.messaging import Messaging
@@ -18,9 +19,6 @@ from sendbox.services.operations import SENDING
 if TYPE_CHECKING:
     from sendbox.engine.world import World
 
-CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template", "chatapp")
-_FAMILIES: Final = ("sms", "richmsg", "chatapp")
-
 
 def _message(name: str) -> Callable[[World, Any], Any]:
     """Something of the message that a thing is about; of its first step what belongs to a step."""
@@ -30,6 +28,11 @@ def _message(name: str) -> Callable[[World, Any], Any]:
 def _attempt(what: Any) -> Attempt:
     attempt: Attempt = what[0] if isinstance(what, tuple) else what
     return attempt
+
+
+def _shown_channel(_world: World, message: Message) -> str:
+    channel: str = _shown_step(message).channel
+    return channel
 
 
 def _shown_step(message: Message) -> Any:
@@ -52,7 +55,7 @@ _ABOUT_MESSAGE: Final = {
     "payload": Field("payload", "dotted paths inside the request's payload", _message("payload")),
 }
 _ABOUT_STEP: Final = {
-    "channel": Field("word", "the channel", lambda _world, what: _attempt(what).step.channel, CHANNELS),
+    "channel": Field("word", "the channel", lambda _world, what: _attempt(what).step.channel, CHANNEL_WORDS),
     "body": Field("text", "the text as the step gave it", lambda _world, what: _attempt(what).step.body),
     "sender": Field("text", "the sender of the step", lambda _world, what: _attempt(what).step.sender),
     "attempt": Field("number", "which attempt of the message, from 1", lambda _world, what: _attempt(what).number + 1),
@@ -105,7 +108,9 @@ THINGS: Final[dict[str, Thing]] = {
         {
             **_ABOUT_MESSAGE,
             "result": Field("word", "its result", lambda _world, message: message.result, STATES),
-            "channel": Field("word", "the channel shown", lambda _w, message: _shown_step(message).channel, CHANNELS),
+            "channel": Field(
+                "word", "the channel shown", lambda _w, message: _shown_step(message).channel, CHANNEL_WORDS
+            ),
             "body": Field("text", "the text as the step gave it", lambda _world, message: _shown_step(message).body),
             "sender": Field("text", "the sender of the step", lambda _world, message: _shown_step(message).sender),
             "attempts": Field("number", "how many attempts were made", lambda _world, message: len(message.attempts)),
@@ -149,7 +154,7 @@ THINGS: Final[dict[str, Thing]] = {
         "what a phone wrote",
         {
             "phone": Field("phone", "the phone that wrote", lambda _world, inbound: inbound.sender),
-            "channel": Field("word", "the channel it used", lambda _world, inbound: inbound.channel, _FAMILIES),
+            "channel": Field("word", "the channel it used", lambda _world, inbound: inbound.channel, FAMILIES),
             "to": Field("text", "your number or sender", lambda _world, inbound: inbound.recipient),
             "body": Field("text", "what it says", lambda _world, inbound: inbound.body),
             "reply": Field("flag", "whether it answers a message", lambda _w, inbound: inbound.message is not None),

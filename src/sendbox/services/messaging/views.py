@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.engine.durations import iso
+from sendbox.services.messaging.channels import FAMILIES
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import channel_details, info_of
 from sendbox.services.messaging.messaging import Messaging
@@ -130,7 +131,7 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
     channels = None if spec is None else spec.channels
     return {
         "number": number,
-        "channels": sorted(channels) if channels is not None else ["chatapp", "richmsg", "sms"],
+        "channels": sorted(channels) if channels is not None else sorted(FAMILIES),
         "online": not phones.is_offline(number),
         "conversation_open": phones.conversation_open(number),
         "opted_out": number in account_of(world).optout,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.content import links
 from sendbox.services.messaging.content.segments import segment, to_gsm
 from sendbox.services.templates.templates import render
@@ -60,7 +61,7 @@ def _prepare(submission: Submission, step: Step, account: Account) -> Prepared:
             return _MARK
 
         text = links.shorten(text.replace(_MARK, ""), shortening.type, mark)
-    if step.channel != "sms":
+    if not ROWS[step.channel].segments:
         return Prepared(text, targets, 1)
     if step.type == "sms":
         text = _MARK.join(to_gsm(part) for part in text.split(_MARK)) if targets else to_gsm(text)

@@ -13,6 +13,7 @@ from sendbox.services.advice import BODY_TRUNCATED, NUMBER_CONVERTED, NUMBER_INV
 from sendbox.services.assume import Assume
 from sendbox.services.http.advising import remark_number
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
+from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.legacy.errors import (
     BAD_MESSAGE,
     BAD_NUMBER,
@@ -75,7 +76,7 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
     if found:
         raise refusal(found[0][0], [finding for _, finding in found], Assume.of(exchange.world))
     unknown_parameters(fields, frozenset({"apikey", name, "message", "sender"}), exchange.advice)
-    step = Step("sms", _body(exchange, fields["message"]), sender or exchange.key.default_sender)
+    step = Step(USUAL, _body(exchange, fields["message"]), sender or exchange.key.default_sender)
     return Send([_recipient(exchange, number, name) for number in given], [step])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.services.http.diagnosis import Step, steps_of
 from sendbox.services.http.exchange import Refused
+from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.sending.decode import decode_message
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ MESSAGE: Final = "sending.json#/$defs/Message"
 #: What stands in for a field that is required somewhere, by its name; others are left out.
 _STAND_INS: Final[dict[str, Any]] = {
     "to": [{"phone_number": "420777000101"}],
-    "flow": [{"sms": {}}],
+    "flow": [{USUAL: {}}],
     "phone_number": "420777000101",
     "body": "x",
     "sender": "1",
@@ -32,7 +33,7 @@ _STAND_INS: Final[dict[str, Any]] = {
     "url": "https://stand.in/",
 }
 #: And for an entry of a list, by the list's name.
-_ENTRIES: Final[dict[str, Any]] = {"to": {"phone_number": "420777000101"}, "flow": {"sms": {}}}
+_ENTRIES: Final[dict[str, Any]] = {"to": {"phone_number": "420777000101"}, "flow": {USUAL: {}}}
 _GONE: Final = object()
 
 

@@ -1,7 +1,7 @@
 """Flow steps (§2.2): each element of `flow` as the core takes it, its body and sender resolved against the root's.
 
-What the channels differ in stands in `CHANNELS`; one reader serves them all. Paths and messages are made only when
-there is something to say, so a clean step costs some dictionary look-ups and one record.
+What the channels differ in stands in their rows (`channels.py`); one reader serves them all. Paths and messages are
+made only when there is something to say, so a clean step costs some dictionary look-ups and one record.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from sendbox.services.assume import Assume
 from sendbox.services.http.advising import remark_ttl
 from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.names import nearest, renamed, unknown_fields
+from sendbox.services.messaging.channels import CHANNELS, OLD_TEMPLATE_NAMES, ROWS, USUAL, Channel
 from sendbox.services.messaging.http.sending.errors import show
-from sendbox.services.messaging.model import Channel, Step
+from sendbox.services.messaging.model import Step
 from sendbox.services.ports import account_of
 from sendbox.services.templates.templates import TemplateUse
 
@@ -39,50 +40,9 @@ ENDLESS_TTL: Final = 52_560_000
 #: Gateways that send from a number of the account's own (§2.2).
 NUMBER_GATEWAYS: Final = ("direct", "simhost", "gsm")
 BUTTON_FIELDS: Final = frozenset({"title", "url"})
-#: Old names of `chatapp_template` fields to new ones (§9).
-OLD_TEMPLATE_NAMES: Final = {
-    "parameters_body": "params",
-    "parameters_header": "params_header",
-    "parameters_buttons": "params_buttons",
-}
-
-
 _SENDER: Final = re.compile(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 
 
-class ChannelRules:
-    """What sets a channel's step apart: its fields, what it requires, its default `ttl_condition` (§2.2)."""
-
-    __slots__ = ("chatapp", "condition", "fields", "name", "needs_sender", "takes_body")
-
-    def __init__(
-        self, name: Channel, own: set[str], condition: str, *, takes_body: bool = True, chatapp: bool = False
-    ) -> None:
-        self.name: Channel = name
-        self.fields = frozenset({"sender", "ttl", "ttl_condition", *own} | ({"body"} if takes_body else set()))
-        self.condition = condition
-        self.takes_body = takes_body
-        self.chatapp = chatapp
-        self.needs_sender = name != "sms"
-
-
-#: The channels a flow may name (§2.2); defaults of the chatapp conditions by A03.
-CHANNELS: Final[dict[str, ChannelRules]] = {
-    rules.name: rules
-    for rules in (
-        ChannelRules("sms", {"gateway", "type"}, "sent"),
-        ChannelRules("richmsg", {"buttons"}, "delivered"),
-        ChannelRules("chatapp_text", set(), "delivered", chatapp=True),
-        ChannelRules(
-            "chatapp_template",
-            {"template_name", "language", "params", "params_header", "params_buttons", "params_carousel", "params_lto"}
-            | set(OLD_TEMPLATE_NAMES),
-            "delivered",
-            takes_body=False,
-            chatapp=True,
-        ),
-    )
-}
 LEGAL_CHANNELS: Final = ", ".join(CHANNELS)
 #: The channel of A02, off unless `rcs: true`, and not built.
 RCS: Final = "rcs"
@@ -113,7 +73,7 @@ def default_step(root: Root) -> Step:
     if root.body is None:
         text = "no body is given; without a flow the root must have one (§2.1)"
         root.refuse(f"{root.path}.body", "body", text, "§2.1")
-    return Step("sms", root.body, root.sender or root.exchange.key.default_sender)
+    return Step(USUAL, root.body, root.sender or root.exchange.key.default_sender)
 
 
 def read_flow(flow: list[dict[str, Any]], root: Root) -> list[Step]:
@@ -125,11 +85,11 @@ def read_flow(flow: list[dict[str, Any]], root: Root) -> list[Step]:
             _refuse_keys(element, index, root)
             continue
         for name, fields in element.items():
-            rules = CHANNELS.get(name)
-            if rules is None:
+            channel = ROWS.get(name)
+            if channel is None:
                 root.problems.append(channel_finding(name, f"{root.path}.flow[{index}]", root.exchange))
             else:
-                steps.append(_read_step(rules, fields, index, index == last, root))
+                steps.append(_read_step(channel, fields, index, index == last, root))
     if last < 0:
         text = "[] is an empty flow; legal are one step or more, or no flow at all (§2.1)"
         root.refuse(f"{root.path}.flow", "minItems", text, "§2.1")
@@ -180,69 +140,69 @@ def check_sender(sender: str, path: str, section: str, root: Root) -> None:
     _refuse_sender(text, legal, path, section, root)
 
 
-def _read_step(rules: ChannelRules, fields: dict[str, Any], index: int, last: bool, root: Root) -> Step:
+def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool, root: Root) -> Step:
     get = fields.get
-    if not rules.fields.issuperset(fields):
-        unknown_fields(fields, rules.fields, _place(rules, index, root), "§2.2", root.advice)
+    if not channel.fields.issuperset(fields):
+        unknown_fields(fields, channel.fields, _place(channel, index, root), "§2.2", root.advice)
     body = None
-    if rules.takes_body:
+    if channel.takes_body:
         body = get("body")
         if not body:
             body = root.body
             if body is None:
-                text = f"no body is given; a step of {rules.name} needs one, its own or the root's (§2.2, A55)"
-                root.refuse(f"{_place(rules, index, root)}.body", "body", text, "§2.2", "A55")
+                text = f"no body is given; a step of {channel.name} needs one, its own or the root's (§2.2, A55)"
+                root.refuse(f"{_place(channel, index, root)}.body", "body", text, "§2.2", "A55")
         elif len(body) > BODY_LIMIT:
-            body = truncated(body, f"{_place(rules, index, root)}.body", "§2.2", root.advice)
+            body = truncated(body, f"{_place(channel, index, root)}.body", "§2.2", root.advice)
     sender = get("sender")
     if sender:
         root.own_senders |= 1 << index
-    if rules.needs_sender:
-        if not sender and (sender is None or not rules.chatapp):
+    if channel.needs_sender:
+        if not sender and (sender is None or not channel.numeric):
             sender = root.sender
         if sender is None:
-            text = f"no sender is given; a step of {rules.name} needs one, its own or the root's (§2.2)"
-            root.refuse(f"{_place(rules, index, root)}.sender", "sender", text, "§2.2")
-        elif rules.chatapp:
+            text = f"no sender is given; a step of {channel.name} needs one, its own or the root's (§2.2)"
+            root.refuse(f"{_place(channel, index, root)}.sender", "sender", text, "§2.2")
+        elif channel.numeric:
             if not (sender.isdecimal() and sender.isascii()):
                 text = f"{show(sender)} is no Phone Number ID, which has digits only"
                 legal = "the numeric id of a registered number"
-                _refuse_sender(text, legal, f"{_place(rules, index, root)}.sender", "§2.2", root)
+                _refuse_sender(text, legal, f"{_place(channel, index, root)}.sender", "§2.2", root)
         elif doubtful(sender) and sender is not root.sender:
-            check_sender(sender, f"{_place(rules, index, root)}.sender", "§8", root)
+            check_sender(sender, f"{_place(channel, index, root)}.sender", "§8", root)
     elif not sender:
         sender = root.sender or root.exchange.key.default_sender
     elif doubtful(sender):
-        check_sender(sender, f"{_place(rules, index, root)}.sender", "§2.2", root)
+        check_sender(sender, f"{_place(channel, index, root)}.sender", "§2.2", root)
     ttl = get("ttl")
     if ttl is not None:
         ttl = round(min(ttl, ENDLESS_TTL) * 60_000)
         if last:
             text = f"{show(fields['ttl'])} is the ttl of the last step, where there is nothing to go on to"
-            root.advice.append(advise(TTL_WITHOUT_NEXT_STEP, text, f"{_place(rules, index, root)}.ttl"))
-    condition = get("ttl_condition", rules.condition)
-    name = rules.name
-    if name == "sms":
+            root.advice.append(advise(TTL_WITHOUT_NEXT_STEP, text, f"{_place(channel, index, root)}.ttl"))
+    condition = get("ttl_condition", channel.condition)
+    name = channel.name
+    if name == USUAL:
         if condition == "seen":
             text = '"seen" is never reached by an sms, so this condition is never met'
-            root.advice.append(advise(SEEN_NEVER_MET, text, f"{_place(rules, index, root)}.ttl_condition"))
+            root.advice.append(advise(SEEN_NEVER_MET, text, f"{_place(channel, index, root)}.ttl_condition"))
         gateway = get("gateway", "high")
         if gateway in NUMBER_GATEWAYS:
-            _remark_gateway(gateway, sender, f"{_place(rules, index, root)}.gateway", root)
-        step = Step("sms", body, sender, ttl, condition, gateway, get("type", "utf"))
+            _remark_gateway(gateway, sender, f"{_place(channel, index, root)}.gateway", root)
+        step = Step(name, body, sender, ttl, condition, gateway, get("type", "utf"))
         if ttl is not None and not last and ttl < Assume.of(root.exchange.world).timing.longest:
-            remark_ttl(step, root.exchange.world, f"{_place(rules, index, root)}.ttl", root.advice)
+            remark_ttl(step, root.exchange.world, f"{_place(channel, index, root)}.ttl", root.advice)
         return step
     step = Step(name, body, sender, ttl, condition)
     if ttl is not None and not last and ttl < Assume.of(root.exchange.world).timing.longest:
-        remark_ttl(step, root.exchange.world, f"{_place(rules, index, root)}.ttl", root.advice)
+        remark_ttl(step, root.exchange.world, f"{_place(channel, index, root)}.ttl", root.advice)
     if name == "richmsg":
         step.buttons = get("buttons")
         for position, button in enumerate(step.buttons or ()):
             if not BUTTON_FIELDS.issuperset(button):
-                place = f"{_place(rules, index, root)}.buttons[{position}]"
+                place = f"{_place(channel, index, root)}.buttons[{position}]"
                 unknown_fields(button, BUTTON_FIELDS, place, "§2.2", root.advice)
-    elif not rules.takes_body:
+    elif not channel.takes_body:
         step.template = _read_template(fields, index, root)
     return step
 
@@ -251,7 +211,7 @@ def _read_template(fields: dict[str, Any], index: int, root: Root) -> TemplateUs
     get = fields.get
     body, header, buttons = get("params"), get("params_header"), get("params_buttons")
     if not fields.keys().isdisjoint(OLD_TEMPLATE_NAMES):
-        place = _place(CHANNELS["chatapp_template"], index, root)
+        place = _place(ROWS["chatapp_template"], index, root)
         body, header, buttons = [
             renamed(fields, old, new, place, root.advice) for old, new in OLD_TEMPLATE_NAMES.items()
         ]
@@ -285,5 +245,5 @@ def _refuse_keys(element: dict[str, Any], index: int, root: Root) -> None:
     root.refuse(f"{root.path}.flow[{index}]", "channel", text, "§2.2")
 
 
-def _place(rules: ChannelRules, index: int, root: Root) -> str:
-    return f"{root.path}.flow[{index}].{rules.name}"
+def _place(channel: Channel, index: int, root: Root) -> str:
+    return f"{root.path}.flow[{index}].{channel.name}"

@@ -1,0 +1,162 @@
+"""Channels (§2.2): a row for each. What the channels differ in stands here, and is read by all that treats them alike.
+
+To add a channel, add its row, and what reads the fields of its step (`http/sending/steps.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sendbox.engine.lifecycle import Table
+from sendbox.services.messaging.results import ATTEMPT_READABLE, ATTEMPT_SMS, EVENT_OF, STATES
+
+#: Fields that the steps of channels with a text have.
+OF_EACH: Final = frozenset({"body", "sender", "ttl", "ttl_condition"})
+#: Old names of `chatapp_template` fields to new ones (§9).
+OLD_TEMPLATE_NAMES: Final = {
+    "parameters_body": "params",
+    "parameters_header": "params_header",
+    "parameters_buttons": "params_buttons",
+}
+#: A Phone Number ID, such as a sender of the messaging app is.
+_SENDER_ID: Final = "109876543210987"
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One channel. `family` is what prices, senders, phones and incoming events call it (§6 `gateway`).
+
+    `lifecycle` is the table of its attempts, `condition` the default `ttl_condition`, `fields` are those of its step.
+    `numeric` senders are Phone Number IDs. `details` is the field of an event that holds its details, and `gateway`
+    what stands there as gateway: None for nothing, "" for the step's own. `segments`: a text is priced by the segment.
+    `conversation`: free text needs a recipient who has written. `least` is the least of a step that works, for samples.
+    """
+
+    name: str
+    family: str
+    lifecycle: Table
+    condition: str = "delivered"
+    fields: frozenset[str] = OF_EACH
+    needs_sender: bool = True
+    numeric: bool = False
+    details: str = ""
+    gateway: str | None = None
+    segments: bool = False
+    conversation: bool = False
+    least: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def takes_body(self) -> bool:
+        """Whether its text stands in `body`; else it is a template's."""
+        return "body" in self.fields
+
+    @property
+    def shows_seen(self) -> bool:
+        """Whether it tells that a message was opened (§3.1)."""
+        return any("opened" in row for row in self.lifecycle.values())
+
+
+#: Every channel, in the order of the specification; defaults of the chatapp conditions by A03.
+ROWS: Final[dict[str, Channel]] = {
+    channel.name: channel
+    for channel in (
+        Channel(
+            "sms",
+            "sms",
+            ATTEMPT_SMS,
+            "sent",
+            OF_EACH | {"gateway", "type"},
+            needs_sender=False,
+            details="sms",
+            gateway="",
+            segments=True,
+        ),
+        Channel(
+            "richmsg",
+            "richmsg",
+            ATTEMPT_READABLE,
+            fields=OF_EACH | {"buttons"},
+            details="richmsg",
+            least={"sender": "Acme"},
+        ),
+        Channel(
+            "chatapp_text",
+            "chatapp",
+            ATTEMPT_READABLE,
+            numeric=True,
+            details="chatapp_body",
+            gateway="chatapp",
+            conversation=True,
+            least={"sender": _SENDER_ID},
+        ),
+        Channel(
+            "chatapp_template",
+            "chatapp",
+            ATTEMPT_READABLE,
+            fields=OF_EACH - {"body"}
+            | {
+                "template_name",
+                "language",
+                "params",
+                "params_header",
+                "params_buttons",
+                "params_carousel",
+                "params_lto",
+            }
+            | OLD_TEMPLATE_NAMES.keys(),
+            numeric=True,
+            details="chatapp_template",
+            gateway="chatapp",
+            least={"template_name": "otp", "language": "en", "sender": _SENDER_ID},
+        ),
+    )
+}
+#: The channel of a message without a flow (§2.1), of codes and of the legacy interface.
+USUAL: Final = "sms"
+CHANNELS: Final = tuple(ROWS)
+#: What each channel is called where prices, senders, phones and incoming events speak of it.
+FAMILY: Final = {name: channel.family for name, channel in ROWS.items()}
+FAMILIES: Final = tuple(dict.fromkeys(FAMILY.values()))
+#: What a channel may be called in an expectation: its name, or its family's.
+CHANNEL_WORDS: Final = tuple(dict.fromkeys((*CHANNELS, *FAMILIES)))
+#: What a word of a scenario means: a channel, or all channels of a family.
+MEANT: Final = {name: (name,) for name in CHANNELS} | {
+    family: tuple(name for name in CHANNELS if FAMILY[name] == family) for family in FAMILIES
+}
+#: The table of each channel's attempts.
+ATTEMPT: Final[dict[str, Table]] = {name: channel.lifecycle for name, channel in ROWS.items()}
+
+
+class IllegalTransition(Exception):
+    """A pair that is not in the table. `state`, `result` wanted, `legal` results from there."""
+
+    def __init__(self, channel: str, state: str, result: str) -> None:
+        self.channel = channel
+        self.state = state
+        self.result = result
+        self.legal = legal_next(channel, state)
+        allowed = ", ".join(self.legal) or "none, it is an end"
+        super().__init__(f'"{result}" does not follow "{state}" on the {channel} channel; legal: {allowed} (§3.1, A25)')
+
+
+def legal_next(channel: str, state: str) -> tuple[str, ...]:
+    """The results that may follow `state` on `channel`, in the order of the table; empty for an end."""
+    return tuple(ATTEMPT[channel][state].values())
+
+
+def move(channel: str, state: str, result: str) -> str:
+    """The state after the event that leads to `result`. Raises `IllegalTransition` for a pair not in the table."""
+    after = ATTEMPT[channel][state].get(EVENT_OF.get(result, ""))
+    if after is None:
+        raise IllegalTransition(channel, state, result)
+    return after
+
+
+def _codes(table: Table) -> tuple[tuple[bool, ...], ...]:
+    return tuple(tuple(after in table[state].values() for after in STATES) for state in STATES)
+
+
+#: The same tables by code, for the hot path: `LEGAL[channel][state][next]`.
+LEGAL: Final = {name: _codes(table) for name, table in ATTEMPT.items()}
