@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
-from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
+from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.delivery.rules import WebhookRule, WebhookWhen
 from sendbox.engine.durations import Span
 from sendbox.engine.world import World
 from tests.core.worlds import (
@@ -21,11 +23,18 @@ SECOND = 1_000
 
 
 def fault(kind: str, key: str | None = None, times: int | None = None, **given: Any) -> WebhookRule:
-    """A rule; `after` in milliseconds, a pair for a span; whatever is no field of the fault is a condition."""
-    after = given.pop("after", 0)
-    low, high = after if isinstance(after, tuple) else (after, after)
-    fields = {name: given.pop(name) for name in ("copies", "new_id", "value") if name in given}
-    return WebhookRule(key or kind, WebhookWhen(**given), WebhookFault(kind, Span(low, high), **fields), times)
+    """A rule; `after` in milliseconds, a pair for a span; whatever is not a field of the fault is a condition.
+
+    `copies` are the `times` of a duplicate.
+    """
+    row = DELIVERIES[kind]
+    values = {field.name: given.pop(field.name) for field in fields(row) if field.name in given}
+    if "copies" in given:
+        values["times"] = given.pop("copies")
+    if "after" in values:
+        after = values["after"]
+        values["after"] = Span(*after) if isinstance(after, tuple) else Span(after, after)
+    return WebhookRule(key or kind, WebhookWhen(**given), row(**values), times)
 
 
 def met(world: World) -> list[tuple[int, list[Any]]]:

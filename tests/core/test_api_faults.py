@@ -12,12 +12,22 @@ from hypothesis import strategies as st
 
 from sendbox.engine import checkpoint
 from sendbox.engine.durations import Moment, Rate, Span
-from sendbox.engine.faults.calls import PROCESSED, ApiCall, ApiFault, ApiFaults, ApiRule, ApiWhen, Applied
+from sendbox.engine.faults.bad_json import BadJson
+from sendbox.engine.faults.calls import ApiCall, ApiFaults, ApiRule, ApiWhen, Applied
+from sendbox.engine.faults.delay import Delay
+from sendbox.engine.faults.disconnect import Disconnect
+from sendbox.engine.faults.garbage import Garbage
+from sendbox.engine.faults.rate_limit import RateLimit
+from sendbox.engine.faults.status import Status
+from sendbox.engine.faults.table import CALLS
+from sendbox.engine.faults.timeout import Timeout
+from sendbox.engine.faults.trickle import Trickle
+from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.identity import seed_bytes
 from sendbox.engine.patterns import Pattern
 from tests.core.worlds import START, make_world
 
-ERROR = ApiFault("status", status=500)
+ERROR = Status(status=500)
 PHONES = [f"4207770{n:05}" for n in range(40)]
 
 
@@ -138,7 +148,7 @@ def test_equal_rules_count_a_call_once() -> None:
 
 def test_a_rate_limit_lets_in_and_then_waits() -> None:
     """So many in any such time; a limited call does not count, and hears how long it must wait."""
-    asked = faults(rule(fault=ApiFault("rate_limit", rate=Rate(2, 1000))))
+    asked = faults(rule(fault=RateLimit(rate=Rate(2, 1000))))
     waits = []
     for now in (0, 300, 400, 999, 1000, 1100, 1300):
         found, order_sensitive = asked.decide(call(now=START + now))
@@ -152,7 +162,7 @@ def test_a_rate_limit_lets_in_and_then_waits() -> None:
 )
 def test_whose_limit_it_is(per: str, alone: str | None) -> None:
     """Each key has a limit of its own, or each phone, or all calls share one."""
-    asked = faults(rule(fault=ApiFault("rate_limit", rate=Rate(1, 1000), per=per)))
+    asked = faults(rule(fault=RateLimit(rate=Rate(1, 1000), per=per)))
     assert names(asked, call()) == [None]
     assert names(asked, call(key="test-w~shop")) == [None if alone == "key" else "r"]
     assert names(asked, call(phone=PHONES[1])) == [None if alone == "phone" else "r"]
@@ -160,7 +170,7 @@ def test_whose_limit_it_is(per: str, alone: str | None) -> None:
 
 def test_a_limit_that_lets_in_leaves_the_call_to_the_next_rule() -> None:
     """Later rules are asked about whoever is not limited; `times` counts the limited only."""
-    limit = rule("limit", fault=ApiFault("rate_limit", rate=Rate(1, 1000)), times=1)
+    limit = rule("limit", fault=RateLimit(rate=Rate(1, 1000)), times=1)
     assert names(faults(limit, rule("rest")), *[call()] * 3) == ["rest", "limit", "rest"]
 
 
@@ -199,11 +209,11 @@ def test_operations_draw_apart() -> None:
 
 def test_a_time_is_drawn_from_its_span() -> None:
     """A span gives each call a time of its own inside it, a duration is itself."""
-    asked = faults(rule(fault=ApiFault("delay", time=Span(1000, 10**9))))
+    asked = faults(rule(fault=Delay(time=Span(1000, 10**9))))
     times = [found.time for found, _ in (asked.decide(call(phone)) for phone in PHONES) if found is not None]
     assert len(set(times)) == len(PHONES)
     assert all(1000 <= time <= 10**9 for time in times)
-    assert applied(ApiFault("delay", time=Span(7, 7))).time == 7
+    assert applied(Delay(time=Span(7, 7))).time == 7
 
 
 MARKS: list[tuple[str, ApiRule, list[dict[str, Any]], list[bool]]] = [
@@ -263,7 +273,7 @@ def test_a_checkpoint_has_the_same_future() -> None:
     """Counts, lots and limits go on where they stood."""
     rules = (
         rule("nth", ApiWhen(every=3)),
-        rule("limit", ApiWhen(key=Pattern("k")), ApiFault("rate_limit", rate=Rate(1, 50))),
+        rule("limit", ApiWhen(key=Pattern("k")), RateLimit(rate=Rate(1, 50))),
         SHARED,
     )
     world = make_world(api=rules)
@@ -280,14 +290,14 @@ def test_a_checkpoint_has_the_same_future() -> None:
 
 SHOWN: list[tuple[ApiFault, Any, bool, bool]] = [
     (ERROR, {"status": 500}, False, False),
-    (ApiFault("rate_limit", rate=Rate(1, 60_000)), {"rate_limit": "1/1m"}, False, False),
-    (ApiFault("delay", time=Span(1500, 1500)), {"delay": "1s500ms"}, True, False),
-    (ApiFault("trickle", time=Span(2000, 2000)), {"trickle": "2s"}, True, False),
-    (ApiFault("disconnect"), {"disconnect": "before"}, False, True),
-    (ApiFault("disconnect", middle=True), {"disconnect": "middle"}, True, False),
-    (ApiFault("garbage"), "garbage", True, True),
-    (ApiFault("bad_json"), "bad_json", True, False),
-    (ApiFault("timeout"), "timeout", False, True),
+    (RateLimit(rate=Rate(1, 60_000)), {"rate_limit": "1/1m"}, False, False),
+    (Delay(time=Span(1500, 1500)), {"delay": "1s500ms"}, True, False),
+    (Trickle(time=Span(2000, 2000)), {"trickle": "2s"}, True, False),
+    (Disconnect(), {"disconnect": "before"}, False, True),
+    (Disconnect(middle=True), {"disconnect": "middle"}, True, False),
+    (Garbage(), "garbage", True, True),
+    (BadJson(), "bad_json", True, False),
+    (Timeout(), "timeout", False, True),
 ]
 
 
@@ -299,7 +309,7 @@ def test_faults_and_what_they_leave_of_a_call(fault: ApiFault, shown: Any, effec
     assert found.shown == shown
     assert (found.rule.effective, found.silent) == (effective, silent)
     assert rule(fault=fault, processed=not effective).effective is not effective
-    assert {each[0].kind for each in SHOWN} == set(PROCESSED)
+    assert {each[0].kind for each in SHOWN} == set(CALLS)
 
 
 LINES = [
@@ -314,4 +324,4 @@ LINES = [
 def test_the_line_of_a_fault(fields: dict[str, Any], expected: str) -> None:
     """It says what happened, on what, by which rule, and whether the call had its effect."""
     assert applied(ERROR, **fields).line == expected
-    assert applied(ApiFault("garbage")).line.startswith("fault garbage on sendMessage")
+    assert applied(Garbage()).line.startswith("fault garbage on sendMessage")

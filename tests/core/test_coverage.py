@@ -457,11 +457,11 @@ def test_outages_count_when_they_begin(what: dict[str, Any], expected: list[str]
 
 def test_an_event_counts_when_it_is_posted() -> None:
     """Not while a rule answers in the receiver's place; once, however often a rule sends it."""
-    down = run(fault("answer", value=503))
+    down = run(fault("answer", by=503))
     assert tallied(down, "events", "webhooks") == {
         "webhooks": {"answered 5xx": 15, "retry": 12, "given up": 3},
     }
-    late = run(fault("answer", value=503, ends=Moment(1, relative=True)), fault("duplicate", result=("sent",)))
+    late = run(fault("answer", by=503, ends=Moment(1, relative=True)), fault("duplicate", result=("sent",)))
     assert tallied(late, "events", "webhooks") == {
         "events": {"sentMessage sending": 1, "sentMessage sent": 1, "sentMessage delivered": 1},
         "webhooks": {"answered 5xx": 1, "retry": 1, "late": 1, "out of order": 1, "duplicate": 1},

@@ -48,8 +48,8 @@ MANY = (
     fault("delay", after=(0, 60_000), share=0.3),
     fault("reorder", after=5_000, phone=Pattern("420777000100")),
     fault("bundle", after=20_000, event=("incomingReplyMessage",)),
-    fault("answer", value=503, share=0.3),
-    fault("answer", "down", value="refused", begins=Moment(40_000, relative=True), ends=Moment(90_000, relative=True)),
+    fault("answer", by=503, share=0.3),
+    fault("answer", "down", by="refused", begins=Moment(40_000, relative=True), ends=Moment(90_000, relative=True)),
 )
 INBOUND = {"channel": "sms", "from": PHONE, "to": "420900000001", "body": "Hello"}
 

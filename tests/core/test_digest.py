@@ -12,7 +12,8 @@ from hypothesis import assume as suppose
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
+from sendbox.engine.faults.calls import ApiRule, ApiWhen, Applied
+from sendbox.engine.faults.delay import Delay
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE
 from sendbox.engine.requests import RequestRecord
@@ -179,7 +180,7 @@ def test_what_counts(fields: dict[str, Any]) -> None:
 
 
 def fault(key: str = "test-w", **fields: Any) -> Applied:
-    found = ApiRule("r", ApiWhen(), ApiFault("delay"), **fields.pop("rule", {}))
+    found = ApiRule("r", ApiWhen(), Delay(), **fields.pop("rule", {}))
     return Applied(found, "sendMessage", key, PHONE, 5, 0, order_sensitive=False)._replace(**fields)
 
 

@@ -11,7 +11,8 @@ import yaml
 
 from sendbox.engine.checkpoint import restore, take
 from sendbox.engine.expect.verdict import lines
-from sendbox.engine.faults.calls import ApiFault, ApiRule, ApiWhen, Applied
+from sendbox.engine.faults.calls import ApiRule, ApiWhen, Applied
+from sendbox.engine.faults.status import Status
 from sendbox.engine.journal import CODE
 from sendbox.engine.world import World
 from sendbox.playing import play
@@ -139,7 +140,7 @@ def _faulty() -> World:
     drop = {"name": "a receipt is lost", "when": {"result": "delivered"}, "fault": "drop"}
     stale = {"when": {"result": "sent"}, "fault": "stale"}
     world = make_world(webhooks=load({"sendbox": 1, "webhooks": [drop, stale]}).webhooks)
-    rule = ApiRule("r", ApiWhen(), ApiFault("status", status=503), name="busy")
+    rule = ApiRule("r", ApiWhen(), Status(status=503), name="busy")
     world.journal.add(world.now, CODE["fault"], Applied(rule, "sendMessage", "test-1", PHONE, 0, 0, False))
     send_one(world)
     advance(world, 60_000)
@@ -270,7 +271,7 @@ def test_expectations_survive_a_checkpoint() -> None:
 
 def test_an_event_counts_once() -> None:
     """However often it is sent, by a fault too; each batch is a delivery of its own."""
-    world = run(fault("duplicate", result=("sent",), copies=2, new_id=True), fault("stale", result=("delivered",)))
+    world = run(fault("duplicate", result=("sent",), copies=2, id="new"), fault("stale", result=("delivered",)))
     for that, where, count in (("events", {"result": "sent"}, 1), ("events", {}, 3), ("deliveries", {}, 6)):
         expected = load({"sendbox": 1, "expect": [{"that": that, "where": where, "count": count}]}).expect
         assert verdict(world, expected)["passed"], (that, where)

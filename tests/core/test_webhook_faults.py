@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from sendbox.engine.checkpoint import restore, take
-from sendbox.engine.delivery.faults import Detoured
-from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
+from sendbox.engine.delivery.detours import Detoured
+from sendbox.engine.delivery.faults.drop import Drop
+from sendbox.engine.delivery.rules import WebhookRule, WebhookWhen
 from sendbox.engine.durations import Moment
 from sendbox.engine.journal import CODE
 from sendbox.engine.patterns import Pattern
@@ -104,7 +105,7 @@ def test_events_of_phones() -> None:
 def test_the_first_rule_wins_and_answers_are_another_thing() -> None:
     """One rule says how an event travels, another how its tries end; each is the first of its kind that fits."""
     world = run(
-        fault("answer", value=503, times=1),
+        fault("answer", by=503, times=1),
         fault("split", "first", result=("sent",)),
         fault("drop", "second", result=("sent", "delivered")),
     )
@@ -156,7 +157,7 @@ def test_a_rule_counts_what_another_one_met() -> None:
 
 def test_a_held_batch_of_the_built_in_receiver_goes_on() -> None:
     """Released while a rule still answers for the receiver, it is tried again by its schedule, and gets through."""
-    world = make_world(webhooks=(fault("answer", value=503, times=2),), attempts=ONE_EVENT)
+    world = make_world(webhooks=(fault("answer", by=503, times=2),), attempts=ONE_EVENT)
     send_one(world)
     advance(world, SECOND)
     (delivery,) = world.outlets.deliveries
@@ -232,15 +233,15 @@ def test_rules_of_control() -> None:
     [
         (fault("drop"), "drop"),
         (fault("duplicate"), "duplicate 1, the same id, after 0s"),
-        (fault("duplicate", copies=2, new_id=True, after=(1000, 2000)), "duplicate 2, another id, after 1s..2s"),
+        (fault("duplicate", copies=2, id="new", after=(1000, 2000)), "duplicate 2, another id, after 1s..2s"),
         (fault("delay", after=90_000), "delay 1m30s"),
         (fault("reorder", after=5_000), "reorder 5s"),
         (fault("bundle", after=5_000), "bundle 5s"),
         (fault("stale", after=0), "stale 0s"),
         (fault("bad_signature"), "bad_signature"),
-        (fault("content_type", value="text/plain"), "content_type text/plain"),
-        (fault("answer", value=503), "answer 503"),
-        (fault("answer", value="timeout"), "answer timeout"),
+        (fault("content_type", says="text/plain"), "content_type text/plain"),
+        (fault("answer", by=503), "answer 503"),
+        (fault("answer", by="timeout"), "answer timeout"),
     ],
 )
 def test_the_words_for_a_fault(of: WebhookRule, text: str) -> None:
@@ -250,7 +251,7 @@ def test_the_words_for_a_fault(of: WebhookRule, text: str) -> None:
 
 def test_the_journal_says_which_rule_and_the_log_too() -> None:
     """Rule, fault, delivery and events; a line begins with the number."""
-    world = run(WebhookRule("k", WebhookWhen(result=("sent",)), WebhookFault("drop"), name="lost on the way"))
+    world = run(WebhookRule("k", WebhookWhen(result=("sent",)), Drop(), name="lost on the way"))
     (number,) = world.journal.numbers(frozenset({"webhook_fault"}))
     shown = entry_view(world, number)
     delivery = next(each for each in world.outlets.deliveries if each.state == "dropped")

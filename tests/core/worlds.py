@@ -9,7 +9,7 @@ import orjson
 
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.delivery.bodies import body_of, listed
-from sendbox.engine.delivery.faults import FakedTry
+from sendbox.engine.delivery.detours import FakedTry
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.world import World

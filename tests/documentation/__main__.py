@@ -1,18 +1,19 @@
-"""Writes the generated parts of the documents anew, and says which documents changed."""
+"""Writes the generated parts of the language's schema and of the documents anew, and says which files changed."""
 
 from __future__ import annotations
 
 import sys
 
+from tests.documentation.faults import LANGUAGE, with_faults
 from tests.documentation.markdown import DOCUMENTS, ROOT, filled, text_of
 from tests.documentation.parts import render
 
 
 def main() -> None:
     """Rewrites what is stale."""
-    for path in DOCUMENTS:
+    for path in (LANGUAGE, *DOCUMENTS):
         old = text_of(path)
-        new = filled(old, render)
+        new = with_faults(old) if path == LANGUAGE else filled(old, render)
         if new != old:
             path.write_text(new, "utf-8")
             sys.stdout.write(f"{path.relative_to(ROOT)} is written\n")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Final
 
 from sendbox.engine import durations as spans
+from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.faults.row import F
+from sendbox.engine.faults.table import CALLS
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import Assume
 from tests.documentation.markdown import code, table
@@ -35,6 +38,12 @@ _DEFAULTS: Final = {
 }
 
 
+def listed() -> list[str]:
+    """The mappings of which a document has a table of its own; those of faults stand with their faults."""
+    elsewhere = {*UNLISTED, "assume", *of_faults(CALLS), *of_faults(DELIVERIES)}
+    return [title for title in mappings() if title not in elsewhere]
+
+
 def mappings() -> dict[str, dict[str, Any]]:
     """Every mapping of the language with keys of its own, by title."""
     return {node["title"]: node for node in _nodes(schema()) if "title" in node and node.get("properties")}
@@ -58,6 +67,13 @@ def _resolved(node: dict[str, Any]) -> dict[str, Any]:
     for step in node["$ref"].split("/")[1:]:  # "#" is the whole
         target = target[step]
     return {**_resolved(target), **{key: value for key, value in node.items() if key != "$ref"}}
+
+
+def of_faults(table: Mapping[str, type[F]]) -> Iterator[str]:
+    """The mappings that stand behind the words of faults, by title."""
+    for fault in table.values():
+        nodes = _nodes(fault.value.node) if fault.value is not None else ()
+        yield from (node["title"] for node in nodes if node.get("properties"))
 
 
 def keys(title: str) -> str:

@@ -36,6 +36,7 @@ from sendbox.services.subjects import THINGS
 from sendbox.services.verify.session import VALIDATION
 from sendbox.settings import Settings
 from tests.documentation import language
+from tests.documentation.faults import faults_of_calls, faults_of_deliveries
 from tests.documentation.markdown import code, table
 from tests.traceability import sentences
 
@@ -349,6 +350,8 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "pytest options": pytest_options,
     "assume": language.settings,
     "expectable": expectable,
+    "faults of calls": faults_of_calls,
+    "faults of deliveries": faults_of_deliveries,
     "gaps": gaps,
     "fakes": fakes,
     "locales": locales,
@@ -366,5 +369,4 @@ def render(name: str) -> str:
 def names() -> Iterable[str]:
     """The name of every part that must stand in some document."""
     modules = dict.fromkeys(row.function.__module__.rpartition(".")[2] for row in operations.load().values())
-    listed = [title for title in language.mappings() if title not in language.UNLISTED | {"assume"}]
-    return [*PARTS, *(f"control {name}" for name in modules), *(f"keys {title}" for title in listed)]
+    return [*PARTS, *(f"control {name}" for name in modules), *(f"keys {title}" for title in language.listed())]

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import Moment, Rate, Span
-from sendbox.engine.faults.calls import ApiFault, ApiWhen
+from sendbox.engine.faults.bad_json import BadJson
+from sendbox.engine.faults.calls import ApiWhen
+from sendbox.engine.faults.delay import Delay
+from sendbox.engine.faults.disconnect import Disconnect
+from sendbox.engine.faults.garbage import Garbage
+from sendbox.engine.faults.rate_limit import RateLimit
+from sendbox.engine.faults.status import Status
+from sendbox.engine.faults.timeout import Timeout
+from sendbox.engine.faults.trickle import Trickle
+from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.compile import compile_api_rule, load
 from sendbox.scenario.model import ScenarioError
@@ -18,26 +27,26 @@ def compiled(**rule: Any) -> Any:
 
 
 FAULTS: list[tuple[Any, ApiFault]] = [
-    ({"status": 503}, ApiFault("status", status=503)),
+    ({"status": 503}, Status(status=503)),
     (
         {"status": {"code": 503, "message": "Later", "headers": {"Retry-After": 30, "X-A": "b"}}},
-        ApiFault("status", status=503, message="Later", headers=(("Retry-After", "30"), ("X-A", "b"))),
+        Status(status=503, message="Later", headers=(("Retry-After", "30"), ("X-A", "b"))),
     ),
-    ({"delay": "2s"}, ApiFault("delay", time=Span(2000, 2000))),
-    ({"delay": "1s..3s"}, ApiFault("delay", time=Span(1000, 3000))),
-    ("disconnect", ApiFault("disconnect")),
-    ({"disconnect": "before"}, ApiFault("disconnect")),
-    ({"disconnect": "middle"}, ApiFault("disconnect", middle=True)),
-    ("garbage", ApiFault("garbage")),
-    ("bad_json", ApiFault("bad_json")),
-    ("trickle", ApiFault("trickle", time=Span(2000, 2000))),
-    ({"trickle": 500}, ApiFault("trickle", time=Span(500, 500))),
-    ("timeout", ApiFault("timeout")),
-    ({"rate_limit": "10/s"}, ApiFault("rate_limit", rate=Rate(10, 1000))),
-    ({"rate_limit": {"max": 5, "within": "1h"}}, ApiFault("rate_limit", rate=Rate(5, 3_600_000))),
+    ({"delay": "2s"}, Delay(time=Span(2000, 2000))),
+    ({"delay": "1s..3s"}, Delay(time=Span(1000, 3000))),
+    ("disconnect", Disconnect()),
+    ({"disconnect": "before"}, Disconnect()),
+    ({"disconnect": "middle"}, Disconnect(middle=True)),
+    ("garbage", Garbage()),
+    ("bad_json", BadJson()),
+    ("trickle", Trickle(time=Span(2000, 2000))),
+    ({"trickle": 500}, Trickle(time=Span(500, 500))),
+    ("timeout", Timeout()),
+    ({"rate_limit": "10/s"}, RateLimit(rate=Rate(10, 1000))),
+    ({"rate_limit": {"max": 5, "within": "1h"}}, RateLimit(rate=Rate(5, 3_600_000))),
     (
         {"rate_limit": {"max": 5, "within": "1h", "per": "phone"}},
-        ApiFault("rate_limit", rate=Rate(5, 3_600_000), per="phone"),
+        RateLimit(rate=Rate(5, 3_600_000), per="phone"),
     ),
 ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.delivery.faults.answer import Answer
 from sendbox.engine.expect.expectation import Range
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
@@ -73,11 +74,11 @@ attempts:
 
 
 @pytest.mark.parametrize(("asked", "value"), [("SEED:503", 503), ("WORD:refused", "refused")], ids=["number", "word"])
-def test_words_of_which_only_some_are_legal(asked: str, value: object) -> None:
+def test_words_of_which_only_some_are_legal(asked: str, value: str | int) -> None:
     """In quotes a value is text where text is legal, and a number where that text would not be: inside `{ }` it must
     have quotes, and there is no other way to say a status."""
     found = load(f'sendbox: 1\nwebhooks: [{{fault: {{answer: "${{{asked}}}"}}}}]\n', env={})
-    assert [rule.fault.value for rule in found.webhooks] == [value]
+    assert [rule.fault for rule in found.webhooks] == [Answer(value)]
 
 
 def test_a_share_and_a_count_in_quotes() -> None:

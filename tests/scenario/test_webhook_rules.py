@@ -6,7 +6,20 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine.delivery.rules import FAULTS, SILENCES, WebhookFault, WebhookRule, WebhookWhen
+from sendbox.engine.delivery.faults.answer import SILENCES, Answer
+from sendbox.engine.delivery.faults.bad_signature import BadSignature
+from sendbox.engine.delivery.faults.bundle import Bundle
+from sendbox.engine.delivery.faults.content_type import ContentType
+from sendbox.engine.delivery.faults.delay import Delay
+from sendbox.engine.delivery.faults.drop import Drop
+from sendbox.engine.delivery.faults.duplicate import Duplicate
+from sendbox.engine.delivery.faults.fault import WebhookFault
+from sendbox.engine.delivery.faults.overtake import Overtake
+from sendbox.engine.delivery.faults.reorder import Reorder
+from sendbox.engine.delivery.faults.split import Split
+from sendbox.engine.delivery.faults.stale import Stale
+from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.delivery.rules import WebhookRule, WebhookWhen
 from sendbox.engine.durations import Moment, Span, instant
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.compile import compile_webhook_rule, load
@@ -23,26 +36,26 @@ def rule(fault: Any = "drop", **more: Any) -> WebhookRule:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ("drop", WebhookFault("drop")),
-        ("duplicate", WebhookFault("duplicate")),
-        ({"duplicate": {"id": "same"}}, WebhookFault("duplicate")),
+        ("drop", Drop()),
+        ("duplicate", Duplicate()),
+        ({"duplicate": {"id": "same"}}, Duplicate()),
         (
             {"duplicate": {"id": "new", "times": 3, "after": "1s..2s"}},
-            WebhookFault("duplicate", Span(1_000, 2_000), 3, new_id=True),
+            Duplicate(Span(1_000, 2_000), 3, "new"),
         ),
-        ({"delay": "30s"}, WebhookFault("delay", Span(30_000, 30_000))),
-        ({"delay": "1s..5s"}, WebhookFault("delay", Span(1_000, 5_000))),
-        ("reorder", WebhookFault("reorder", Span(5_000, 5_000))),
-        ({"reorder": "1m"}, WebhookFault("reorder", Span(60_000, 60_000))),
-        ("split", WebhookFault("split")),
-        ({"bundle": 5_000}, WebhookFault("bundle", Span(5_000, 5_000))),
-        ("bad_signature", WebhookFault("bad_signature")),
-        ("stale", WebhookFault("stale")),
-        ({"stale": "10s"}, WebhookFault("stale", Span(10_000, 10_000))),
-        ("overtake", WebhookFault("overtake")),
-        ({"content_type": "text/plain"}, WebhookFault("content_type", value="text/plain")),
-        ({"answer": 503}, WebhookFault("answer", value=503)),
-        ({"answer": "timeout"}, WebhookFault("answer", value="timeout")),
+        ({"delay": "30s"}, Delay(Span(30_000, 30_000))),
+        ({"delay": "1s..5s"}, Delay(Span(1_000, 5_000))),
+        ("reorder", Reorder(Span(5_000, 5_000))),
+        ({"reorder": "1m"}, Reorder(Span(60_000, 60_000))),
+        ("split", Split()),
+        ({"bundle": 5_000}, Bundle(Span(5_000, 5_000))),
+        ("bad_signature", BadSignature()),
+        ("stale", Stale()),
+        ({"stale": "10s"}, Stale(Span(10_000, 10_000))),
+        ("overtake", Overtake()),
+        ({"content_type": "text/plain"}, ContentType("text/plain")),
+        ({"answer": 503}, Answer(503)),
+        ({"answer": "timeout"}, Answer("timeout")),
     ],
 )
 def test_faults(given: Any, expected: WebhookFault) -> None:
@@ -53,7 +66,7 @@ def test_faults(given: Any, expected: WebhookFault) -> None:
 def test_the_schema_names_every_fault() -> None:
     """As a word or as a key, and every way in which a try may fail."""
     words, mapping = schema()["$defs"]["webhookFault"]["anyOf"]
-    assert {*words["enum"], *mapping["properties"]} == set(FAULTS)
+    assert {*words["enum"], *mapping["properties"]} == set(DELIVERIES)
     assert tuple(mapping["properties"]["answer"]["anyOf"][1]["enum"]) == SILENCES
 
 
@@ -110,7 +123,7 @@ def test_a_rule_of_control() -> None:
     assert compile_webhook_rule({"when": {"phone": "905 123 456"}, "fault": "drop"}, country="421") == WebhookRule(
         '{"fault":"drop","when":{"phone":"421905123456"}}',
         WebhookWhen(phone=Pattern("421905123456", phone=True)),
-        WebhookFault("drop"),
+        Drop(),
     )
     with pytest.raises(ScenarioError) as error:
         compile_webhook_rule({"fault": "dropp"})

@@ -162,7 +162,7 @@ def rate(value: object) -> Rate:
     """A rate `10/s`, `5/10m` or `{max: 5, within: 1h}`; else ValueError."""
     most: object = None
     within: object = None
-    if isinstance(value, dict) and value.keys() == {"max", "within"}:
+    if isinstance(value, dict) and value.keys() >= {"max", "within"}:
         most, within = value["max"], value["within"]
     elif isinstance(value, str):
         number, slash, time = value.partition("/")

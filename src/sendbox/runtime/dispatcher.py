@@ -10,7 +10,8 @@ import orjson
 
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of
-from sendbox.engine.delivery.faults import FakedTry, FaultyDelivery
+from sendbox.engine.delivery.detours import FakedTry
+from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.world import World
 from sendbox.runtime import policy
 from sendbox.runtime.host import Host
@@ -153,12 +154,12 @@ def _encoded(world: World, delivery: Delivery) -> HttpCall:
     target, batch, name = delivery.outlet.target, body_of(world, delivery), world.outlets.id_of(delivery)
     if not isinstance(delivery, FaultyDelivery):
         return policy.encode(target, batch, name)
-    fault = delivery.rule.fault
+    spoilt = delivery.rule.fault.spoilt
     return policy.encode(
         target,
         batch,
         name,
-        content_type=str(fault.value) if fault.kind == "content_type" else None,
-        bad_signature=fault.kind == "bad_signature",
+        content_type=spoilt.content_type,
+        bad_signature=spoilt.bad_signature,
         urgent=delivery.ahead,
     )

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox import data
+from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.faults.row import stand_ins
+from sendbox.engine.faults.table import CALLS
 from sendbox.scenario.model import Node, Problem, listed, nearest, plain, problem, show
 
 if TYPE_CHECKING:
@@ -68,8 +71,8 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "traffic": {"at": 0, "request": _REQUEST},
     "traffic request": _REQUEST,
     "api rule": {"fault": "timeout"},
-    "api status": {"code": 500},
-    "rate limit": {"max": 1, "within": 1},
+    **stand_ins(CALLS),
+    **stand_ins(DELIVERIES),
 }
 #: What a mapping is given that must have one of several keys and has none.
 _FIRST: Final = {

@@ -1,8 +1,8 @@
 """Faults of the HTTP interfaces, carried out: what the client of a call gets when a rule of `api:` applies to it.
 
-An error, truncated JSON and too many calls are answers like others (`spoilt`). The rest is done to the connection
-(`carry_out`), after the call has been journaled: an answer that is late, hangs or trickles holds up no advance. Its
-time is real, since a client's timeout is; it ends with the client, with the world's epoch, and with the server.
+What a fault answers instead is an answer like others (`spoilt`). What it does to the connection is done (`carry_out`)
+after the call has been journaled: an answer that takes its time holds up no advance. That time is real, since a
+client's timeout is; it ends with the client, with the world's epoch, and with the server. No fault has a name here.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.faults.calls import ApiCall, Applied
+from sendbox.engine.faults.wire import NO_ANSWER, End, Error, Piece, Wait
 from sendbox.engine.journal import CODE
 from sendbox.engine.requests import RequestRecord
-from sendbox.server.wire import Receive, Scope, Send, Wire, wire_of
+from sendbox.server.wire import Receive, Scope, Send, wire_of
 from sendbox.services.http.addressee import addressee
 from sendbox.services.http.exchange import Answer
 
@@ -23,13 +24,6 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.runtime.slot import Hosted
     from sendbox.runtime.worlds import Runtime
-
-#: What a client gets that speaks HTTP to something else.
-GARBAGE: Final = b"\x00\x15\xff\xfe this is no HTTP \x80\x81\r\n\r\n"
-#: What is cut short where a call that had no effect left no answer.
-_NEVER: Final = b'{"request_id":"00000000-0000-4000-8000-000000000000","accepted":[]}'
-#: So many pieces an answer trickles in, where it has so many bytes.
-PIECES: Final = 20
 
 #: A decision about one call: the fault, None = none; and whether it depended on the order of arrival.
 Decision = tuple[Applied | None, bool]
@@ -60,25 +54,21 @@ def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
 
     What has to be done to the connection besides stands in its `fault`.
     """
-    fault = applied.rule.fault
-    if fault.kind in ("status", "rate_limit"):
-        return _error(applied, error)
     if answer is None:
-        answer = Answer(200, _NEVER)
-    if fault.kind == "bad_json":
-        return Answer(200, _cut(answer.body), answer.content_type, answer.headers)
+        answer = Answer(200, NO_ANSWER)
+    instead = applied.rule.fault.instead(answer.body, applied.wait)
+    if isinstance(instead, Error):
+        return _error(instead, error)
+    if instead is not None:
+        return Answer(200, instead.data, answer.content_type, answer.headers)
     answer.fault = applied
     return answer
 
 
-def _error(applied: Applied, error: Refusal) -> Answer:
+def _error(given: Error, error: Refusal) -> Answer:
     """An error in the shape of the interface that was called."""
-    fault = applied.rule.fault
-    status = fault.status or HTTPStatus.TOO_MANY_REQUESTS.value
-    answer = error(status, _phrase(status) if fault.message is None else fault.message)
-    headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers]
-    if applied.wait:
-        headers.append((b"retry-after", b"%d" % -(-applied.wait // 1000)))
+    answer = error(given.status, _phrase(given.status) if given.text is None else given.text)
+    headers = ((name.lower().encode(), value.encode()) for name, value in given.headers)
     answer.headers = (*answer.headers, *headers)
     return answer
 
@@ -90,11 +80,6 @@ def _phrase(status: int) -> str:
     except ValueError:
         return f"Status {status}"
     return " ".join((first, *(word if word.isupper() else word.lower() for word in others)))
-
-
-def _cut(body: bytes) -> bytes:
-    """The first half; JSON that is cut there is none any more."""
-    return body[: max(1, len(body) // 2)] or _NEVER[: len(_NEVER) // 2]
 
 
 def note(runtime: Runtime, hosted: Hosted, number: int, decision: Decision) -> None:
@@ -116,7 +101,7 @@ def told(record: RequestRecord, applied: Applied) -> None:
     record.fault = applied
     if applied.silent:
         record.status = 0
-    if applied.silent or (applied.rule.fault.middle and not applied.rule.effective):
+    if applied.silent or (applied.rule.fault.broken and not applied.rule.effective):
         record.answer = b""
 
 
@@ -124,24 +109,22 @@ async def carry_out(
     applied: Applied, answer: Answer, hosted: Hosted, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Does to the connection what a fault says; `answer` is what would have come."""
-    fault, wire = applied.rule.fault, wire_of(scope)
+    wire, begun = wire_of(scope), False
     async with _Epoch(hosted) as ended:
-        match fault.kind:
-            case "delay":
-                if await wire.wait(applied.time, ended, receive):
-                    await reply(send, answer)
-            case "trickle":
-                await _trickle(answer, applied.time, wire, ended, receive, send)
-            case "timeout":
-                await wire.wait(None, ended, receive)
-            case "garbage":
-                wire.write(GARBAGE)
-                await wire.end(receive)
-            case _:
-                if fault.middle and answer.body:  # an answer without a body has no middle
-                    await begin(send, answer)
-                    await _send(send, answer.body[: len(answer.body) // 2], more=True)
-                await wire.end(receive)
+        acts = applied.rule.fault.acts(len(answer.body), applied.time)
+        for number, act in enumerate(acts, 1):
+            match act:
+                case Wait(milliseconds):
+                    if not await wire.wait(milliseconds, ended, receive):
+                        break
+                case Piece(begin, end):
+                    if not begun:
+                        begun = True
+                        await _begin(send, answer)
+                    await _send(send, answer.body[begin:end], more=number < len(acts))
+                case End(data):
+                    wire.write(data)
+                    await wire.end(receive)
         if ended.done():
             await wire.end(receive)
 
@@ -161,22 +144,7 @@ class _Epoch:
         self._lingering.discard(self._ended)
 
 
-async def _trickle(
-    answer: Answer, time: int, wire: Wire, ended: asyncio.Future[None], receive: Receive, send: Send
-) -> None:
-    """The head at once, the body in pieces over the time."""
-    size = len(answer.body)
-    pieces = max(1, min(PIECES, size))
-    await begin(send, answer)
-    for number in range(pieces):
-        gap = (number + 1) * time // pieces - number * time // pieces
-        if not await wire.wait(gap, ended, receive):
-            return
-        piece = answer.body[number * size // pieces : (number + 1) * size // pieces]
-        await _send(send, piece, more=number + 1 < pieces)
-
-
-async def begin(send: Send, answer: Answer) -> None:
+async def _begin(send: Send, answer: Answer) -> None:
     """Sends the head of an answer."""
     await send({"type": "http.response.start", "status": answer.status, "headers": _headers(answer)})
 
@@ -195,5 +163,5 @@ def _headers(answer: Answer) -> list[tuple[bytes, bytes]]:
     ]
 
 
-async def _send(send: Send, piece: bytes, *, more: bool = False) -> None:
+async def _send(send: Send, piece: bytes, *, more: bool) -> None:
     await send({"type": "http.response.body", "body": piece, "more_body": more})

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.cases import Case
-from sendbox.engine.delivery.faults import FaultyDelivery
-from sendbox.engine.delivery.rules import FAULTS
+from sendbox.engine.delivery.faults.fault import FaultyDelivery
+from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.expect.subjects import Field, Thing
-from sendbox.engine.faults.calls import PROCESSED, Applied
+from sendbox.engine.faults.calls import Applied
+from sendbox.engine.faults.table import CALLS
 from sendbox.services.advice import ADVICE
 from sendbox.services.messaging import subjects as messaging
 from sendbox.services.messaging.channels import CHANNEL_WORDS
@@ -23,7 +24,7 @@ from sendbox.services.verify import subjects as verify
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.delivery.faults import Detoured
+    from sendbox.engine.delivery.detours import Detoured
     from sendbox.engine.requests import RequestRecord
     from sendbox.engine.world import World
 
@@ -44,7 +45,7 @@ SILENCES: Final = (
     "not_allowed",
     "dropped",
 )
-FAULT_WORDS: Final = tuple(dict.fromkeys((*PROCESSED, *FAULTS)))
+FAULT_WORDS: Final = tuple(dict.fromkeys((*CALLS, *DELIVERIES)))
 
 
 def _case(world: World, event: Any) -> Case:

@@ -15,7 +15,8 @@ from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery, Outlet
-    from sendbox.engine.delivery.faults import FaultyDelivery, Window
+    from sendbox.engine.delivery.detours import Window
+    from sendbox.engine.delivery.faults.fault import FaultyDelivery
     from sendbox.engine.world import World
     from sendbox.services.messaging.content.gaps import Line
     from sendbox.services.messaging.outages import Current
@@ -97,18 +98,10 @@ def _recovery(current: Current) -> About:
     return {"what": f"the outage of {outage} ends"}
 
 
-def _delayed(faulty: FaultyDelivery) -> About:
-    if faulty.state != "waiting" or faulty.queued or faulty.tries:
-        return None
-    return {"what": f'{_webhook(faulty)} sets out, {faulty.rule.fault.text} by the rule "{faulty.rule.label}"'}
-
-
-def _copy(what: tuple[FaultyDelivery, int]) -> About:
-    return {"what": f'{_webhook(what[0])} is sent again, by the rule "{what[0].rule.label}"'}
-
-
-def _stale(what: tuple[FaultyDelivery, Any, Any]) -> About:
-    return {"what": f'{_webhook(what[0])} tells of what is past, by the rule "{what[0].rule.label}"'}
+def _faulty(step: tuple[FaultyDelivery, Any]) -> About:
+    faulty, rule = step[0], step[0].rule
+    does = rule.fault.upcoming(faulty)
+    return None if does is None else {"what": f'{_webhook(faulty)} {does} by the rule "{rule.label}"'}
 
 
 def _window(window: Window) -> About:
@@ -144,9 +137,7 @@ _WORDS: Final[dict[str, Callable[[Any], About]]] = {
     "retry_due": _retry,
     "free_due": _free,
     "recovery_due": _recovery,
-    "delayed_due": _delayed,
-    "copy_due": _copy,
-    "stale_due": _stale,
+    "webhook_due": _faulty,
     "window_due": _window,
     "line_due": lambda bulk: {"what": f"next line of the file {bulk.bulk_id}"},
     "activation_due": lambda order: {"what": f"the order of {order.service} is active"},

@@ -31,8 +31,6 @@ _PHONE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 }
 #: Methods that httpx has a function for, with a body and without.
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH")
-#: Faults that make a client wait for its answer.
-_SLOW: Final = ("delay", "trickle")
 #: A body that is nested deeper is written as its text: Python reads no more than 200 brackets inside each other.
 _NESTED: Final = 50
 
@@ -150,7 +148,7 @@ class _File:
             self._lines.append("with pytest.raises(httpx.TransportError):")
             self._lines.append("    " + broken(function, shown).replace("\n", "\n    "))
             return
-        if record.fault is not None and record.fault.rule.fault.kind in _SLOW:  # whoever asked may have given up
+        if record.fault is not None and record.fault.rule.fault.late:  # whoever asked may have given up
             shown.append("timeout=None")
         name = f"answer_{step.number}"
         self._lines.append(broken(f"{name} = {function}", shown))

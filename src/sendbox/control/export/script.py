@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.engine.delivery.faults import FakedTry
+from sendbox.engine.delivery.detours import FakedTry
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Call:
     def broken(self) -> bool:
         """Whether the client got no whole answer: nothing of HTTP, nothing at all, or the first half of one."""
         fault = self.record.fault
-        return fault is not None and (fault.silent or fault.rule.fault.middle)
+        return fault is not None and fault.rule.fault.broken
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,58 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.cases import Case
-from sendbox.engine.durations import Moment, Span, show
+from sendbox.engine.delivery.faults.fault import WebhookFault
+from sendbox.engine.durations import Moment
 from sendbox.engine.identity import Draw
 from sendbox.engine.rules.book import Rulebook, Turns, in_time
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.home import Home
     from sendbox.engine.patterns import Pattern
-
-#: What may happen to an event on its way.
-FAULTS: Final = (
-    "drop", "duplicate", "delay", "reorder", "split", "bundle", "bad_signature", "stale", "overtake", "content_type",
-    "answer",
-)  # fmt: skip
-#: Those that gather the events of some time before anything is sent.
-GATHERING: Final = frozenset({"reorder", "bundle"})
-AT_ONCE: Final = Span(0, 0)
-#: Why a try fails that reaches nobody, beside a status.
-SILENCES: Final = ("timeout", "refused", "closed")
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookFault:
-    """What happens: `kind` is one of `FAULTS`, and the fields that it does not name say nothing.
-
-    `after` is the time of `delay`, `duplicate` and `stale`, and the window of `reorder` and `bundle`. `copies` and
-    `new_id` are a duplicate's. `value` is the content type, or what a try is answered with: a status or a silence.
-    """
-
-    kind: str
-    after: Span = AT_ONCE
-    copies: int = 1
-    new_id: bool = False
-    value: str | int = ""
-
-    @property
-    def text(self) -> str:
-        """The fault in words, such as `delay 30s`."""
-        after = show(self.after.low) if self.after.low == self.after.high else f"{_span(self.after)}"
-        detail = {
-            "duplicate": f" {self.copies}, {'another' if self.new_id else 'the same'} id, after {after}",
-            "delay": f" {after}",
-            "reorder": f" {after}",
-            "bundle": f" {after}",
-            "stale": f" {after}",
-            "content_type": f" {self.value}",
-            "answer": f" {self.value}",
-        }
-        return f"{self.kind}{detail.get(self.kind, '')}"
-
-
-def _span(span: Span) -> str:
-    return f"{show(span.low)}..{show(span.high)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +107,9 @@ class WebhookFaults(Rulebook[WebhookRule]):
     def _arrange(self, rules: list[WebhookRule]) -> None:
         super()._arrange(rules)
         #: those that decide how events travel, those that decide about tries, and those that overtake
-        self.travels = [rule for rule in rules if rule.fault.kind != "answer"]
-        self.answers = [rule for rule in rules if rule.fault.kind == "answer"]
-        self.overtakes = [rule for rule in rules if rule.fault.kind == "overtake"]
+        self.travels = [rule for rule in rules if rule.fault.given is None]
+        self.answers = [rule for rule in rules if rule.fault.given is not None]
+        self.overtakes = [rule for rule in rules if rule.fault.racing]
 
     # -- deciding
 
@@ -162,9 +118,9 @@ class WebhookFaults(Rulebook[WebhookRule]):
         return self._first(
             (rule, case)
             for rule in self.travels
-            if (rule.fault.kind != "overtake" or racing)
+            if (racing or not rule.fault.racing)
             and fits(rule.when, case)
-            and (rule.fault.kind != "stale" or self._world.events[type(event)].older(event) is not None)
+            and (not rule.fault.follows or self._world.events[type(event)].older(event) is not None)
         )
 
     def answer(self, cases: Sequence[Case]) -> Decision:

@@ -13,7 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try
-from sendbox.engine.delivery.faults import Detours, FakedTry, FaultyDelivery
+from sendbox.engine.delivery.detours import Detours, FakedTry
+from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
 from sendbox.engine.journal import CODE
 

@@ -1,4 +1,5 @@
-"""Faults of calls: which call of an interface goes wrong, by which rule, and how.
+"""Faults of calls, one file each, registered in `table`; and the rules that say which call of an interface goes wrong.
 
-What a fault looks like on the wire is the server's.
+`row` is what faults of deliveries share with them, `wire` what each may answer or do: what carries that out is the
+server's, and knows no fault by name.
 """

@@ -6,7 +6,7 @@ by when it came; `call`, `every`, `times` and `rate_limit` count arrivals, and w
 order-sensitive.
 
 A fault of which the client sees the same whatever became of its call says itself whether the call had its effect
-(`PROCESSED`); a rule may say otherwise, but no answer can come late, or in pieces, that nobody made (`ANSWERED`).
+(`processed`); a rule may say otherwise, but no answer can come late, or in pieces, that nobody made (`late`).
 """
 
 from __future__ import annotations
@@ -15,28 +15,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from sendbox.engine.durations import Moment, Rate, Span, show
+from sendbox.engine.durations import Moment, Rate
+from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.identity import Draw
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.book import Drawn, Rulebook, Turns, in_time
-
-#: Whether a call has its effect, by its fault, unless its rule says otherwise; `disconnect` in the middle has it.
-PROCESSED: Final = {
-    "status": False,
-    "rate_limit": False,
-    "disconnect": False,
-    "timeout": False,
-    "delay": True,
-    "trickle": True,
-    "garbage": True,
-    "bad_json": True,
-}
-#: Faults of an answer that comes in the end: there is none without effect.
-ANSWERED: Final = frozenset({"delay", "trickle"})
-#: No time at all.
-AT_ONCE: Final = Span(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +40,6 @@ class ApiWhen:
     share: float | None = None
     call: int | None = None
     every: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ApiFault:
-    """What goes wrong. `kind` is a key of `PROCESSED`; the other fields belong to one kind or two.
-
-    `status` with `message` (None = its usual words) and `headers` of the answer; `time` of `delay` and `trickle` in
-    real milliseconds; `middle` of `disconnect`: the answer has begun; `rate` and `per` of `rate_limit`.
-    """
-
-    kind: str
-    status: int = 0
-    message: str | None = None
-    headers: tuple[tuple[str, str], ...] = ()
-    time: Span = AT_ONCE
-    middle: bool = False
-    rate: Rate | None = None
-    per: str = "key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +74,7 @@ class ApiRule:
         """Whether a call has its effect although this fault hides it."""
         if self.processed is not None:
             return self.processed
-        return PROCESSED[self.fault.kind] or self.fault.middle
+        return self.fault.processed
 
 
 class ApiCall(NamedTuple):
@@ -138,23 +105,12 @@ class Applied(NamedTuple):
     @property
     def silent(self) -> bool:
         """Whether the client gets no status at all."""
-        fault = self.rule.fault
-        return fault.kind in ("garbage", "timeout") or (fault.kind == "disconnect" and not fault.middle)
+        return self.rule.fault.silent
 
     @property
     def shown(self) -> Any:
         """The fault as a scenario would write it, with the time that was drawn."""
-        fault = self.rule.fault
-        match fault.kind:
-            case "status":
-                return {"status": fault.status}
-            case "delay" | "trickle":
-                return {fault.kind: show(self.time)}
-            case "disconnect":
-                return {"disconnect": "middle" if fault.middle else "before"}
-            case "rate_limit" if fault.rate is not None:
-                return {"rate_limit": f"{fault.rate.count}/{show(fault.rate.within)}"}
-        return fault.kind
+        return self.rule.fault.shown(self.time)
 
     @property
     def line(self) -> str:

@@ -11,9 +11,11 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from sendbox.engine.delivery.faults import FakedTry, FaultyDelivery
+from sendbox.engine.delivery.detours import FakedTry
+from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.targets import DROPPED
 from sendbox.engine.durations import iso
+from sendbox.engine.faults.table import CALLS
 from sendbox.engine.kinds.narration import (
     CLIENT,
     RECEIVER,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from sendbox.engine.coverage.collector import Collector
     from sendbox.engine.coverage.tally import Row
     from sendbox.engine.delivery.batches import Delivery, Try
-    from sendbox.engine.delivery.faults import Detoured
+    from sendbox.engine.delivery.detours import Detoured
     from sendbox.engine.digest import Canon
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice
@@ -334,7 +336,8 @@ def _tell_lapse(_teller: Teller, entry: Entry) -> Told:
 
 def _tell_fault(_teller: Teller, entry: Entry) -> Told:
     fault = flat(entry.get("fault"))
-    effect = "" if fault.startswith(("delay", "trickle")) else ", and the call had its effect"
+    row = CALLS.get(fault.partition(" ")[0])
+    effect = "" if row is not None and row().late else ", and the call had its effect"
     effect = effect if entry.get("processed") else ", and the call had no effect"
     return Told(WORLD, f"fault at {entry.get('operation')}: {fault}{effect}{by(entry)}", "bad")
 

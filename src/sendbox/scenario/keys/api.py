@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, Final
+from typing import Any
 
-from sendbox.engine.durations import Span
-from sendbox.engine.faults.calls import ANSWERED, AT_ONCE, ApiFault, ApiRule, ApiWhen
+from sendbox.engine.faults.calls import ApiRule, ApiWhen
+from sendbox.engine.faults.row import read
+from sendbox.engine.faults.table import CALLS
+from sendbox.engine.faults.wire import ApiFault
 from sendbox.scenario import validate as lint
 from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, canonical, text_of, whole
 from sendbox.services.operations import EMULATED
-
-#: How long an answer trickles whose rule says no time.
-TRICKLE: Final = Span(2_000, 2_000)
 
 
 def compile_api_rules(nodes: list[Node], reader: Reader) -> tuple[ApiRule, ...]:
@@ -25,10 +24,10 @@ def compile_api_rules(nodes: list[Node], reader: Reader) -> tuple[ApiRule, ...]:
 def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
     """One rule."""
     when = _when(node.get("when"), reader)
-    fault = _fault(node.entries()["fault"], reader)
+    fault = read(CALLS, node.entries()["fault"], reader)
     processed, times, name = node.get("processed"), node.get("times"), node.get("name")
     effective = None if processed is None else processed.value is True
-    if processed is not None and effective is False and fault.kind in ANSWERED:
+    if processed is not None and effective is False and fault.late:
         message = f"false leaves {fault.kind} no answer; a call whose answer comes in the end has its effect"
         reader.complain(processed, "processed", message)
     return ApiRule(
@@ -44,7 +43,7 @@ def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
 
 def _canonical(when: ApiWhen, fault: ApiFault, processed: bool | None) -> str:
     """The text by which a rule without a name is known: what it asks and decides, however its times are written."""
-    asks, does = _given(when, ApiWhen()), _given(fault, ApiFault(fault.kind))
+    asks, does = _given(when, ApiWhen()), _given(fault, type(fault)())
     return canonical({"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed})
 
 
@@ -71,39 +70,3 @@ def _when(node: Node | None, reader: Reader) -> ApiWhen:
         call=whole(asked["call"]) if "call" in asked else None,
         every=whole(asked["every"]) if "every" in asked else None,
     )
-
-
-def _fault(node: Node, reader: Reader) -> ApiFault:
-    if not isinstance(node.value, dict):
-        return ApiFault(str(node.value), time=TRICKLE if node.value == "trickle" else AT_ONCE)
-    ((kind, given),) = node.value.items()
-    match kind:
-        case "status":
-            return _status(given)
-        case "delay" | "trickle":
-            return ApiFault(kind, time=reader.span(given))
-        case "disconnect":
-            return ApiFault(kind, middle=given.value == "middle")
-        case _:
-            return _rate_limit(given, reader)
-
-
-def _status(node: Node) -> ApiFault:
-    code, message, headers = node.get("code"), node.get("message"), node.get("headers")
-    return ApiFault(
-        "status",
-        status=whole(node if code is None else code),
-        message=text_of(message),
-        headers=() if headers is None else tuple((name, str(item.value)) for name, item in headers.entries().items()),
-    )
-
-
-def _rate_limit(node: Node, reader: Reader) -> ApiFault:
-    per = node.get("per")
-    rate = reader.rate(node if per is None else _without_per(node))
-    return ApiFault("rate_limit", rate=rate, per="key" if per is None else str(per.value))
-
-
-def _without_per(node: Node) -> Node:
-    entries = {name: item for name, item in node.entries().items() if name != "per"}
-    return Node(entries, node.source, node.path, node.line, node.column, node.keys, node.cut)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from sendbox.engine.delivery.rules import WebhookFault, WebhookRule, WebhookWhen
-from sendbox.engine.durations import Span
+from sendbox.engine.delivery.faults.fault import WebhookFault
+from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.delivery.rules import WebhookRule, WebhookWhen
+from sendbox.engine.faults.row import read
 from sendbox.scenario import validate as lint
 from sendbox.scenario.model import Node, show
 from sendbox.scenario.values import CHATAPP, Reader, canonical, text_of, whole, words
 
-#: The window of `reorder` where none is given: the usual way of a message takes three seconds.
-REORDER: Final = Span(5_000, 5_000)
 #: `chatapp` means both of its steps, and what phones write there.
 _CHATAPP: Final = (*CHATAPP, "chatapp")
 #: The one kind of event that has a result.
@@ -27,11 +27,11 @@ def compile_webhooks(nodes: list[Node], reader: Reader) -> tuple[WebhookRule, ..
 def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
     """One rule."""
     when = _when(node.get("when"), reader)
-    fault = _fault(node.entries()["fault"], reader)
+    fault = read(DELIVERIES, node.entries()["fault"], reader)
     name, times = node.get("name"), node.get("times")
-    if fault.kind == "overtake" and when.event is not None and _SENT not in when.event:
-        message = '"overtake" is about the answer to a request that sends, which only sentMessage events follow'
-        reader.complain(node, "overtake", message, key="fault")
+    if fault.racing and when.event is not None and _SENT not in when.event:
+        message = f'"{fault.kind}" is about the answer to a request that sends, which only {_SENT} events follow'
+        reader.complain(node, fault.kind, message, key="fault")
     return WebhookRule(
         key=text_of(name) or _canonical(when, fault),
         when=when,
@@ -72,24 +72,3 @@ def _when(node: Node | None, reader: Reader) -> WebhookWhen:
         message = f"{show(list(when.result))} is asked of {show(list(when.event))}: only {_SENT} has a result (§6)"
         reader.complain(node, "result", message, key="result")
     return when
-
-
-def _fault(node: Node, reader: Reader) -> WebhookFault:
-    if isinstance(node.value, str):
-        return WebhookFault(node.value, REORDER) if node.value == "reorder" else WebhookFault(node.value)
-    ((kind, detail),) = node.entries().items()
-    if kind == "duplicate":
-        times, ids = detail.get("times"), detail.get("id")
-        return WebhookFault(
-            kind,
-            reader.span(detail.get("after")),
-            1 if times is None else whole(times),
-            ids is not None and ids.value == "new",
-        )
-    if kind in ("content_type", "answer"):
-        value: Any = detail.value
-        return WebhookFault(kind, value=value)
-    if kind in ("delay", "stale"):
-        return WebhookFault(kind, reader.span(detail))
-    window = reader.duration(detail)
-    return WebhookFault(kind, Span(window, window))

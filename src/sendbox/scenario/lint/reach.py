@@ -242,7 +242,7 @@ def _webhook(item: Node, rule: WebhookRule, doubts: Doubts) -> None:
         doubts.warn(when["result"], "never-asked", '"seen" does not exist on sms, the only gateway of this rule (§3.1)')
     results = rule.when.result
     late = results is not None and not _AT_ONCE.intersection(results) and not _hurried(doubts.blueprint)
-    if rule.fault.kind == "overtake" and results is not None and late:
+    if rule.fault.racing and results is not None and late:
         message = f"nothing overtakes the answer to its request: {listed(results)}"
         doubts.warn(when["result"], "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
 

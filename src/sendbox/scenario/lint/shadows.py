@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.faults.table import CALLS
 from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, plain, show
@@ -102,8 +104,8 @@ CONDITIONS: Final[dict[str, Callable[[Any, Any, str], bool]]] = {
     "payload": _payload,
 }
 #: Faults that are decided apart from the others, and those that let pass what fits.
-_APART: Final = {"answer"}
-_LENIENT: Final = {"rate_limit", "overtake", "stale"}
+_APART: Final = {kind for kind, fault in DELIVERIES.items() if fault().given is not None}
+_LENIENT: Final = {fault.kind for table in (CALLS, DELIVERIES) for fault in table.values() if fault.lenient}
 #: Keys of a rule that bound how often it decides.
 _COUNTS: Final = {"times"}
 #: Conditions by whose beginning rules are looked up, so that thousands are not compared one by one.

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from sendbox.engine.coverage.tally import Form, Item
+from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.faults.table import CALLS
 from sendbox.services.account.orders import ORDER
 from sendbox.services.messaging.channels import ATTEMPT, FAMILY
 from sendbox.services.messaging.checks import CREDIT
@@ -256,37 +258,13 @@ def _webhooks() -> Iterator[Item]:
     )
 
 
-#: Faults that a scenario may name, each with what stands after `fault:` (a word, or an object with one key).
-API_FAULTS: Final = {
-    "status": "{status: 500}",
-    "delay": "{delay: 2s}",
-    "disconnect": "disconnect",
-    "garbage": "garbage",
-    "bad_json": "bad_json",
-    "trickle": "trickle",
-    "timeout": "timeout",
-    "rate_limit": "{rate_limit: 2/1m}",
-}
-WEBHOOK_FAULTS: Final = {
-    "drop": "drop",
-    "duplicate": "duplicate",
-    "delay": "{delay: 5s}",
-    "reorder": "{reorder: 5s}",
-    "split": "split",
-    "bundle": "{bundle: 5s}",
-    "bad_signature": "bad_signature",
-    "stale": "stale",
-    "overtake": "overtake",
-    "content_type": "{content_type: text/plain}",
-    "answer": "{answer: 500}",
-}
-
-
 def _faults() -> Iterator[Item]:
-    for word, fault in WEBHOOK_FAULTS.items():
-        yield Item("webhook faults", word, "§6", "scenario", f"webhooks: [{{fault: {fault}}}]")
-    for word, fault in API_FAULTS.items():
-        yield Item("api faults", word, "§7.1", "scenario", f"api: [{{fault: {fault}}}]")
+    for dimension, section, rules, faults in (
+        ("webhook faults", "§6", "webhooks", DELIVERIES.items()),
+        ("api faults", "§7.1", "api", CALLS.items()),
+    ):
+        for word, fault in faults:
+            yield Item(dimension, word, section, "scenario", f"{rules}: [{{fault: {next(iter(fault.examples))}}}]")
 
 
 def _outages() -> Iterator[Item]:

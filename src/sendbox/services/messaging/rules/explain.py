@@ -22,7 +22,7 @@ from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.delivery.faults import Detoured
+    from sendbox.engine.delivery.detours import Detoured
     from sendbox.engine.world import World
     from sendbox.services.messaging.outages import Current
     from sendbox.services.messaging.records import Message

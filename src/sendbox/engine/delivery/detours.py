@@ -7,47 +7,21 @@ is a step of the timeline. A world without rules never comes here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.cases import Case
 from sendbox.engine.delivery.batches import Delivery, Outlet, Try
-from sendbox.engine.delivery.rules import GATHERING, Decision, WebhookFaults, WebhookRule
+from sendbox.engine.delivery.faults.fault import FaultyDelivery, Rule
+from sendbox.engine.delivery.rules import Decision, WebhookFaults, WebhookRule
 from sendbox.engine.identity import Draw
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.events import Events
     from sendbox.engine.delivery.home import Home
 
-#: Draws of places in a new order are below this.
-_PLACES: Final = 2**63
 #: So many batches of a window leave in one step, so that nobody has to wait long meanwhile.
 _AT_ONCE: Final = 100
-_UNSIGNED: Final = "nothing is signed here: the target has no secret, so that there is no signature to spoil (A21)"
-_NO_BODY: Final = "a GET has no body, so that there is no content type to get wrong (A69)"
-
-
-class FaultyDelivery(Delivery):
-    """A batch that a rule made, or made something of.
-
-    `of` is the delivery whose id it repeats; `mark` tells it from others of the same event where the id is its own.
-    `ahead` while it is outside its line, on its way before the answer of its own request.
-    """
-
-    __slots__ = ("ahead", "mark", "of", "rule")
-
-    def __init__(self, number: int, outlet: Outlet, events: tuple[Any, ...], at: int, rule: WebhookRule) -> None:
-        super().__init__(number, "", outlet, events, at)
-        self.rule = rule
-        self.of: Delivery | None = None
-        self.mark = ""
-        self.ahead = False
-
-    @property
-    def again(self) -> bool:
-        """Whether its events left before, in another batch: it is a copy, or stale."""
-        return self.of is not None or self.mark != ""
 
 
 class FakedTry(Try):
@@ -55,13 +29,10 @@ class FakedTry(Try):
 
     __slots__ = ("given", "rule")
 
-    def __init__(self, at: int, rule: WebhookRule) -> None:
+    def __init__(self, at: int, rule: WebhookRule, given: tuple[int | None, str | None]) -> None:
         super().__init__(at)
         self.rule = rule
-        value = rule.fault.value
-        self.given: tuple[int | None, str | None] = (None, value) if isinstance(value, str) else (value, None)
-        if isinstance(value, int) and 300 <= value < 400:
-            self.given = value, "redirect"
+        self.given = given
 
 
 class Detoured:
@@ -104,23 +75,6 @@ class Window:
         self.leaving: list[Any] | None = None
         self.left = 0
 
-    def in_new_order(self, rows: Events) -> list[Any]:
-        """The events by their places; never as they happened, where a message, or the window, has two."""
-        threads: dict[int, list[int]] = {}
-        for position, (_, event) in enumerate(self.gathered):
-            threads.setdefault(id(rows[type(event)].thread(event)), []).append(position)
-        places = [place for place, _ in self.gathered]
-        for positions in threads.values():
-            mine = [places[position] for position in positions]
-            if mine == sorted(mine):
-                mine = [*mine[1:], mine[0]]
-            for position, place in zip(positions, mine, strict=True):
-                places[position] = place
-        order = sorted(range(len(places)), key=places.__getitem__)
-        if order == list(range(len(places))):
-            order = [*order[1:], *order[:1]]
-        return [self.gathered[position][1] for position in order]
-
 
 class Detours:
     """The detours of one world."""
@@ -148,13 +102,13 @@ class Detours:
             case = rows[type(event)].case(event)
             decision = faults.travel(event, case, racing=case.request in self.racing)
             rule = decision.rule
-            if rule is not None and rule.fault.kind in GATHERING:
+            if rule is not None and rule.fault.gathers:
                 self._gather(outlet, rule, event, case, decision, gathered)
                 continue
             after, raced = (0, False) if rule is None else self._after(rule, case, decision)
             key = (id(rule), faults.group(case), after)
             at = newest.get(key, -1)
-            alone = (rule is not None and rule.fault.kind == "split") or faults.alone(case)
+            alone = (rule is not None and rule.fault.split) or faults.alone(case)
             # never into a batch before one that this subject is in: its events keep their order
             if alone or at < of_subject.get(case.subject, 0) or len(parcels[at].events) >= size:
                 at = len(parcels)
@@ -194,12 +148,11 @@ class Detours:
             outlets.queue(delivery)
             return
         faulty = self._made(outlet, rule, events)
-        self._journal(
-            rule, parcel.events, faulty, order_sensitive=parcel.order_sensitive, note=_note(outlet, rule.fault.kind)
-        )
-        _SEND.get(rule.fault.kind, Detours._send)(self, faulty, parcel.after)
+        note = rule.fault.note(outlet.target)
+        self._journal(rule, parcel.events, faulty, order_sensitive=parcel.order_sensitive, note=note)
+        rule.fault.send(self, faulty, parcel.after)
 
-    def _made(self, outlet: Outlet, rule: WebhookRule, events: tuple[Any, ...]) -> FaultyDelivery:
+    def _made(self, outlet: Outlet, rule: Rule, events: tuple[Any, ...]) -> FaultyDelivery:
         outlets = self._world.outlets
         faulty = FaultyDelivery(len(outlets.deliveries), outlet, events, self._world.clock.now, rule)
         outlets.made(faulty)
@@ -219,63 +172,32 @@ class Detours:
         if order_sensitive:
             journal.mark(entry)
 
-    def _send(self, faulty: FaultyDelivery, _after: int) -> None:
-        self._world.outlets.queue(faulty)
+    # -- what faults may do
 
-    def _drop(self, faulty: FaultyDelivery, _after: int) -> None:
-        faulty.state = "dropped"
+    @property
+    def world(self) -> Home:
+        """Whose deliveries these are."""
+        return self._world
 
-    def _delay(self, faulty: FaultyDelivery, after: int) -> None:
-        self._world.timeline.at(self._world.clock.now + after, -1, self.delayed_due, faulty)
+    def later(self, after: int, faulty: FaultyDelivery, what: Any = None) -> None:
+        """Schedules a step of a fault, so many milliseconds from now."""
+        self._world.timeline.at(self._world.clock.now + after, -1, self.webhook_due, (faulty, what))
 
-    def _duplicate(self, faulty: FaultyDelivery, after: int) -> None:
-        self._world.outlets.queue(faulty)
-        now = self._world.clock.now
-        for number in range(1, faulty.rule.fault.copies + 1):
-            if after:
-                self._world.timeline.at(now + number * after, -1, self.copy_due, (faulty, number))
-            else:
-                self.copy_due((faulty, number))
-
-    def _stale(self, faulty: FaultyDelivery, after: int) -> None:
-        self._world.outlets.queue(faulty)
-        for event in faulty.events:
-            older = self._world.events[type(event)].older(event)
-            if after:
-                self._world.timeline.at(self._world.clock.now + after, -1, self.stale_due, (faulty, event, older))
-            else:
-                self.stale_due((faulty, event, older))
-
-    def _overtake(self, faulty: FaultyDelivery, _after: int) -> None:
-        if faulty.outlet.builtin and not self._world.outlets.captured:
-            self._world.outlets.queue(faulty)  # it answers at once
-            return
-        faulty.ahead = True
-        self.ahead.append(faulty)
-
-    # -- what is sent later
-
-    def delayed_due(self, faulty: FaultyDelivery) -> None:
-        """A delayed batch sets out, unless it was held, or released and sent, meanwhile."""
-        if faulty.state == "waiting" and not faulty.queued and not faulty.tries:
-            self._world.outlets.queue(faulty)
-
-    def copy_due(self, what: tuple[FaultyDelivery, int]) -> None:
-        """A batch is sent once more, whatever became of it."""
-        faulty, number = what
-        copy = self._made(faulty.outlet, faulty.rule, tuple(faulty.events))
-        if faulty.rule.fault.new_id:
-            copy.mark = f"copy {number}"
+    def then(self, after: int, faulty: FaultyDelivery, what: Any) -> None:
+        """The same, and at once where there is no time between."""
+        if after:
+            self.later(after, faulty, what)
         else:
-            copy.of = faulty
-        self._world.outlets.queue(copy)
+            self.webhook_due((faulty, what))
 
-    def stale_due(self, what: tuple[FaultyDelivery, Any, Any]) -> None:
-        """An older event arrives again after a newer one."""
-        faulty, newer, older = what
-        stale = self._made(faulty.outlet, faulty.rule, (older,))
-        stale.mark = f"stale {self._world.outlets.key_of(newer, faulty.made_at)}"
-        self._world.outlets.queue(stale)
+    def another(self, faulty: FaultyDelivery, events: Sequence[Any]) -> FaultyDelivery:
+        """Another batch by the same rule to the same target, not yet sent."""
+        return self._made(faulty.outlet, faulty.rule, tuple(events))
+
+    def webhook_due(self, step: tuple[FaultyDelivery, Any]) -> None:
+        """A step that a fault scheduled."""
+        faulty, what = step
+        faulty.rule.fault.due(self, faulty, what)
 
     def _gather(
         self,
@@ -293,9 +215,9 @@ class Detours:
             window = self.windows[key] = Window(key, outlet, rule)
             self._world.timeline.at(self._world.clock.now + rule.fault.after.low, -1, self.window_due, window)
         place, raced = 0, False
-        if rule.fault.kind == "reorder":
+        if rule.fault.places:
             draw, raced = self._draw(rule, case, decision)
-            place = draw.between(0, _PLACES, "place")
+            place = draw.between(0, rule.fault.places, "place")
         window.gathered.append((place, event))
         parcel = gathered.setdefault(window, _Parcel(rule, 0))
         parcel.events.append(event)
@@ -304,13 +226,12 @@ class Detours:
     def window_due(self, window: Window) -> None:
         """A window closes: what it gathered is sent, in another order or in one batch; many in several steps."""
         outlets = self._world.outlets
-        reorder = window.rule.fault.kind == "reorder"
+        fault = window.rule.fault
         if window.leaving is None:
             self.windows.pop(window.key, None)
-            gathered = [event for _, event in window.gathered]
-            window.leaving = window.in_new_order(self._world.events) if reorder else gathered
+            window.leaving = fault.leaving(window.gathered, self._world.events)
         events = window.leaving
-        size = 1 if reorder else window.outlet.target.batch_size
+        size = fault.size(window.outlet.target.batch_size)
         until = min(len(events), window.left + _AT_ONCE * size)
         for first in range(window.left, until, size):
             outlets.queue(self._made(window.outlet, window.rule, tuple(events[first : min(first + size, until)])))
@@ -345,8 +266,10 @@ class Detours:
         """The try that a rule answers in the receiver's place, and whether that went by the order of arrival."""
         world = self._world
         decision = self._faults.answer([self._case(event) for event in delivery.events])
-        made = None if decision.rule is None else FakedTry(world.clock.now, decision.rule)
-        return made, decision.order_sensitive
+        rule = decision.rule
+        if rule is None or rule.fault.given is None:
+            return None, decision.order_sensitive
+        return FakedTry(world.clock.now, rule, rule.fault.given), decision.order_sensitive
 
     def answered(self, delivery: Delivery, faked: FakedTry, *, order_sensitive: bool) -> None:
         """Journals that a rule answered a try."""
@@ -366,21 +289,3 @@ class Detours:
         for faulty in ahead:
             faulty.ahead = False
             self._world.outlets.queue(faulty)
-
-
-def _note(outlet: Outlet, kind: str) -> str | None:
-    """Why a fault of the request shows nowhere, where it does not."""
-    if kind == "content_type" and outlet.target.method == "GET":
-        return _NO_BODY
-    if kind == "bad_signature" and (not outlet.target.secret or outlet.target.method == "GET"):
-        return _UNSIGNED
-    return None
-
-
-_SEND: Final[dict[str, Callable[[Detours, FaultyDelivery, int], None]]] = {
-    "drop": Detours._drop,
-    "delay": Detours._delay,
-    "duplicate": Detours._duplicate,
-    "stale": Detours._stale,
-    "overtake": Detours._overtake,
-}

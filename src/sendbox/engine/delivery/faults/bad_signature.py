@@ -1,0 +1,25 @@
+"""`bad_signature`: the request is signed with another secret."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from sendbox.engine.delivery.batches import Target
+from sendbox.engine.delivery.faults.fault import Spoilt, WebhookFault
+
+_UNSIGNED: Final = "nothing is signed here: the target has no secret, so that there is no signature to spoil (A21)"
+
+
+class BadSignature(WebhookFault):
+    """On every try."""
+
+    __slots__ = ()
+    kind: ClassVar = "bad_signature"
+    examples: ClassVar = {"bad_signature": "the request is signed with another secret than the account's"}
+
+    @property
+    def spoilt(self) -> Spoilt:
+        return Spoilt(bad_signature=True)
+
+    def note(self, target: Target) -> str | None:
+        return _UNSIGNED if not target.secret or target.method == "GET" else None

@@ -1,0 +1,40 @@
+"""`content_type`: the request says something else of its body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from sendbox.engine.delivery.batches import Target
+from sendbox.engine.delivery.faults.fault import Spoilt, WebhookFault
+from sendbox.engine.faults.language import text
+
+_NO_BODY: Final = "a GET has no body, so that there is no content type to get wrong (A69)"
+
+
+@dataclass(frozen=True, slots=True)
+class ContentType(WebhookFault):
+    """The body stays as it is."""
+
+    says: str = ""
+
+    kind: ClassVar = "content_type"
+    bare: ClassVar = False
+    value: ClassVar = text(
+        "What the request says its body is; the body stays as it is.",
+        "a content type such as text/plain",
+        minLength=1,
+        maxLength=200,
+    )
+    examples: ClassVar = {"{content_type: text/plain}": "the request says so of its body, which stays as it is"}
+
+    @property
+    def detail(self) -> str:
+        return self.says
+
+    @property
+    def spoilt(self) -> Spoilt:
+        return Spoilt(content_type=self.says)
+
+    def note(self, target: Target) -> str | None:
+        return _NO_BODY if target.method == "GET" else None

@@ -1,0 +1,36 @@
+"""`delay`: the batch sets out later."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sendbox.engine.delivery.faults.fault import FaultyDelivery, Timed, Way
+from sendbox.engine.faults.language import span
+
+
+class Delay(Timed):
+    """Meanwhile it waits."""
+
+    __slots__ = ()
+    kind: ClassVar = "delay"
+    bare: ClassVar = False
+    value: ClassVar = span("The batch sets out so much later.")
+    examples: ClassVar = {
+        "{delay: 5s}": "the batch sets out so much later",
+        "{delay: 1s..5s}": "the same, with a time drawn for each event",
+    }
+
+    def send(self, way: Way, faulty: FaultyDelivery, after: int) -> None:
+        way.later(after, faulty)
+
+    def due(self, way: Way, faulty: FaultyDelivery, _what: Any) -> None:
+        if _waits(faulty):
+            way.world.outlets.queue(faulty)
+
+    def upcoming(self, faulty: FaultyDelivery) -> str | None:
+        return f"sets out, {self.text}" if _waits(faulty) else None
+
+
+def _waits(faulty: FaultyDelivery) -> bool:
+    """Whether it was not held, or released and sent, meanwhile."""
+    return faulty.state == "waiting" and not faulty.queued and not faulty.tries

@@ -1,0 +1,18 @@
+"""`drop`: the batch is lost for good."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sendbox.engine.delivery.faults.fault import FaultyDelivery, Way, WebhookFault
+
+
+class Drop(WebhookFault):
+    """With all its tries."""
+
+    __slots__ = ()
+    kind: ClassVar = "drop"
+    examples: ClassVar = {"drop": "the batch is lost for good, with all its tries"}
+
+    def send(self, _way: Way, faulty: FaultyDelivery, _after: int) -> None:
+        faulty.state = "dropped"

@@ -1,0 +1,154 @@
+"""What each fault of deliveries says and does; the files beside have one each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+from sendbox.engine.delivery.batches import Delivery, Outlet, Target
+from sendbox.engine.durations import Span, show
+from sendbox.engine.faults.row import AT_ONCE, Fault
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.events import Events
+    from sendbox.engine.delivery.home import Home
+
+
+class Rule(Protocol):
+    """The rule that a fault belongs to, as far as a batch knows it."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def fault(self) -> WebhookFault: ...
+
+
+class FaultyDelivery(Delivery):
+    """A batch that a rule made, or made something of.
+
+    `of` is the delivery whose id it repeats; `mark` tells it from others of the same event where the id is its own.
+    `ahead` while it is outside its line, on its way before the answer of its own request.
+    """
+
+    __slots__ = ("ahead", "mark", "of", "rule")
+
+    def __init__(self, number: int, outlet: Outlet, events: tuple[Any, ...], at: int, rule: Rule) -> None:
+        super().__init__(number, "", outlet, events, at)
+        self.rule = rule
+        self.of: Delivery | None = None
+        self.mark = ""
+        self.ahead = False
+
+    @property
+    def again(self) -> bool:
+        """Whether its events left before, in another batch: it is a copy, or stale."""
+        return self.of is not None or self.mark != ""
+
+
+class Way(Protocol):
+    """What a fault may do with a batch on its way."""
+
+    #: batches that leave outside their lines, before the answer of their request
+    ahead: list[FaultyDelivery]
+
+    @property
+    def world(self) -> Home: ...
+
+    def later(self, after: int, faulty: FaultyDelivery, what: Any = None) -> None:
+        """Schedules a step: the fault's `due` is called with `what`, so many milliseconds from now."""
+
+    def then(self, after: int, faulty: FaultyDelivery, what: Any) -> None:
+        """The same, and at once where there is no time between."""
+
+    def another(self, faulty: FaultyDelivery, events: Sequence[Any]) -> FaultyDelivery:
+        """Another batch by the same rule to the same target, not yet sent."""
+
+
+class Spoilt(NamedTuple):
+    """What is wrong with the request of a batch: another content type than the target's, another secret's signature."""
+
+    content_type: str | None = None
+    bad_signature: bool = False
+
+
+class WebhookFault(Fault):
+    """What goes wrong with an event on its way.
+
+    `split`: the event travels alone. `racing`: it meets only what happens before the answer of its own request.
+    `follows`: it meets only events that another one of the same thing came before. `gathers`: the events of some time
+    are gathered before anything is sent; `places` > 0: each of them draws one of so many places.
+    """
+
+    __slots__ = ()
+    split: ClassVar[bool] = False
+    racing: ClassVar[bool] = False
+    follows: ClassVar[bool] = False
+    gathers: ClassVar[bool] = False
+    places: ClassVar[int] = 0
+
+    @property
+    def after(self) -> Span:
+        """A time that is drawn from for each event, or the window of a fault that gathers."""
+        return AT_ONCE
+
+    @property
+    def detail(self) -> str:
+        """What is said of it behind its word."""
+        return ""
+
+    @property
+    def text(self) -> str:
+        """The fault in words, such as `delay 30s`."""
+        return f"{self.kind} {self.detail}" if self.detail else self.kind
+
+    @property
+    def given(self) -> tuple[int | None, str | None] | None:
+        """How each try ends instead, as `Outlets.outcome` takes it; None = tries are made, and it is about the way."""
+        return None
+
+    @property
+    def spoilt(self) -> Spoilt:
+        """What is wrong with its requests."""
+        return Spoilt()
+
+    def note(self, target: Target) -> str | None:
+        """Why it shows nowhere, where it does not."""
+        return None
+
+    def send(self, way: Way, faulty: FaultyDelivery, after: int) -> None:
+        """What becomes of a batch that is about to leave; `after` as drawn."""
+        way.world.outlets.queue(faulty)
+
+    def due(self, way: Way, faulty: FaultyDelivery, what: Any) -> None:
+        """A step that it scheduled."""
+
+    def upcoming(self, faulty: FaultyDelivery) -> str | None:
+        """What such a step will do, in words; None = nothing any more."""
+        return None
+
+    # -- of those that gather
+
+    def leaving(self, gathered: Sequence[tuple[int, Any]], rows: Events) -> list[Any]:
+        """Gathered events, each with its place, in the order in which they leave."""
+        return [event for _, event in gathered]
+
+    def size(self, most: int) -> int:
+        """So many of them share a batch, where the target takes so many."""
+        return most
+
+
+def shown(span: Span) -> str:
+    """A time as a fault's text has it."""
+    return show(span.low) if span.low == span.high else f"{show(span.low)}..{show(span.high)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Timed(WebhookFault):
+    """A fault that takes a time."""
+
+    after: Span = AT_ONCE
+
+    @property
+    def detail(self) -> str:
+        return shown(self.after)

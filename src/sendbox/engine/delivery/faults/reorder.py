@@ -1,0 +1,51 @@
+"""`reorder`: events are gathered, and leave one by one in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sendbox.engine.delivery.faults.fault import Timed
+from sendbox.engine.durations import Span
+from sendbox.engine.faults.language import window
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.events import Events
+
+
+class Reorder(Timed):
+    """`after` is how long they are gathered."""
+
+    __slots__ = ()
+    kind: ClassVar = "reorder"
+    gathers: ClassVar = True
+    places: ClassVar = 2**63
+    #: the usual way of a message takes three seconds
+    usual: ClassVar = {"after": Span(5_000, 5_000)}
+    value: ClassVar = window(
+        "Events within this time are sent at its end, one by one, in another order; 5s unless given."
+    )
+    examples: ClassVar = {
+        "{reorder: 5s}": "events within this time are sent at its end, one by one, in another order",
+        "reorder": "the same, within five seconds",
+    }
+
+    def leaving(self, gathered: Sequence[tuple[int, Any]], rows: Events) -> list[Any]:
+        """By their places; never as they happened, where a message, or the window, has two."""
+        threads: dict[int, list[int]] = {}
+        for position, (_, event) in enumerate(gathered):
+            threads.setdefault(id(rows[type(event)].thread(event)), []).append(position)
+        places = [place for place, _ in gathered]
+        for positions in threads.values():
+            mine = [places[position] for position in positions]
+            if mine == sorted(mine):
+                mine = [*mine[1:], mine[0]]
+            for position, place in zip(positions, mine, strict=True):
+                places[position] = place
+        order = sorted(range(len(places)), key=places.__getitem__)
+        if order == list(range(len(places))):
+            order = [*order[1:], *order[:1]]
+        return [gathered[position][1] for position in order]
+
+    def size(self, _most: int) -> int:
+        return 1

@@ -1,0 +1,39 @@
+"""`stale`: the event before arrives once more."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sendbox.engine.delivery.faults.fault import FaultyDelivery, Timed, Way
+from sendbox.engine.faults.language import span
+
+
+class Stale(Timed):
+    """`after` is how much later than the newer one."""
+
+    __slots__ = ()
+    kind: ClassVar = "stale"
+    follows: ClassVar = True
+    lenient: ClassVar = True
+    value: ClassVar = span(
+        "The event before, of the same message, arrives again, so much later than this one; "
+        "right behind it unless given.",
+    )
+    examples: ClassVar = {
+        "stale": "the event before, of the same message, arrives once more, right behind this one",
+        "{stale: 10s}": "the same, so much later",
+    }
+
+    def send(self, way: Way, faulty: FaultyDelivery, after: int) -> None:
+        way.world.outlets.queue(faulty)
+        for event in faulty.events:
+            way.then(after, faulty, (event, way.world.events[type(event)].older(event)))
+
+    def due(self, way: Way, faulty: FaultyDelivery, what: Any) -> None:
+        newer, older = what
+        stale = way.another(faulty, [older])
+        stale.mark = f"stale {way.world.outlets.key_of(newer, faulty.made_at)}"
+        way.world.outlets.queue(stale)
+
+    def upcoming(self, _faulty: FaultyDelivery) -> str:
+        return "tells of what is past,"

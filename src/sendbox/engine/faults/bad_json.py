@@ -1,0 +1,18 @@
+"""`bad_json`: an answer whose body is cut."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sendbox.engine.faults.wire import NO_ANSWER, ApiFault, Body
+
+
+class BadJson(ApiFault):
+    """The first half; JSON that is cut there is not JSON any more."""
+
+    __slots__ = ()
+    kind: ClassVar = "bad_json"
+    examples: ClassVar = {"bad_json": "200 with the first half of the body"}
+
+    def instead(self, body: bytes, _wait: int) -> Body:
+        return Body(body[: max(1, len(body) // 2)] or NO_ANSWER[: len(NO_ANSWER) // 2])

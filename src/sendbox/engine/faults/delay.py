@@ -1,0 +1,21 @@
+"""`delay`: the answer comes later."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sendbox.engine.faults.language import span
+from sendbox.engine.faults.wire import Act, Piece, Timed, Wait
+
+
+class Delay(Timed):
+    """`time` is how much later."""
+
+    __slots__ = ()
+    kind: ClassVar = "delay"
+    bare: ClassVar = False
+    value: ClassVar = span("The answer comes so much later, in real time.")
+    examples: ClassVar = {"{delay: 2s}": "the answer, later"}
+
+    def acts(self, size: int, time: int) -> tuple[Act, ...]:
+        return Wait(time), Piece(0, size)

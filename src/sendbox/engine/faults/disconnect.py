@@ -1,0 +1,42 @@
+"""`disconnect`: the connection ends, before the answer or in the middle of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from sendbox.engine.faults.language import word
+from sendbox.engine.faults.wire import Act, ApiFault, End, Piece
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect(ApiFault):
+    """`middle`: the answer has begun, and the call has its effect."""
+
+    middle: bool = False
+
+    kind: ClassVar = "disconnect"
+    value: ClassVar = word(
+        "The connection ends: before the answer, or in the middle of it.",
+        ("before", "middle"),
+        "a point at which the connection ends",
+    )
+    examples: ClassVar = {
+        "disconnect": "the connection ends without an answer; the same as `{disconnect: before}`",
+        "{disconnect: middle}": "the head and half of the body, then the connection ends",
+    }
+
+    @classmethod
+    def of(cls, said: Any) -> Self:
+        return cls(said == "middle")
+
+    @property
+    def processed(self) -> bool:
+        return self.middle
+
+    def acts(self, size: int, _time: int) -> tuple[Act, ...]:
+        # an answer without a body has no middle
+        return (Piece(0, size // 2), End(b"")) if self.middle and size else (End(b""),)
+
+    def shown(self, _time: int) -> Any:
+        return {self.kind: "middle" if self.middle else "before"}

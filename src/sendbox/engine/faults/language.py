@@ -1,0 +1,107 @@
+"""How a fault stands in the scenario language: values, each with its node of the JSON Schema and how it is read.
+
+`schemas/scenario.schema.json` is written from the nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from sendbox.engine.durations import Rate, Span
+
+Node = dict[str, Any]
+
+
+class Given(Protocol):
+    """A value of a scenario, its shape already checked."""
+
+    @property
+    def value(self) -> Any: ...
+
+    def get(self, key: str) -> Given | None:
+        """The value of a key, None where there is none."""
+
+    def entries(self) -> Mapping[str, Given]:
+        """The entries of a mapping; empty when this is none."""
+
+
+class Reads(Protocol):
+    """Reads times, and notes what is wrong with one."""
+
+    def duration(self, node: Any) -> int:
+        """Milliseconds."""
+
+    def span(self, node: Any) -> Span:
+        """A span of milliseconds."""
+
+    def rate(self, node: Any) -> Rate:
+        """So many in so much time, from either form."""
+
+
+class Value(NamedTuple):
+    """What may stand somewhere, and how it is read."""
+
+    node: Node
+    read: Callable[[Given, Reads], Any]
+
+
+def span(description: str) -> Value:
+    """A time, or a span from which one is drawn."""
+    return Value(_ref("span", description), lambda given, reader: reader.span(given))
+
+
+def window(description: str) -> Value:
+    """A time, as a span of which both ends are the same."""
+    return Value(_ref("duration", description), lambda given, reader: Span(*[reader.duration(given)] * 2))
+
+
+def positive(description: str) -> Value:
+    """A whole number from 1."""
+    return Value(_ref("positive", description), _as_it_is)
+
+
+def word(description: str, words: Iterable[str], says: str) -> Value:
+    """One of some words."""
+    return Value({"description": description, "type": "string", "enum": list(words), "x-says": says}, _as_it_is)
+
+
+def whole(description: str, least: int, most: int, says: str) -> Value:
+    """A whole number within bounds."""
+    node = {"description": description, "type": "integer", "minimum": least, "maximum": most, "x-says": says}
+    return Value(node, _as_it_is)
+
+
+def text(description: str, says: str, **bounds: int) -> Value:
+    """A text, `minLength` and `maxLength` bound it."""
+    return Value({"description": description, "type": "string", **bounds, "x-says": says}, _as_it_is)
+
+
+def mapping(title: str, description: str, keys: Mapping[str, Value], says: str, **rules: Any) -> Value:
+    """A mapping with these keys; `required` names those that it must have."""
+    node = {
+        "title": title,
+        "description": description,
+        "type": "object",
+        "properties": {key: value.node for key, value in keys.items()},
+        "additionalProperties": False,
+        **rules,
+        "x-says": says,
+    }
+    return Value(
+        node, lambda given, reader: {key: keys[key].read(item, reader) for key, item in given.entries().items()}
+    )
+
+
+def either(description: str, plain: Value, other: Value, says: str) -> Value:
+    """One of two forms, of which the first one is no mapping."""
+    node = {"description": description, "anyOf": [plain.node, other.node], "x-says": says}
+    return Value(node, lambda given, reader: (other if isinstance(given.value, dict) else plain).read(given, reader))
+
+
+def _ref(name: str, description: str) -> Node:
+    return {"$ref": f"#/$defs/{name}", "description": description}
+
+
+def _as_it_is(given: Given, _reader: Reads) -> Any:
+    return given.value

@@ -1,0 +1,63 @@
+"""`rate_limit`: calls beyond a rate are refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from sendbox.engine.durations import Rate, show
+from sendbox.engine.faults.language import Given, Reads, Value, either, mapping, positive, text, window, word
+from sendbox.engine.faults.wire import ApiFault, Error
+
+#: What a rule always says otherwise.
+_NONE: Final = Rate(0, 0)
+_NODE: Final = either(
+    "More calls than that are answered with 429 and Retry-After, by the world's clock.",
+    text("Short form, such as 10/s.", "a rate such as 10/s or 5/10m", minLength=1),
+    mapping(
+        "rate limit",
+        "Long form.",
+        {
+            "max": positive("How many calls."),
+            "within": window("In how much time."),
+            "per": word(
+                "What has a limit of its own; each API key unless given.",
+                ("key", "phone", "world"),
+                "what has a limit of its own",
+            ),
+        },
+        "a rate such as {max: 5, within: 1h, per: key}",
+        required=["max", "within"],
+    ),
+    says="a rate such as 10/s, or {max: 5, within: 1h, per: key}",
+).node
+
+
+def _limit(given: Given, reader: Reads) -> dict[str, Any]:
+    per = given.get("per")
+    return {"rate": reader.rate(given), **({} if per is None else {"per": per.value})}
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit(ApiFault):
+    """`per` says what has a limit of its own."""
+
+    rate: Rate = _NONE
+    per: str = "key"
+
+    kind: ClassVar = "rate_limit"
+    bare: ClassVar = False
+    effective: ClassVar = False
+    lenient: ClassVar = True
+    value: ClassVar = Value(_NODE, _limit)
+    stand_ins: ClassVar = {"rate limit": {"max": 1, "within": 1}}
+    examples: ClassVar = {
+        "{rate_limit: 2/1m}": "429 of that interface, with `Retry-After` in whole seconds, once there were more calls",
+        "{rate_limit: {max: 100, within: 1m, per: phone}}": "the same, with a limit for each phone",
+    }
+
+    def instead(self, _body: bytes, wait: int) -> Error:
+        return Error(429, headers=(("Retry-After", str(-(-wait // 1000))),))
+
+    def shown(self, _time: int) -> Any:
+        return {self.kind: f"{self.rate.count}/{show(self.rate.within)}"}

@@ -1,0 +1,80 @@
+"""`status`: an error in the shape of the interface that was called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Self
+
+from sendbox.engine.faults.language import Given, Node, Reads, Value, either, mapping, text, whole
+from sendbox.engine.faults.wire import ApiFault, Error
+
+_CODE: Final = whole("The HTTP status.", 400, 599, "an HTTP status from 400 to 599")
+_HEADERS: Final[Node] = {
+    "title": "headers",
+    "description": "Headers that the answer has too.",
+    "type": "object",
+    "propertyNames": {
+        "description": "The name of a header.",
+        "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$(?!\n)",
+        "x-says": "the name of a header",
+        "examples": ["Retry-After"],
+    },
+    "additionalProperties": {
+        "description": "The value of a header.",
+        "type": ["string", "integer"],
+        "minimum": -(2**63),
+        "maximum": 2**63 - 1,
+        "pattern": "^[\\x20-\\x7e]*$(?!\n)",
+        "x-says": "the value of a header: one line of ASCII text",
+        "examples": ["30"],
+    },
+    "x-says": "a mapping of headers, such as {Retry-After: 30}",
+}
+
+
+def _headers(given: Given, _reader: Reads) -> tuple[tuple[str, str], ...]:
+    return tuple((name, str(item.value)) for name, item in given.entries().items())
+
+
+@dataclass(frozen=True, slots=True)
+class Status(ApiFault):
+    """`message` None = the usual words of the status; `headers` are those that the answer has too."""
+
+    status: int = 0
+    message: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+    kind: ClassVar = "status"
+    bare: ClassVar = False
+    effective: ClassVar = False
+    value: ClassVar = either(
+        "An error with the body of the interface that was called.",
+        _CODE,
+        mapping(
+            "api status",
+            "Long form.",
+            {
+                "code": _CODE,
+                "message": text("What the error says; the usual words of the status unless given.", "a text"),
+                "headers": Value(_HEADERS, _headers),
+            },
+            "a status such as {code: 503, headers: {Retry-After: 30}}",
+            required=["code"],
+        ),
+        says="a status from 400 to 599, or a mapping of code, message and headers",
+    )
+    stand_ins: ClassVar = {"api status": {"code": 500}}
+    examples: ClassVar = {
+        "{status: 500}": "an error, from 400 to 599, with the body of the interface that was called",
+        '{status: {code: 429, message: "Slow down", headers: {Retry-After: 7}}}': "the same with a text and headers",
+    }
+
+    @classmethod
+    def of(cls, said: Any) -> Self:
+        return cls(said.pop("code"), **said) if isinstance(said, dict) else cls(said)
+
+    def instead(self, _body: bytes, _wait: int) -> Error:
+        return Error(self.status, self.message, self.headers)
+
+    def shown(self, _time: int) -> Any:
+        return {self.kind: self.status}

@@ -1,0 +1,39 @@
+"""All faults of calls, by their word. The order is that of the schema and the documentation."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sendbox.engine.faults.bad_json import BadJson
+from sendbox.engine.faults.delay import Delay
+from sendbox.engine.faults.disconnect import Disconnect
+from sendbox.engine.faults.garbage import Garbage
+from sendbox.engine.faults.language import Node, either
+from sendbox.engine.faults.rate_limit import RateLimit
+from sendbox.engine.faults.row import by_name, keys, words
+from sendbox.engine.faults.status import Status
+from sendbox.engine.faults.timeout import Timeout
+from sendbox.engine.faults.trickle import Trickle
+from sendbox.engine.faults.wire import ApiFault
+
+CALLS: Final[dict[str, type[ApiFault]]] = by_name(
+    Status, Delay, Disconnect, Garbage, BadJson, Trickle, Timeout, RateLimit
+)
+_SAYS: Final = "a fault such as disconnect or {status: 500}"
+
+
+def definition() -> Node:
+    """The faults of calls in the language's schema."""
+    *some, last = (kind for kind, fault in CALLS.items() if fault.value is not None)
+    legal = f"{', '.join(some)} or {last}"
+    return either(
+        "What goes wrong: a word, or one key with its value.",
+        words(CALLS, "A fault that needs no value.", _SAYS),
+        keys(
+            CALLS,
+            "api fault",
+            "A fault with its value.",
+            f"a fault with one key, such as {{status: 500}}; it has {legal}",
+        ),
+        _SAYS,
+    ).node

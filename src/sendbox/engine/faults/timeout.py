@@ -1,0 +1,19 @@
+"""`timeout`: no answer, ever."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sendbox.engine.faults.wire import Act, ApiFault, Wait
+
+
+class Timeout(ApiFault):
+    """The connection stays open."""
+
+    __slots__ = ()
+    kind: ClassVar = "timeout"
+    effective: ClassVar = False
+    examples: ClassVar = {"timeout": "nothing, for good"}
+
+    def acts(self, _size: int, _time: int) -> tuple[Act, ...]:
+        return (Wait(None),)

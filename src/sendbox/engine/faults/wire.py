@@ -1,0 +1,121 @@
+"""Faults of calls: what each decides about a call that it struck, in words that every server understands.
+
+A fault answers something else instead (`instead`), or does something to the connection (`acts`). Both are pure: what
+carries them out knows no fault by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, NamedTuple
+
+from sendbox.engine.durations import Rate, Span, show
+from sendbox.engine.faults.row import AT_ONCE, Fault
+
+#: What stands for the body of an answer that nobody made, because the call had no effect.
+NO_ANSWER: Final = b'{"request_id":"00000000-0000-4000-8000-000000000000","accepted":[]}'
+
+
+class Error(NamedTuple):
+    """An error in the shape of the interface that was called; `text` None = the usual words of its status."""
+
+    status: int
+    text: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class Body(NamedTuple):
+    """Another body with status 200, all else as it would have been."""
+
+    data: bytes
+
+
+class Wait(NamedTuple):
+    """Waits in real time, None = without end; nothing comes after it when the client leaves meanwhile."""
+
+    milliseconds: int | None
+
+
+class Piece(NamedTuple):
+    """Sends a piece of the answer's body; status and headers go before the first one."""
+
+    begin: int
+    end: int
+
+
+class End(NamedTuple):
+    """Ends the connection, after bytes that are not of the answer."""
+
+    data: bytes
+
+
+Act = Wait | Piece | End
+
+
+class ApiFault(Fault):
+    """What goes wrong with a call.
+
+    `processed`: whether the call has its effect, unless its rule says otherwise. `time` is drawn from, in real
+    milliseconds. `rate` and `per`: only calls beyond a rate are struck, counted for each `key`, `phone` or `world`.
+    """
+
+    __slots__ = ()
+    effective: ClassVar[bool] = True
+
+    @property
+    def processed(self) -> bool:
+        return self.effective
+
+    @property
+    def time(self) -> Span:
+        return AT_ONCE
+
+    @property
+    def rate(self) -> Rate | None:
+        return None
+
+    @property
+    def per(self) -> str:
+        return "key"
+
+    def instead(self, body: bytes, wait: int) -> Error | Body | None:
+        """What is answered instead, None = the answer itself.
+
+        `body` is that of the answer; `wait` the milliseconds until a rate lets calls in again.
+        """
+        return None
+
+    def acts(self, size: int, time: int) -> tuple[Act, ...]:
+        """What is done to the connection for an answer of so many bytes; `time` as drawn."""
+        return (Piece(0, size),)
+
+    def shown(self, time: int) -> Any:
+        """The fault as a scenario would write it, with the time that was drawn."""
+        return self.kind
+
+    # -- what follows from its acts
+
+    @property
+    def silent(self) -> bool:
+        """Whether the client gets no status at all."""
+        return not any(isinstance(act, Piece) for act in self.acts(1, 0))
+
+    @property
+    def broken(self) -> bool:
+        """Whether the client gets no whole answer."""
+        return Piece(0, 1) not in self.acts(1, 0)
+
+    @property
+    def late(self) -> bool:
+        """Whether its answer comes whole, in the end: there is none without effect."""
+        return not self.broken and any(isinstance(act, Wait) for act in self.acts(1, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Timed(ApiFault):
+    """A fault that takes a time."""
+
+    time: Span = AT_ONCE
+
+    def shown(self, time: int) -> Any:
+        return {self.kind: show(time)}

@@ -1,0 +1,58 @@
+"""The faults, from their tables: their part of the language's schema, and what the documentation says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+import yaml
+
+from sendbox import data
+from sendbox.engine.delivery.faults import table as deliveries
+from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.faults import table as calls
+from sendbox.engine.faults.row import F
+from sendbox.engine.faults.table import CALLS
+from sendbox.scenario.compile import compile_api_rule
+from tests.documentation import language
+from tests.documentation.markdown import code, table
+
+LANGUAGE: Final = data.folder("schemas") / "scenario.schema.json"
+
+
+def with_faults(text: str) -> str:
+    """The schema with the definitions of faults written anew."""
+    schema = json.loads(text)
+    schema["$defs"].update(apiFault=calls.definition(), webhookFault=deliveries.definition())
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def faults_of_calls() -> str:
+    """Each form in which a fault may be written, what the client gets, and whether the call had its effect."""
+    rows = []
+    for form, gets in _forms(CALLS):
+        effect = compile_api_rule({"fault": yaml.safe_load(form)}).effective
+        rows.append((code(form), gets, "yes" if effect else "no"))
+    return _faults("api", CALLS, table(("fault", "what the client gets", "had its effect"), rows))
+
+
+def faults_of_deliveries() -> str:
+    """Each form in which a fault may be written, and what happens."""
+    rows = [(code(form), happens) for form, happens in _forms(DELIVERIES)]
+    return _faults("webhooks", DELIVERIES, table(("fault", "what happens"), rows))
+
+
+def _forms(faults: Mapping[str, type[F]]) -> list[tuple[str, str]]:
+    return [form for fault in faults.values() for form in fault.examples.items()]
+
+
+def _faults(rules: str, faults: Mapping[str, type[F]], listed: str) -> str:
+    """An example with all forms, their table, and the keys that some of them have."""
+    lines = (
+        f'  - {{when: {{phone: "4207770000{number:02}"}}, fault: {form}}}'
+        for number, (form, _) in enumerate(_forms(faults), 70)
+    )
+    example = "\n".join(("```yaml", "sendbox: 1", f"{rules}:", *lines, "```"))
+    tables = (f"Keys of `{title}`:\n\n{language.keys(title)}" for title in language.of_faults(faults))
+    return "\n\n".join((example, listed, *tables))

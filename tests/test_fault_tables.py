@@ -1,0 +1,181 @@
+"""The tables of faults: a row is all that a fault needs, to be written, checked, carried out, told and documented."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import json
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, ClassVar
+
+import httpx
+import pytest
+import yaml
+
+from sendbox.engine.delivery import detours, rules
+from sendbox.engine.delivery.batches import Outlet, Target
+from sendbox.engine.delivery.faults import fault as deliveries
+from sendbox.engine.delivery.faults.fault import FaultyDelivery, Spoilt, Way
+from sendbox.engine.delivery.faults.split import Split
+from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.faults import calls as api_rules
+from sendbox.engine.faults import wire as calls
+from sendbox.engine.faults.language import span
+from sendbox.engine.faults.row import AT_ONCE, Fault
+from sendbox.engine.faults.table import CALLS
+from sendbox.engine.faults.wire import Act, End, Piece, Wait
+from sendbox.scenario import shape
+from sendbox.scenario.compile import compile_api_rule, compile_webhook_rule
+from sendbox.scenario.keys import api, webhooks
+from sendbox.scenario.model import ScenarioError
+from sendbox.server import faults as server_faults
+from sendbox.services.coverage.catalog import _faults
+from tests.box import WORLD
+from tests.documentation.faults import LANGUAGE, faults_of_calls, faults_of_deliveries, with_faults
+from tests.documentation.markdown import text_of
+from tests.faulty import faulty, results
+from tests.house import WAYS, House, housed
+
+
+class Stutter(calls.Timed):
+    """A fault of calls that the product does not have: half of the body, a pause, and the other half."""
+
+    __slots__ = ()
+    kind: ClassVar = "stutter"
+    bare: ClassVar = False
+    value: ClassVar = span("The answer stops in the middle for so long.")
+    examples: ClassVar = {"{stutter: 20ms}": "half of the answer, and the rest later"}
+
+    def acts(self, size: int, time: int) -> tuple[Act, ...]:
+        return Piece(0, size // 2), Wait(time), Piece(size // 2, size)
+
+
+class Echo(deliveries.Timed):
+    """A fault of deliveries that the product does not have: the batch comes again, and is another one."""
+
+    __slots__ = ()
+    kind: ClassVar = "echo"
+    value: ClassVar = span("How long after the batch it comes again.")
+    examples: ClassVar = {"{echo: 30s}": "the batch comes again", "echo": "at once"}
+
+    def send(self, way: Way, faulty: FaultyDelivery, after: int) -> None:
+        way.world.outlets.queue(faulty)
+        way.then(after, faulty, "echo")
+
+    def due(self, way: Way, faulty: FaultyDelivery, what: Any) -> None:
+        again = way.another(faulty, faulty.events)
+        again.mark = what
+        way.world.outlets.queue(again)
+
+    def upcoming(self, _faulty: FaultyDelivery) -> str:
+        return "echoes,"
+
+
+class Silence(calls.ApiFault):
+    """Another one, with nothing to say but what happens."""
+
+    __slots__ = ()
+    kind: ClassVar = "silence"
+    examples: ClassVar = {"silence": "nothing"}
+
+    def acts(self, _size: int, _time: int) -> tuple[Act, ...]:
+        return (End(b""),)
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables with three more rows, and the language's schema as it is written then."""
+    for fault in (Stutter, Silence):
+        monkeypatch.setitem(CALLS, fault.kind, fault)
+    monkeypatch.setitem(DELIVERIES, Echo.kind, Echo)
+    written = json.loads(with_faults(text_of(LANGUAGE)))
+    monkeypatch.setattr(shape, "schema", lambda: written)
+    for name in ("_validator", "_explainer"):
+        monkeypatch.setattr(shape, name, functools.cache(getattr(shape, name).__wrapped__))
+
+
+@pytest.fixture(scope="module")
+def house() -> Iterator[House]:
+    with housed() as made:
+        yield made
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_new_fault_of_calls(house: House, way: str) -> None:
+    """Its row alone: it is compiled, applied, carried out by every way to the sandbox, journaled, and told."""
+    key = f"test-tables-{way}"
+    house.control("POST", "/worlds", json={"id": key})
+    rule = house.control("POST", f"/worlds/{key}/rules", json={"in": "api", "fault": {"stutter": "20ms"}})["id"]
+    assert "accepted" in house.send(way, key).text
+    (told,) = house.control("GET", f"/worlds/{key}/journal", params={"kind": "fault"})["entries"]
+    assert (told["fault"], told["processed"]) == ({"stutter": "20ms"}, True)
+    house.control("DELETE", f"/worlds/{key}/rules/{rule}")
+    house.control("POST", f"/worlds/{key}/rules", json={"in": "api", "fault": "silence"})
+    with pytest.raises(httpx.RemoteProtocolError):
+        house.send(way, key)
+    noted = house.control("GET", f"/worlds/{key}/journal", params={"kind": "request"})["entries"][-1]
+    assert (noted["status"], noted["fault"]) == (0, "silence")
+
+
+@pytest.mark.usefixtures("registered")
+def test_what_follows_from_the_row_of_a_call() -> None:
+    """An answer that comes in the end has its effect; the words of a problem name the new fault."""
+    with pytest.raises(ScenarioError, match="false leaves stutter no answer"):
+        compile_api_rule({"fault": {"stutter": "1s"}, "processed": False})
+    with pytest.raises(ScenarioError, match=r'stuttr.*did you mean "stutter"'):
+        compile_api_rule({"fault": {"stuttr": "1s"}})
+    assert compile_api_rule({"fault": {"stutter": "1s"}}).key == (
+        '{"fault":{"kind":"stutter","time":{"low":1000,"high":1000}},"processed":null,"when":{}}'
+    )
+    assert "api: [{fault: {stutter: 20ms}}]" in [item.snippet for item in _faults()]
+    assert "| `{stutter: 20ms}` | half of the answer, and the rest later | yes |" in faults_of_calls()
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.asyncio
+async def test_a_new_fault_of_deliveries() -> None:
+    """Its row alone: it is compiled, applied, scheduled and announced, carried out, and told."""
+    async with faulty({"name": "twice", "when": {"result": "sent"}, "fault": {"echo": "30s"}}) as (box, receiver):
+        await box.send()
+        await box.advance("5s")
+        (step,) = (await box.get(f"{WORLD}/pending")).json["steps"]
+        assert step["what"].endswith('/hook echoes, by the rule "twice"')
+        await box.advance("1h")
+        assert results(receiver.calls) == [["sending"], ["sent"], ["delivered"], ["sent"]]
+        assert len({headers["x-request-id"] for headers in receiver.headers}) == 4
+        (told,) = (await box.get(f"{WORLD}/journal?kind=webhook_fault")).json["entries"]
+        assert told["fault"] == "echo 30s"
+    assert compile_webhook_rule({"fault": "echo"}).fault == Echo()
+    assert "webhooks: [{fault: {echo: 30s}}]" in [item.snippet for item in _faults()]
+    assert "| `echo` | at once |" in faults_of_deliveries()
+
+
+def test_a_row_without_more() -> None:
+    """What a row does not say is as usual: no time, no rate; nothing is announced."""
+    assert (Silence().time, Silence().rate, Silence().per) == (AT_ONCE, None, "key")
+    assert (Split().after, Split().given, Split().spoilt) == (AT_ONCE, None, Spoilt())
+    outlet = Outlet(Target(""), builtin=True)
+    assert Split().upcoming(FaultyDelivery(0, outlet, (), 0, compile_webhook_rule({"fault": "split"}))) is None
+
+
+@pytest.mark.parametrize(
+    "module", [server_faults, api, webhooks, detours, rules, api_rules], ids=lambda each: each.__name__
+)
+def test_whoever_handles_faults_knows_none_by_name(module: ModuleType) -> None:
+    """Compiling, deciding and carrying out go by rows: a fault is not named there."""
+    tree = ast.parse(inspect.getsource(module))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    assert texts & {*CALLS, *DELIVERIES} <= {"status"}  # what ASGI calls the status of an answer
+
+
+@pytest.mark.parametrize("table", [CALLS, DELIVERIES], ids=["calls", "deliveries"])
+def test_every_row_says_what_it_must(table: dict[str, type[Fault]]) -> None:
+    """A word or a value, examples that are themselves legal, and values for all of its fields."""
+    of = compile_api_rule if table is CALLS else compile_webhook_rule
+    for kind, fault in table.items():
+        assert fault.bare or fault.value is not None
+        assert fault().kind == kind
+        assert {type(of({"fault": yaml.safe_load(form)}).fault) for form in fault.examples} == {fault}
