@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sendbox.engine.remarks import Finding
 from sendbox.engine.world import World
+from sendbox.services import limits
 from sendbox.services.account.account import Account
 from sendbox.services.account.catalog import services
 from sendbox.services.account.lists import enter
-from sendbox.services.messaging.bulk import VALID_MS, Bulk, Decoded
+from sendbox.services.messaging.bulk import Bulk, Decoded
 from sendbox.services.messaging.messaging import Messaging
 from tests.core.worlds import advance, command
 
@@ -36,7 +37,7 @@ def manage(world: World) -> None:
     bulk = bulks.begin(bulks.issue("b1", "jsonl", key, b"{}", ORIGIN).address)
     bulks.store(bulk, [_block(b"420777000803\nno\n")], 2)
     bulks.issue("b2", "gz", key, b"{}", ORIGIN)
-    advance(world, VALID_MS)
+    advance(world, limits.UPLOAD)
 
 
 def _block(lines: bytes) -> bytes:

@@ -13,9 +13,10 @@ from sendbox.engine import checkpoint
 from sendbox.engine.durations import Rate
 from sendbox.engine.remarks import Finding
 from sendbox.engine.world import World
+from sendbox.services import limits
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume, BulkLimits
-from sendbox.services.messaging.bulk import LONGEST_LINE, PART, VALID_MS, Bulk, Decoded, Intake, Unfit
+from sendbox.services.messaging.bulk import LONGEST_LINE, PART, Bulk, Decoded, Intake, Unfit
 from sendbox.services.messaging.messaging import Messaging
 from tests.core.worlds import START, advance, command, journaled, make_world
 
@@ -112,8 +113,8 @@ def test_the_end_of_an_address_is_journaled() -> None:
     """When the clock passes the minute, the journal says that the address lapsed."""
     world = make_world()
     bulk = issued(world)
-    advance(world, VALID_MS)
-    assert journaled(world, "lapse") == [(VALID_MS, ("upload", bulk))]
+    advance(world, limits.UPLOAD)
+    assert journaled(world, "lapse") == [(limits.UPLOAD, ("upload", bulk))]
 
 
 # The file

@@ -17,12 +17,13 @@ from sendbox.engine.durations import Span
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.world import World
+from sendbox.services import limits
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging import views
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.partner.partner import TOKEN_MS, Partner
+from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure, Signup
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, SignupRule
 from sendbox.services.partner.states import IllegalMove
@@ -348,7 +349,7 @@ def test_s8_a_signup_expires_after_an_hour() -> None:
     signup = sign_up(world)
     done = sign_up(world, "preassign")
     Partner.of(world).complete(done)
-    advance(world, TOKEN_MS - 1)
+    advance(world, limits.TOKEN - 1)
     assert Partner.of(world).valid(signup)
     assert signup.state == "created"
     advance(world, 1)
@@ -356,7 +357,7 @@ def test_s8_a_signup_expires_after_an_hour() -> None:
     assert (signup.state, done.state) == ("expired", "completed")
     assert signup_view(world, signup)["token_valid"] is False
     last = world.outlets.deliveries[-1]
-    assert (last.made_at - START, orjson.loads(body_of(world, last))["status"]) == (TOKEN_MS, "expired")
+    assert (last.made_at - START, orjson.loads(body_of(world, last))["status"]) == (limits.TOKEN, "expired")
 
 
 def test_expiry_pulls_no_clock_and_waits_for_what_is_under_way() -> None:

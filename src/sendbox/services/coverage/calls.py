@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.kinds.own import json_of
 from sendbox.services.coverage.assumptions import of_request
-from sendbox.services.coverage.limits import limits_of
+from sendbox.services.coverage.limits import CODE, MEDIA, limits_of
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage.collector import Collector
@@ -24,9 +24,9 @@ def called(collector: Collector, row: Row, record: RequestRecord, request: Any) 
         collector.count("limits", limit)
     for finding in record.findings:
         if finding.rule == "size" and finding.section == "§8":
-            collector.count("limits", "media over its size")
+            collector.count("limits", MEDIA.name)
         elif row.operation == "verifyCode" and finding.path == "$.code" and finding.rule == "pattern":
-            collector.count("limits", "Verify code not of 6 digits")
+            collector.count("limits", CODE.name)
 
 
 def _error_of(interface: str, record: RequestRecord) -> str | None:

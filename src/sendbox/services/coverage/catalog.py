@@ -15,6 +15,7 @@ from sendbox.engine.coverage.tally import Form, Item
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults.table import CALLS
 from sendbox.services.account.orders import ORDER
+from sendbox.services.coverage import limits
 from sendbox.services.messaging.channels import ATTEMPT, FAMILY
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.outages import IN_FLIGHT, NEW
@@ -326,40 +327,7 @@ def _states() -> Iterator[Item]:
         yield Item("states", f"key {word}", "§2.5", "request", snippet, "A32")
 
 
-def _limits() -> Iterator[Item]:
-    many = 'client.post("/v2/message{}", json={})'
-    ten = '{"body": "Hello", "to": [{"phone_number": "420777000101"}] * 10}'
-    one = '{"body": "Hello", "to": [{"phone_number": "420777000101"}]}'
-    long = '{"template_name": "t" * 100, "language": "en", "sender": "109876543210987"}'
-    template = f'{{"to": [{{"phone_number": "420777000101"}}], "flow": [{{"chatapp_template": {long}}}]}}'
-    button = '{"title": "Track", "url": "https://client.example"}'
-    rows: tuple[tuple[str, Form, str, str | None], ...] = (
-        ("10 recipients a message", "python", many.format("", ten), None),
-        ("10 messages a call", "python", many.format("s", f"[{one}] * 10"), None),
-        ("100 recipients a call", "python", many.format("s", f"[{ten}] * 10"), None),
-        ("body of 1000 characters", "python", many.format("", one.replace('"Hello"', '"x" * 1000')), None),
-        ("sender of 11 characters", "request", f'{_MESSAGE}, "sender": "ElevenChars"}}', None),
-        ("ttl of 0.5 minutes", "request", f'{_MESSAGE}, "flow": [{{"sms": {{"ttl": 0.5}}}}]}}', None),
-        ("1 button", "request",
-         f'{_MESSAGE}, "flow": [{{"richmsg": {{"sender": "Acme", "buttons": [{button}]}}}}]}}', None),
-        ("template_name of 100 characters", "python", many.format("", template), None),
-        ("media over its size", "python", "client.create_template(image=bytes(6 * 1024 * 1024))", None),
-        ("scheduled over a minute ahead", "request", f'{_MESSAGE}, "datetime": "2030-03-01T09:00:00Z"}}', None),
-        ("short link expired after 7 days", "python", 'sendbox.advance("7d")', None),
-        ("upload address expired after 60 s", "python", 'sendbox.advance("60s")', None),
-        ("signup token expired after 1 hour", "python", 'sendbox.advance("1h")', None),
-        ("6 Verify attempts", "python", 'for _ in range(6): client.verify(token, "000000")', None),
-        ("Verify session expired after 10 minutes", "python", 'sendbox.advance("10m")', None),
-        ("Verify code not of 6 digits", "request", 'POST /v1/validations/TOKEN/verify {"code": "12345"}', None),
-        ("Verify sessions of the account", "scenario", "verify: {limits: {account: 1/1m}}", "A53"),
-        ("Verify sessions of a number", "scenario", "verify: {limits: {number: 1/10m}}", "A53"),
-        ("conversation closed after 24 hours", "python", 'sendbox.advance("24h")', "A66"),
-    )  # fmt: skip
-    for name, form, snippet, assumed in rows:
-        yield Item("limits", name, "§2.2" if assumed == "A66" else "§8", form, snippet, assumed)
-
-
 FACTS: Final[tuple[Item, ...]] = (
     *_results(), *_transitions(), *_flows(), *_refusals(), *_infos(), *_errors(), *_events(), *_webhooks(), *_faults(),
-    *_outages(), *_phones(), *_states(), *_limits(),
+    *_outages(), *_phones(), *_states(), *limits.ITEMS,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.remarks import Finding
+from sendbox.services import limits
 from sendbox.services.messaging.events import asked_of
 from sendbox.services.messaging.model import Send
 from sendbox.services.messaging.records import Accepted, Message, Submission
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.messaging.home import Home
     from sendbox.services.ports import Key
-
-#: A `datetime` at most this far ahead is sent at once (§2.1, A58).
-SOON_MS = 60_000
 
 
 def accept(home: Home, operation: str, sends: list[Send], key: Key, content: bytes, origin: str) -> Accepted:
@@ -84,7 +82,7 @@ def _may_overtake(world: World, submission: Submission) -> None:
 
 def _instant(send: Send, now: int) -> int:
     """When the first attempt is handed over: `datetime`, then the delivery window (§2.1, A18)."""
-    at = send.at if send.at is not None and send.at > now + SOON_MS else now
+    at = send.at if send.at is not None and send.at > now + limits.SOON else now
     return at if send.window is None else send.window.next_open(at)
 
 

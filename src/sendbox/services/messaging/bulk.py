@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
+from sendbox.services import limits
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Advice
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.model import Send
     from sendbox.services.ports import Key
 
-#: How long an upload address works (§4.2, §8).
-VALID_MS: Final = 60_000
 #: The media type that an upload of each `filetype` has (§4.2).
 FILETYPES: Final = {"jsonl": "application/jsonl", "gz": "application/gzip"}
 #: A line of more bytes is skipped: no Message is so long.
@@ -113,7 +112,7 @@ class Bulks:
         """An address for one upload, which works for a minute. `content` is the canonical request."""
         world = self._world
         address = world.tag + world.named("upload", "requestUpload", content).hex()[:48]
-        expires_at = world.clock.now + VALID_MS
+        expires_at = world.clock.now + limits.UPLOAD
         bulk = self._by_address[address] = Bulk(bulk_id, filetype, key, address, expires_at, origin)
         world.timeline.lapse(expires_at, "upload", bulk)
         return bulk

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.journal import CODE
+from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
 from sendbox.services.messaging.accept import outlet_for
 from sendbox.services.messaging.channels import FAMILY, LEGAL
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from sendbox.services.blueprint import PhoneSpec
     from sendbox.services.messaging.home import Home
 
-#: How long a short link works unless the request says (§2.1).
-SEVEN_DAYS_MS: Final = 7 * 86_400_000
 #: The number a phone writes to when nothing else is said and the account has none of its own.
 DEFAULT_NUMBER: Final = "420900000000"
 #: A link's code ends in so many letters that a million links in a world do not meet.
@@ -296,7 +295,7 @@ class Phones:
         shortening = message.submission.send.shortening
         assert shortening is not None
         origin = f"https://{shortening.domain}" if shortening.domain else message.submission.origin
-        expires_at = world.clock.now + SEVEN_DAYS_MS if shortening.expires_at is None else shortening.expires_at * 1000
+        expires_at = world.clock.now + limits.LINK if shortening.expires_at is None else shortening.expires_at * 1000
         made = []
         for index, target in enumerate(prepared.targets):
             raw = world.name("link", message.id.encode(), attempt.number * 1000 + index)

@@ -18,6 +18,7 @@ from sendbox.engine.identity import derive
 from sendbox.engine.journal import CODE
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.world import Part
+from sendbox.services import limits
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner import states as partner_states
 from sendbox.services.partner.events import EVENTS
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from sendbox.services.partner.notices import notice_view
 from sendbox.services.ports import Key
 
-#: How long the token of a signup is valid (§8).
-TOKEN_MS: Final = 3_600_000
 #: Who a verification code seems to come from.
 CODE_SENDER: Final = "Chatapp"
 _LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -84,7 +83,7 @@ class Partner(Part):
         secret = key.default_callback_secret or self._account.top.default_callback_secret
         outlet = world.outlets.line(Target(callback_url, batch_size=1, secret=secret))
         signup = Signup(signup_id, f"{digest.hex()}:{n}", key, mode, client_id, details, outlet, now)
-        signup.expires_at = -(-(now + TOKEN_MS) // 1000) * 1000  # tokens count in whole seconds
+        signup.expires_at = -(-(now + limits.TOKEN) // 1000) * 1000  # tokens count in whole seconds
         if mode == "preassign":
             signup.phone_number = pooled(self, world.seed, self._code_of(details.get("country")), signup.name)
         elif mode == "assigned":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import Span
 from sendbox.engine.journal import CODE
+from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.partner import states as partner_states
 from sendbox.services.partner.library import components_of
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-#: The longest name that a step can give (§2.2, §8).
-LONGEST_NAME: Final = 100
 #: Parts that a template has at most once.
 PARTS: Final = ("HEADER", "BODY", "FOOTER", "BUTTONS", "CAROUSEL", "LIMITED_TIME_OFFER")
 #: Who reviews when no rule of the scenario does.
@@ -88,8 +87,8 @@ class Templates:
     def create(self, account: BusinessAccount, given: Record) -> Record:
         """A new template, `PENDING`, and its review (A43). Raises `Failure`."""
         name, language = given["name"], given["language"]
-        if len(name) > LONGEST_NAME:
-            text = f"{len(name)} characters are too many for a template name; at most {LONGEST_NAME} (§8)"
+        if len(name) > limits.TEMPLATE_NAME:
+            text = f"{len(name)} characters are too many for a template name; at most {limits.TEMPLATE_NAME} (§8)"
             raise Failure(text, "$.template.name", "name", "§8")
         if any((each["name"], each["language"]) == (name, language) for each in self.of(account)):
             text = f'"{name}" ({language}) is a template of {account.id} already'

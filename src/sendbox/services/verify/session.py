@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.lifecycle import Table
+from sendbox.services import limits
 
 if TYPE_CHECKING:
     from sendbox.services.ports import Sent
@@ -39,11 +40,6 @@ VALIDATION: Final[Table] = {
     FAILED: {},
     EXPIRED: {},
 }
-
-#: Verification attempts a session has (§8).
-ATTEMPTS: Final = 6
-#: How long a session is valid (§8: about ten minutes); from this instant on it is expired (A72).
-VALIDITY_MS: Final = 600_000
 
 
 class IllegalEvent(Exception):
@@ -106,12 +102,12 @@ class Session:
     @property
     def expires_at(self) -> int:
         """The instant from which it is expired unless it came to another end."""
-        return self.created_at + VALIDITY_MS
+        return self.created_at + limits.SESSION
 
     @property
     def remaining(self) -> int:
         """Attempts that are left."""
-        return ATTEMPTS - self.attempts
+        return limits.ATTEMPTS - self.attempts
 
     def state_at(self, now: int) -> str:
         """The state at an instant."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from sendbox.services import limits
 from sendbox.services.http.exchange import Answer, Refused
-from sendbox.services.verify.session import ATTEMPTS
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Finding
@@ -47,7 +47,7 @@ _BY_STATUS: Final = {
 }
 
 #: What a refused creation has left (A49).
-UNTOUCHED: Final = ATTEMPTS
+UNTOUCHED: Final = limits.ATTEMPTS
 
 
 def _answer(status: int, code: str, text: str, remaining: int) -> Answer:

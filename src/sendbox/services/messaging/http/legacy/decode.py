@@ -5,10 +5,11 @@ The rules of numbers, bodies and senders are those of a Message (§2.1); what br
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sendbox.contract.findings import show
 from sendbox.engine.remarks import Finding
+from sendbox.services import limits
 from sendbox.services.advice import BODY_TRUNCATED, NUMBER_CONVERTED, NUMBER_INVALID, SENDER_FORM, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.advising import remark_number
@@ -29,12 +30,6 @@ from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.services.http.exchange import Exchange
-
-#: Characters of a body that are sent, longest alphanumeric sender (§8).
-BODY_LIMIT: Final = 1000
-SENDER_LIMIT: Final = 11
-#: Numbers in one call: as many as any call may have (§8); that it holds here is ours.
-MOST_NUMBERS: Final = 100
 
 
 def read_fields(exchange: Exchange, raw: bytes) -> dict[str, str]:
@@ -64,8 +59,8 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
     found: list[tuple[int, Finding]] = []
     if not given:
         found.append((BAD_NUMBER, _fault(name, "required", f"no {name} is given; legal is one number or several")))
-    if len(given) > MOST_NUMBERS:
-        text = f"{len(given)} numbers are more than the {MOST_NUMBERS} that one call may have"
+    if len(given) > limits.IN_ALL:
+        text = f"{len(given)} numbers are more than the {limits.IN_ALL} that one call may have"
         found.append((TOO_MANY, _fault(name, "maxItems", text)))
     if "message" not in fields:
         found.append((BAD_MESSAGE, _fault("message", "required", "no message is given; legal is a text")))
@@ -97,9 +92,9 @@ def _check_schema(
 def _check_sender(exchange: Exchange, sender: str) -> list[tuple[int, Finding]]:
     if sender.isascii() and sender.isdecimal():
         return []
-    if sender[0] != "+" and len(sender) <= SENDER_LIMIT:
+    if sender[0] != "+" and len(sender) <= limits.SENDER:
         return []
-    text = f"{show(sender)} is neither a name of at most {SENDER_LIMIT} characters nor a number without `+`"
+    text = f"{show(sender)} is neither a name of at most {limits.SENDER} characters nor a number without `+`"
     if Assume.of(exchange.world).sender_form == "accept":
         text = f"{text}; `sender_form: accept` lets it through"
         exchange.advice.append(advise(SENDER_FORM, text, "$.sender"))
@@ -108,11 +103,11 @@ def _check_sender(exchange: Exchange, sender: str) -> list[tuple[int, Finding]]:
 
 
 def _body(exchange: Exchange, text: str) -> str:
-    if len(text) > BODY_LIMIT:
-        rest = len(text) - BODY_LIMIT
-        remark = f"{show(text)} is longer than {BODY_LIMIT} characters; the last {rest} are not sent"
+    if len(text) > limits.BODY:
+        rest = len(text) - limits.BODY
+        remark = f"{show(text)} is longer than {limits.BODY} characters; the last {rest} are not sent"
         exchange.advice.append(advise(BODY_TRUNCATED, remark, "$.message"))
-    return text[:BODY_LIMIT]
+    return text[: limits.BODY]
 
 
 def _recipient(exchange: Exchange, raw: str, name: str) -> Recipient:

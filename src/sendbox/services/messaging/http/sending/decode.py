@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from sendbox.engine.remarks import Advice, Finding
+from sendbox.services import limits
 from sendbox.services.advice import EMPTY_TAGS, NUMBER_CONVERTED, NUMBER_INVALID, TAGS_CLEANED, advise
 from sendbox.services.http.advising import remark_clock, remark_number, remark_texts
 from sendbox.services.http.exchange import Exchange
@@ -22,7 +23,6 @@ from sendbox.services.messaging.http.sending.callback import read_callback
 from sendbox.services.messaging.http.sending.errors import refusal, show
 from sendbox.services.messaging.http.sending.schedule import read_datetime
 from sendbox.services.messaging.http.sending.steps import (
-    BODY_LIMIT,
     Root,
     check_sender,
     default_step,
@@ -67,7 +67,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
 
     body = get("body")
     if body:
-        root.body = body if len(body) <= BODY_LIMIT else truncated(body, f"{path}.body", "§2.1", advice)
+        root.body = body if len(body) <= limits.BODY else truncated(body, f"{path}.body", "§2.1", advice)
     sender = get("sender")
     if sender:
         root.sender = sender

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, Final
 
 from sendbox.engine.remarks import Advice, Finding
+from sendbox.services import limits
 from sendbox.services.advice import (
     BODY_TRUNCATED,
     GATEWAY_DIRECT_WITHOUT_NUMBER,
@@ -30,10 +31,6 @@ from sendbox.services.messaging.model import Step
 from sendbox.services.ports import account_of
 from sendbox.services.templates.templates import TemplateUse
 
-#: Characters of a body that are sent (§2.1, §8).
-BODY_LIMIT: Final = 1000
-#: Longest alphanumeric sender (§8).
-NAME_LIMIT: Final = 11
 #: The ttl from which on it makes no difference: no world runs for a hundred years. Minutes.
 ENDLESS_TTL: Final = 52_560_000
 
@@ -113,14 +110,14 @@ def channel_finding(name: str, path: str, exchange: Exchange) -> Finding:
 
 def truncated(body: str, path: str, section: str, advice: list[Advice]) -> str:
     """The part of a long body that is sent (§2.1, §8)."""
-    text = f"{show(body)} is longer than {BODY_LIMIT} characters; the last {len(body) - BODY_LIMIT} are not sent"
+    text = f"{show(body)} is longer than {limits.BODY} characters; the last {len(body) - limits.BODY} are not sent"
     advice.append(advise(BODY_TRUNCATED, text, path, section))
-    return body[:BODY_LIMIT]
+    return body[: limits.BODY]
 
 
 def doubtful(sender: str) -> bool:
     """Whether a sender that is not empty is worth a closer look; most are not."""
-    return len(sender) > NAME_LIMIT or sender[0] == "+" or not sender.isprintable()
+    return len(sender) > limits.SENDER or sender[0] == "+" or not sender.isprintable()
 
 
 def check_sender(sender: str, path: str, section: str, root: Root) -> None:
@@ -132,11 +129,11 @@ def check_sender(sender: str, path: str, section: str, root: Root) -> None:
         return
     if sender[0] == "+":
         text = f"{show(sender)} begins with `+`; a virtual number as sender is written without it"
-    elif len(sender) > NAME_LIMIT:
-        text = f"{show(sender)} is over the {NAME_LIMIT} characters of an alphanumeric sender"
+    elif len(sender) > limits.SENDER:
+        text = f"{show(sender)} is over the {limits.SENDER} characters of an alphanumeric sender"
     else:
         text = f"{show(sender)} holds a control character"
-    legal = f"an alphanumeric name of at most {NAME_LIMIT} characters, or a number without `+`"
+    legal = f"an alphanumeric name of at most {limits.SENDER} characters, or a number without `+`"
     _refuse_sender(text, legal, path, section, root)
 
 
@@ -152,7 +149,7 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
             if body is None:
                 text = f"no body is given; a step of {channel.name} needs one, its own or the root's (§2.2, A55)"
                 root.refuse(f"{_place(channel, index, root)}.body", "body", text, "§2.2", "A55")
-        elif len(body) > BODY_LIMIT:
+        elif len(body) > limits.BODY:
             body = truncated(body, f"{_place(channel, index, root)}.body", "§2.2", root.advice)
     sender = get("sender")
     if sender:
