@@ -15,7 +15,7 @@ from heapq import heappop
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 from sendbox.engine.clock import Clock, Mode
-from sendbox.engine.delivery.events import Events
+from sendbox.engine.delivery.events import EventKind, Events
 from sendbox.engine.delivery.home import Carriage
 from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.durations import iso
@@ -106,10 +106,21 @@ class Part:
         yield from ()
 
 
+class _EventTable(dict[type, EventKind]):
+    """The rows of the events of all services; a checkpoint has their names, since rows cannot be copied."""
+
+    def __init__(self, services: tuple[type[Part], ...]) -> None:
+        super().__init__((kind, row) for service in services for kind, row in service.EVENTS.items())
+        self.services = services
+
+    def __reduce__(self) -> Any:
+        return _events, (self.services,)
+
+
 @cache
-def _events(services: tuple[type[Part], ...]) -> Events:
-    """The rows of the events of all services; one table for all worlds."""
-    return {kind: row for service in services for kind, row in service.EVENTS.items()}
+def _events(services: tuple[type[Part], ...]) -> _EventTable:
+    """One table for all worlds of the same services."""
+    return _EventTable(services)
 
 
 class World:
@@ -124,6 +135,7 @@ class World:
         "blueprint",
         "clock",
         "epoch",
+        "events",
         "expect",
         "fired",
         "id",
@@ -170,6 +182,8 @@ class World:
         #: how deliveries go, and whatever else services settle among the assumptions
         self.assume: Carriage = blueprint.assume
         self.services = tuple(services)
+        #: the rows of all events, by their types
+        self.events: Events = _events(self.services)
         self.seed_given = blueprint.seed if seed is None else seed
         self.seed = seed_bytes(self.seed_given)
         self.salt = world_id if salt is None else salt
@@ -216,11 +230,6 @@ class World:
                 if hasattr(part, name):
                     return getattr(part, name)
             raise AttributeError(f"a world has no {name!r}")
-
-    @property
-    def events(self) -> Events:
-        """The rows of all events, by their types."""
-        return _events(self.services)
 
     def entry_due(self, entry: TimelineEntry) -> None:
         """An entry of the scenario's timeline has come: it is journaled, then done by whoever it happens to.

@@ -17,7 +17,7 @@ from sendbox.services.templates.templates import approved
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Rate
-    from sendbox.services.messaging.home import Handsets, Home
+    from sendbox.services.messaging.home import Home
     from sendbox.services.messaging.model import Step
     from sendbox.services.messaging.records import Attempt, Message
 
@@ -41,13 +41,13 @@ class Check(NamedTuple):
 
 def _blacklisted(asked: Checks, message: Message, _number: int, _step: Step) -> bool:
     billing = message.submission.key.billing or asked.account
-    return bool(billing.blacklist) and billing.blacklisted(message.phone, asked.now)
+    return bool(billing.blacklist) and billing.blacklisted(message.phone, asked.world.clock.now)
 
 
 def _opted_out(asked: Checks, message: Message, _number: int, _step: Step) -> bool:
     billing = message.submission.key.billing or asked.account
     promotional = "promotional" in message.submission.send.tags
-    return bool(billing.optout) and promotional and billing.opted_out(message.phone, asked.now)
+    return bool(billing.optout) and promotional and billing.opted_out(message.phone, asked.world.clock.now)
 
 
 def _unregistered(asked: Checks, message: Message, _number: int, step: Step) -> bool:
@@ -150,7 +150,8 @@ class Checks:
     """The checks of one world, and what they remember: which texts were handed over to whom."""
 
     def __init__(self, home: Home) -> None:
-        self._home = home
+        self.world = home.world
+        self.phones = home.phones
         self.account = home.account
         self.costs = home.costs
         assume = home.assume
@@ -163,16 +164,6 @@ class Checks:
         self._asked = tuple(check.word for check in CHECKS if check.word not in off)
         #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
-
-    @property
-    def now(self) -> int:
-        """The present virtual instant."""
-        return self._home.world.clock.now
-
-    @property
-    def phones(self) -> Handsets:
-        """The recipients' handsets."""
-        return self._home.phones
 
     def refusal(self, message: Message, number: int, step: Step) -> Check | None:
         """What refuses flow step `number` at this instant, None when it may be handed over."""
@@ -197,7 +188,7 @@ class Checks:
     def _too_many(self, rate: Rate, message: Message, number: int, step: Step) -> bool:
         """Whether so many other messages of this text were handed over for the phone within the time."""
         key = _sameness(message, prepare(message.submission, number, step, self.account))
-        since = self.now - rate.within
+        since = self.world.clock.now - rate.within
         recent = self._same[key] = {who: at for who, at in self._same.get(key, {}).items() if at > since}
         return len(recent.keys() - {message.ordinal}) >= rate.count
 

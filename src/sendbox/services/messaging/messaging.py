@@ -178,7 +178,7 @@ class Messaging(Part):
             message.submission.carrier = None
             if number % _RELEASED == _RELEASED - 1:
                 yield
-        for part in (self.simulator, self.simulator.checks, self.phones, self.outages, self.bulks):
+        for part in (self.simulator, self.phones, self.outages, self.bulks):
             del part._home
 
 
