@@ -75,7 +75,7 @@ def test_as_json() -> None:
     assert (found["start"], found["request"]["status"]) == ("2026-03-01T09:00:00.000Z", 200)
     (message,) = found["messages"]
     assert message["attempts"][0]["decided_by"] == ["this phone is out of order"]
-    assert message["happens"][-1]["what"] == "webhook to hook: undelivered"
+    assert message["happens"][-1]["what"] == "webhook to hook: m1 undelivered → 200"
 
 
 @pytest.mark.usefixtures("folder")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from sendbox.engine.cases import Case
 from sendbox.engine.durations import Span
 from sendbox.engine.identity import seed_bytes
 from sendbox.engine.patterns import Pattern
-from sendbox.services.messaging.rules.rules import Ask, Click, Fate, Memory, Path, PathEntry, Reply, Rule, When, decide
+from sendbox.engine.rules.rule import When
+from sendbox.services.messaging.rules.rules import Attempts, Click, Fate, Path, PathEntry, Reply, Rule
 
 SEED = seed_bytes(0)
 ANY = When()
@@ -25,13 +28,14 @@ SPANNED = Path(
 )
 
 
-def ask(**fields: Any) -> Ask:
+def ask(**fields: Any) -> Case:
     """An attempt that asks; each message of its own request and instant unless the test says so."""
-    ordinal = fields.get("ordinal", 0)
+    ordinal = fields.pop("ordinal", 0)
+    request, instant = fields.pop("request", f"r{ordinal}"), fields.pop("now", ordinal)
     usual: dict[str, Any] = {
         "channel": "sms",
         "phone": "420777000100",
-        "tags": ("promo", "a-b"),
+        "tag": ("promo", "a-b"),
         "body": "Hello",
         "sender": "Acme",
         "operation": "sendMessage",
@@ -39,10 +43,9 @@ def ask(**fields: Any) -> Ask:
         "key": "test-w",
         "payload": lambda: {"order": {"id": 7, "paid": True, "who": "Jana"}},
         "accepted_at": ordinal,
-        "request": f"r{ordinal}",
-        "now": ordinal,
     }
-    return Ask(**(usual | fields))
+    given = usual | fields
+    return Case("message", given["phone"], ordinal, request, instant, given)
 
 
 def rule(key: str = "r", when: When = ANY, **fields: Any) -> Rule:
@@ -50,9 +53,14 @@ def rule(key: str = "r", when: When = ANY, **fields: Any) -> Rule:
     return Rule(key, when, **fields)
 
 
-def fate_of(rules: list[Rule], memory: Memory | None = None, **fields: Any) -> Fate:
+def book(seed: bytes = SEED) -> Attempts:
+    """A list that was not asked yet."""
+    return Attempts((), seed)
+
+
+def fate_of(rules: Sequence[Rule], asked: Attempts | None = None, **fields: Any) -> Fate:
     """The fate of an attempt that some rule has a say in."""
-    found = decide(rules, ask(**fields), memory or Memory(), SEED)
+    found = (asked or book()).fate(rules, ask(**fields))
     assert found is not None
     return found
 

@@ -6,8 +6,9 @@ from dataclasses import fields
 from typing import Any
 
 from sendbox.engine.delivery.faults.table import DELIVERIES
-from sendbox.engine.delivery.rules import WebhookRule, WebhookWhen
+from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Span
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from tests.core.worlds import (
     EVENTS,
@@ -34,7 +35,7 @@ def fault(kind: str, key: str | None = None, times: int | None = None, **given: 
     if "after" in values:
         after = values["after"]
         values["after"] = Span(*after) if isinstance(after, tuple) else Span(after, after)
-    return WebhookRule(key or kind, WebhookWhen(**given), row(**values), times)
+    return WebhookRule(key or kind, When(**given), row(**values), times=times)
 
 
 def met(world: World) -> list[tuple[int, list[Any]]]:

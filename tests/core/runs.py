@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.messaging.model import Shortening
-from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule, When
+from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
 from tests.core.worlds import START, advance, send, step
 
 SECOND = 1_000

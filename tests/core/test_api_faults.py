@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sendbox.engine import checkpoint
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.faults.bad_json import BadJson
-from sendbox.engine.faults.calls import ApiCall, ApiFaults, ApiRule, ApiWhen, Applied
+from sendbox.engine.faults.calls import ApiFaults, ApiRule, Applied, Call
 from sendbox.engine.faults.delay import Delay
 from sendbox.engine.faults.disconnect import Disconnect
 from sendbox.engine.faults.garbage import Garbage
@@ -25,85 +25,87 @@ from sendbox.engine.faults.trickle import Trickle
 from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.identity import seed_bytes
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from tests.core.worlds import START, make_world
 
 ERROR = Status(status=500)
 PHONES = [f"4207770{n:05}" for n in range(40)]
 
 
-def rule(key: str = "r", when: ApiWhen | None = None, fault: ApiFault = ERROR, **fields: Any) -> ApiRule:
-    return ApiRule(key, when or ApiWhen(), fault, **fields)
+def rule(key: str = "r", when: When | None = None, fault: ApiFault = ERROR, **fields: Any) -> ApiRule:
+    return ApiRule(key, when or When(), fault, **fields)
 
 
-def call(phone: str = PHONES[0], **fields: Any) -> ApiCall:
-    usual = {"operation": "sendMessage", "key": "test-w", "now": START, "start": START}
-    content: bytes = fields.pop("content", b"{}")
-    return ApiCall(**{"phone": lambda: phone, "content": lambda: content, **usual, **fields})
+def call(phone: str = PHONES[0], *, now: int = START, content: bytes = b"{}", **fields: Any) -> Call:
+    given = {"operation": "sendMessage", "key": "test-w", "phone": phone, **fields}
+    return Call(given, lambda: phone, lambda: content, now)
 
 
-def faults(*rules: ApiRule, seed: int = 0) -> ApiFaults:
-    return ApiFaults(rules, seed_bytes(seed))
+def faults(*rules: ApiRule, seed: int = 0, start: int = START) -> ApiFaults:
+    return ApiFaults(rules, seed_bytes(seed), start)
 
 
-def names(asked: ApiFaults, *calls: ApiCall) -> list[str | None]:
+def names(asked: ApiFaults, *calls: Call) -> list[str | None]:
     """The rule that applies to each call."""
-    return [None if found is None else found.rule.key for found, _ in map(asked.decide, calls)]
+    return [None if found is None else found.rule.key for found, _ in map(asked.strike, calls)]
 
 
 def applied(fault: ApiFault, **fields: Any) -> Applied:
-    found, _ = faults(rule(fault=fault, **fields)).decide(call())
+    found, _ = faults(rule(fault=fault, **fields)).strike(call())
     assert found is not None
     return found
 
 
 # --- conditions
 
-CONDITIONS: list[tuple[str, ApiWhen, dict[str, Any], bool]] = [
-    ("nothing is asked", ApiWhen(), {}, True),
-    ("operation", ApiWhen(operation=("getMessage", "sendMessage")), {}, True),
-    ("another operation", ApiWhen(operation=("getMessage",)), {}, False),
-    ("key", ApiWhen(key=Pattern("test-*")), {}, True),
-    ("another key", ApiWhen(key=Pattern("test-w~*")), {}, False),
-    ("phone", ApiWhen(phone=Pattern("4207770*", phone=True)), {}, True),
-    ("another phone", ApiWhen(phone=Pattern("421*", phone=True)), {}, False),
-    ("a call that names nobody", ApiWhen(phone=Pattern("4*", phone=True)), {"phone": ""}, False),
-    ("from its instant on", ApiWhen(begins=Moment(5, relative=True)), {"now": START + 5}, True),
-    ("before it", ApiWhen(begins=Moment(5, relative=True)), {"now": START + 4}, False),
-    ("until its instant", ApiWhen(ends=Moment(START + 5, relative=False)), {"now": START + 4}, True),
-    ("at its end", ApiWhen(ends=Moment(START + 5, relative=False)), {"now": START + 5}, False),
+CONDITIONS: list[tuple[str, When, dict[str, Any], bool]] = [
+    ("nothing is asked", When(), {}, True),
+    ("operation", When(operation=("getMessage", "sendMessage")), {}, True),
+    ("another operation", When(operation=("getMessage",)), {}, False),
+    ("key", When(key=Pattern("test-*")), {}, True),
+    ("another key", When(key=Pattern("test-w~*")), {}, False),
+    ("phone", When(phone=Pattern("4207770*", digits=True)), {}, True),
+    ("another phone", When(phone=Pattern("421*", digits=True)), {}, False),
+    ("a call that names nobody", When(phone=Pattern("4*", digits=True)), {"phone": ""}, False),
+    ("from its instant on", When(begins=Moment(5, relative=True)), {"now": START + 5}, True),
+    ("before it", When(begins=Moment(5, relative=True)), {"now": START + 4}, False),
+    ("until its instant", When(ends=Moment(START + 5, relative=False)), {"now": START + 4}, True),
+    ("at its end", When(ends=Moment(START + 5, relative=False)), {"now": START + 5}, False),
     (
         "counted from an epoch that began elsewhere",
-        ApiWhen(begins=Moment(5, relative=True)),
+        When(begins=Moment(5, relative=True)),
         {"now": START, "start": START - 5},
         True,
     ),
-    ("every call", ApiWhen(share=1.0), {}, True),
+    ("every call", When(share=1.0), {}, True),
 ]
 
 
 @pytest.mark.parametrize(
     ("when", "given", "expected"), [each[1:] for each in CONDITIONS], ids=[each[0] for each in CONDITIONS]
 )
-def test_all_conditions_must_hold(when: ApiWhen, given: dict[str, Any], expected: bool) -> None:
+def test_all_conditions_must_hold(when: When, given: dict[str, Any], expected: bool) -> None:
     """A rule applies to the calls for which everything holds that it asks."""
-    assert names(faults(rule(when=when)), call(**given)) == ["r" if expected else None]
+    asked = faults(rule(when=when), start=given.pop("start", START))
+    assert names(asked, call(**given)) == ["r" if expected else None]
 
 
 def test_the_first_that_applies_wins() -> None:
     """Rules are asked in order; one whose conditions do not hold leaves the call to the next."""
-    rules = (rule("other", ApiWhen(operation=("getMessage",))), rule("first"), rule("second"))
+    rules = (rule("other", When(operation=("getMessage",))), rule("first"), rule("second"))
     assert names(faults(*rules), call()) == ["first"]
     assert names(faults(), call()) == [None]
 
 
 def test_the_phone_is_asked_only_where_it_counts() -> None:
     """A rule that neither names phones nor draws does not look for one, until it applies."""
-    asked = faults(rule(when=ApiWhen(operation=("getMessage",))))
+    asked = faults(rule(when=When(operation=("getMessage",))))
 
     def phone() -> str:
         raise AssertionError
 
-    assert asked.decide(call()._replace(phone=phone)) == (None, False)
+    unread = Call({"operation": "sendMessage", "key": "test-w", "phone": phone}, phone, bytes, START)
+    assert asked.strike(unread) == (None, False)
 
 
 # --- counts
@@ -111,7 +113,7 @@ def test_the_phone_is_asked_only_where_it_counts() -> None:
 
 def test_call_counts_what_satisfies_the_rest() -> None:
     """The third of the calls for which the other conditions hold, once."""
-    asked = faults(rule(when=ApiWhen(operation=("sendMessage",), call=3)))
+    asked = faults(rule(when=When(operation=("sendMessage",), nth=3)))
     calls = [
         call(operation=name) for name in ("sendMessage", "getMessage", "sendMessage", "sendMessage", "sendMessage")
     ]
@@ -120,29 +122,29 @@ def test_call_counts_what_satisfies_the_rest() -> None:
 
 def test_every_counts_on() -> None:
     """Every third: the third, the sixth …"""
-    found = names(faults(rule(when=ApiWhen(every=3))), *[call()] * 7)
+    found = names(faults(rule(when=When(every=3))), *[call()] * 7)
     assert [at for at, name in enumerate(found, 1) if name] == [3, 6]
 
 
 def test_a_rule_counts_what_another_one_struck() -> None:
     """The second and the third call are that, whatever became of them: no rule counts or draws by what others did."""
-    rules = [rule(str(number), ApiWhen(call=number)) for number in (2, 3)]
+    rules = [rule(str(number), When(nth=number)) for number in (2, 3)]
     assert names(faults(*rules), *[call()] * 4) == [None, "2", "3", None]
-    half = rule("half", ApiWhen(share=0.5))
+    half = rule("half", When(share=0.5))
     alone = names(faults(half), *[call()] * 20)
-    behind = names(faults(rule("first", ApiWhen(call=1)), half), *[call()] * 20)
+    behind = names(faults(rule("first", When(nth=1)), half), *[call()] * 20)
     assert behind == ["first", *alone[1:]]
 
 
 def test_times_counts_what_it_did() -> None:
     """Twice, however often it was asked; the rule after it has the rest."""
-    asked = faults(rule("front", ApiWhen(every=2), times=2), rule("rest"))
+    asked = faults(rule("front", When(every=2), times=2), rule("rest"))
     assert names(asked, *[call()] * 8) == ["rest", "front", "rest", "front", *["rest"] * 4]
 
 
 def test_equal_rules_count_a_call_once() -> None:
     """Two rules of one text know a call as one: the second call is the second for both."""
-    when = ApiWhen(call=2)
+    when = When(nth=2)
     assert names(faults(rule(when=when, times=0), rule(when=when)), call(), call(), call()) == [None, "r", None]
 
 
@@ -151,7 +153,7 @@ def test_a_rate_limit_lets_in_and_then_waits() -> None:
     asked = faults(rule(fault=RateLimit(rate=Rate(2, 1000))))
     waits = []
     for now in (0, 300, 400, 999, 1000, 1100, 1300):
-        found, order_sensitive = asked.decide(call(now=START + now))
+        found, order_sensitive = asked.strike(call(now=START + now))
         assert order_sensitive == (found is not None)
         waits.append(None if found is None else found.wait)
     assert waits == [None, None, 600, 1, None, 200, None]
@@ -176,7 +178,7 @@ def test_a_limit_that_lets_in_leaves_the_call_to_the_next_rule() -> None:
 
 # --- draws
 
-SHARED = rule(when=ApiWhen(share=0.3))
+SHARED = rule(when=When(share=0.3))
 
 
 def test_a_share_is_about_that_share() -> None:
@@ -191,7 +193,7 @@ def test_a_share_is_about_that_share() -> None:
 def test_a_draw_knows_rule_operation_phone_and_count_only(arrivals: list[str], later: int) -> None:
     """However calls interleave, and whenever they come, each phone's first, second and third has its own lot."""
     expected = {phone: names(faults(SHARED), *[call(phone)] * 3) for phone in PHONES[:4]}
-    asked, met = faults(rule("before", ApiWhen(call=99)), SHARED), Counter[str]()
+    asked, met = faults(rule("before", When(nth=99)), SHARED), Counter[str]()
     for phone in arrivals:
         found = names(asked, call(phone, now=START + later, key="test-other", content=phone.encode()))
         assert found == [expected[phone][met[phone]]]
@@ -210,7 +212,7 @@ def test_operations_draw_apart() -> None:
 def test_a_time_is_drawn_from_its_span() -> None:
     """A span gives each call a time of its own inside it, a duration is itself."""
     asked = faults(rule(fault=Delay(time=Span(1000, 10**9))))
-    times = [found.time for found, _ in (asked.decide(call(phone)) for phone in PHONES) if found is not None]
+    times = [found.time for found, _ in (asked.strike(call(phone)) for phone in PHONES) if found is not None]
     assert len(set(times)) == len(PHONES)
     assert all(1000 <= time <= 10**9 for time in times)
     assert applied(Delay(time=Span(7, 7))).time == 7
@@ -218,9 +220,9 @@ def test_a_time_is_drawn_from_its_span() -> None:
 
 MARKS: list[tuple[str, ApiRule, list[dict[str, Any]], list[bool]]] = [
     ("nothing counts", rule(), [{}, {}], [False, False]),
-    ("call", rule(when=ApiWhen(call=2)), [{}, {}, {}], [True] * 3),
-    ("call of another operation", rule(when=ApiWhen(call=2, operation=("x",))), [{}], [False]),
-    ("every", rule(when=ApiWhen(every=2)), [{}, {}], [True, True]),
+    ("call", rule(when=When(nth=2)), [{}, {}, {}], [True] * 3),
+    ("call of another operation", rule(when=When(nth=2, operation=("x",))), [{}], [False]),
+    ("every", rule(when=When(every=2)), [{}, {}], [True, True]),
     ("times", rule(times=1), [{}, {}], [True, True]),
     ("a share, one phone, equal calls", SHARED, [{}, {}], [False, False]),
     (
@@ -250,7 +252,7 @@ def test_order_sensitive_is_what_depended_on_arrival(
 ) -> None:
     """A decision is marked when another order of arrival would have made another one, and not otherwise."""
     rules = faults(asked)
-    assert [rules.decide(call(**given))[1] for given in calls] == expected
+    assert [rules.strike(call(**given))[1] for given in calls] == expected
 
 
 # --- rules that come and go
@@ -272,14 +274,14 @@ def test_rules_of_control_stand_in_front() -> None:
 def test_a_checkpoint_has_the_same_future() -> None:
     """Counts, lots and limits go on where they stood."""
     rules = (
-        rule("nth", ApiWhen(every=3)),
-        rule("limit", ApiWhen(key=Pattern("k")), RateLimit(rate=Rate(1, 50))),
+        rule("nth", When(every=3)),
+        rule("limit", When(key=Pattern("k")), RateLimit(rate=Rate(1, 50))),
         SHARED,
     )
     world = make_world(api=rules)
     calls = [call(PHONES[n % 3], key="k" if n % 2 else "w", now=START + n) for n in range(40)]
     for each in calls[:20]:
-        world.api.decide(each)
+        world.api.strike(each)
     restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
     assert restored.api.rules[0] is rules[0]
     assert names(restored.api, *calls[20:]) == names(world.api, *calls[20:])
@@ -305,7 +307,7 @@ SHOWN: list[tuple[ApiFault, Any, bool, bool]] = [
 def test_faults_and_what_they_leave_of_a_call(fault: ApiFault, shown: Any, effective: bool, silent: bool) -> None:
     """Each is shown as a scenario writes it, says whether its call has its effect, and whether a status comes."""
     asked = faults(rule(fault=fault))
-    found = next(found for found, _ in (asked.decide(call()) for _ in range(2)) if found is not None)
+    found = next(found for found, _ in (asked.strike(call()) for _ in range(2)) if found is not None)
     assert found.shown == shown
     assert (found.rule.effective, found.silent) == (effective, silent)
     assert rule(fault=fault, processed=not effective).effective is not effective

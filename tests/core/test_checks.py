@@ -21,8 +21,8 @@ from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import HOUR, PHONE, advance, journaled, make_world, results, rule, send_one, step
 
 OTHER = "420777000200"
-NO_APPS = PhoneSpec(Pattern(PHONE, phone=True), channels=frozenset({"sms"}))
-APPS_ONLY = PhoneSpec(Pattern(PHONE, phone=True), channels=frozenset({"richmsg", "chatapp"}))
+NO_APPS = PhoneSpec(Pattern(PHONE, digits=True), channels=frozenset({"sms"}))
+APPS_ONLY = PhoneSpec(Pattern(PHONE, digits=True), channels=frozenset({"richmsg", "chatapp"}))
 
 
 def template(status: str = "APPROVED") -> dict[str, Any]:

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from sendbox.engine.patterns import Pattern
-from sendbox.services.verify.rules import RANDOM, Draws, VerifyRule, decide, limited
+from sendbox.engine.rules.rule import When
+from sendbox.services.verify.rules import RANDOM, Codes, Decided, VerifyRule
 
 PHONE = "420777000101"
 OTHER = "420777000102"
@@ -16,12 +17,18 @@ SEED = b"7"
 
 def to(phone: str) -> Pattern:
     """A phone pattern."""
-    return Pattern(phone, phone=True)
+    return Pattern(phone, digits=True)
 
 
-def code(*rules: VerifyRule, phone: str = PHONE, draws: Draws | None = None, seed: bytes = SEED, now: int = 0) -> str:
+def asked(*rules: VerifyRule, phone: str = PHONE) -> Decided:
+    """What rules decide about a session."""
+    return Codes(rules, SEED).begin(phone, 0)
+
+
+def code(*rules: VerifyRule, phone: str = PHONE, book: Codes | None = None, seed: bytes = SEED) -> str:
     """The code that a session gets."""
-    return decide(rules, phone, draws or Draws(), seed, now).code
+    asked = Codes(rules, seed) if book is None else book
+    return asked.code(asked.begin(phone, 0))[0]
 
 
 def test_s8_a_code_has_six_digits() -> None:
@@ -34,8 +41,8 @@ def test_s8_a_code_has_six_digits() -> None:
 
 def test_a_code_is_derived() -> None:
     """The same seed, rule, phone and count give the same code; each of them makes another."""
-    draws = Draws()
-    first, second = code(draws=draws), code(draws=draws)
+    book = Codes((), SEED)
+    first, second = code(book=book), code(book=book)
     named = code(VerifyRule("a", code=RANDOM))
     assert first == code()
     assert named == code(VerifyRule("a", code=RANDOM, sms="sent"))
@@ -45,23 +52,23 @@ def test_a_code_is_derived() -> None:
 def test_first_match_wins_for_each_thing() -> None:
     """A rule decides what it names; the rest is asked of the rules after it."""
     rules = (
-        VerifyRule("elsewhere", to(OTHER), code="000000", sms="failed", limited=False),
-        VerifyRule("sms", to("420777*"), sms="undelivered", name="sms"),
+        VerifyRule("elsewhere", When(phone=to(OTHER)), code="000000", sms="failed", limited=False),
+        VerifyRule("sms", When(phone=to("420777*")), sms="undelivered", name="sms"),
         VerifyRule("code", code="123456", sms="sent"),
         VerifyRule("late", code="654321", limited=False),
     )
-    decided = decide(rules, PHONE, Draws(), SEED, 0)
-    assert decided == ("123456", "undelivered", ("code", "sms"), False)
-    assert not limited(rules, PHONE)
-    assert limited(rules[1:3], PHONE)
-    assert decide(rules, OTHER, Draws(), SEED, 0).rules == ("elsewhere",)
+    decided = asked(*rules)
+    assert (decided.code, decided.sms, decided.rules) == (rules[2], rules[1], ("code", "sms"))
+    assert not decided.limited
+    assert asked(*rules[1:3]).limited
+    assert asked(*rules, phone=OTHER).rules == ("elsewhere",)
 
 
 def test_without_rules() -> None:
     """A code is drawn, limits hold, and the SMS is left to the rules of attempts."""
-    decided = decide((), PHONE, Draws(), SEED, 0)
-    assert (decided.sms, decided.rules, decided.raced) == (None, (), False)
-    assert limited((), PHONE)
+    decided = asked()
+    assert (decided.sms, decided.rules, decided.limited) == (None, (), True)
+    assert not Codes((), SEED).code(decided)[1]
 
 
 @pytest.mark.parametrize(
@@ -77,6 +84,6 @@ def test_without_rules() -> None:
 )
 def test_a_code_may_depend_on_who_came_first(rule: VerifyRule, second: tuple[str, int], raced: bool) -> None:
     """Two sessions of one phone at one instant draw in the order in which they came, and that is said."""
-    draws = Draws()
-    assert not decide((rule,), PHONE, draws, SEED, 5).raced
-    assert decide((rule,), second[0], draws, SEED, second[1]).raced is raced
+    book = Codes((rule,), SEED)
+    assert not book.code(book.begin(PHONE, 5))[1]
+    assert book.code(book.begin(*second))[1] is raced

@@ -134,16 +134,16 @@ def test_s7_3_refusals_and_infos() -> None:
 
 
 def _channel(channel: str) -> Any:
-    from sendbox.services.messaging.rules.rules import When
+    from sendbox.engine.rules.rule import When
 
     return When(channel=(channel,))
 
 
 def _phone(number: str) -> Any:
     from sendbox.engine.patterns import Pattern
-    from sendbox.services.messaging.rules.rules import When
+    from sendbox.engine.rules.rule import When
 
-    return When(phone=Pattern(number, phone=True))
+    return When(phone=Pattern(number, digits=True))
 
 
 # --- deliveries

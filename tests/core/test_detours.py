@@ -13,11 +13,11 @@ from sendbox.engine import checkpoint
 from sendbox.engine.durations import Moment
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.rules.rules import When
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Onboarding
 from tests.core.faulty import SECOND, fault, run, sent, told

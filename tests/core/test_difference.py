@@ -1,4 +1,4 @@
-"""Why conditions do not hold: the tracing sibling of `holds`."""
+"""Why conditions do not hold."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sendbox.engine.cases import Case
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When, difference
+from sendbox.engine.rules.rule import differences as of_rule
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.rules.difference import DIFFERENCES, differences
 from sendbox.services.messaging.rules.history import After
-from sendbox.services.messaging.rules.rules import When, holds
-from tests.core.asking import ask
+from sendbox.services.messaging.rules.payload import Payload
+from tests.core.asking import ask, rule
 from tests.core.worlds import HOUR, advance, make_world, send_one, step
 from tests.core.worlds import rule as made
 
 
-def test_the_table_is_total() -> None:
-    """Every field of `When` has a row: a new condition cannot be forgotten here."""
-    assert set(DIFFERENCES) == set(When.__slots__)
+def differences(when: When, case: Case) -> list[str]:
+    """What differs between the conditions of a rule and a case."""
+    return of_rule(rule(when=when), case)
 
 
 TEXTS = st.sampled_from(["", "a", "ab", "Hello", "4207", "promo"])
@@ -45,13 +47,13 @@ WHENS = st.builds(
         ),
         min_size=1,
         max_size=2,
-    ).map(tuple),
+    ).map(lambda wanted: Payload(tuple(wanted))),
 )
 ASKS = st.fixed_dictionaries(
     {
         "channel": st.sampled_from(["sms", "chatapp_text"]),
         "phone": TEXTS,
-        "tags": st.lists(TEXTS, max_size=2).map(tuple),
+        "tag": st.lists(TEXTS, max_size=2).map(tuple),
         "body": TEXTS,
         "sender": TEXTS,
         "operation": st.sampled_from(["sendMessage", "legacySend"]),
@@ -66,13 +68,13 @@ ASKS = st.fixed_dictionaries(
 def test_there_is_no_difference_exactly_when_the_conditions_hold(when: When, fields: dict[str, Any]) -> None:
     """For every rule and every attempt."""
     asked = ask(**fields)
-    assert (differences(when, asked) == []) is holds(when, asked)
+    assert (differences(when, asked) == []) is not difference(rule(when=when), asked)
 
 
 @pytest.mark.parametrize(
     ("when", "expected"),
     [
-        (When(phone=Pattern("4207770001*", phone=True)), 'phone: 420888000102 does not match "4207770001*"'),
+        (When(phone=Pattern("4207770001*", digits=True)), 'phone: 420888000102 does not match "4207770001*"'),
         (When(channel=("sms", "richmsg")), "channel: chatapp_text is not sms or richmsg"),
         (When(tag=Pattern("otp")), 'tag: none of "promo", "a-b" matches "otp"'),
         (When(body=Pattern("*?")), 'body: "Hello" does not match "*?"'),
@@ -81,7 +83,7 @@ def test_there_is_no_difference_exactly_when_the_conditions_hold(when: When, fie
         (When(attempt=2), "attempt: this is attempt 1, wanted attempt 2"),
         (When(key=Pattern("test-x")), 'key: "test-w" does not match "test-x"'),
         (
-            When(payload=((("order", "id"), 8), (("order", "who"), Pattern("P*")), (("order", "due"), True))),
+            When(payload=Payload(((("order", "id"), 8), (("order", "who"), Pattern("P*")), (("order", "due"), True)))),
             (
                 'payload: order.id is 7, wanted 8; order.who is "Jana", which does not match "P*"; '
                 "order.due is not there, wanted true"
@@ -97,14 +99,16 @@ def test_a_difference_says_what_there_is_and_what_was_wanted(when: When, expecte
 
 def test_a_message_without_tags() -> None:
     """It has none that could match."""
-    assert differences(When(tag=Pattern("otp")), ask(tags=())) == ['tag: there is no tag, wanted "otp"']
+    assert differences(When(tag=Pattern("otp")), ask(tag=())) == ['tag: there is no tag, wanted "otp"']
 
 
 def test_every_path_of_a_payload_must_hold() -> None:
     """One that does is no difference, whatever the others do."""
     wanted = ((("order", "id"), 7), (("order", "who"), Pattern("J*")))
-    assert differences(When(payload=wanted), ask()) == []
-    assert differences(When(payload=(*wanted, (("order", "id"), 8))), ask()) == ["payload: order.id is 7, wanted 8"]
+    assert differences(When(payload=Payload(wanted)), ask()) == []
+    assert differences(When(payload=Payload((*wanted, (("order", "id"), 8)))), ask()) == [
+        "payload: order.id is 7, wanted 8"
+    ]
 
 
 INFO = Pattern("[1]*")
@@ -144,9 +148,9 @@ def test_what_happened_before(wanted: After, expected: list[str]) -> None:
     message = send_one(world, steps=[step("richmsg", sender="Acme", ttl=60_000), step()])
     advance(world, HOUR)
     assert message.last is not None
-    asked = Messaging.of(world).simulator.ask(message.last, world.now)
+    asked = Messaging.of(world).simulator.case(message.last, world.now)
     assert differences(When(after=wanted), asked) == [f"after: {text}" for text in expected]
-    assert holds(When(after=wanted), asked) is (not expected)
+    assert difference(rule(when=When(after=wanted)), asked) is bool(expected)
 
 
 @pytest.mark.parametrize(
@@ -162,5 +166,5 @@ def test_nothing_happened_before(wanted: After, expected: str) -> None:
     message = send_one(world)
     advance(world, HOUR)
     assert message.last is not None
-    for asked in (ask(), Messaging.of(world).simulator.ask(message.last, world.now)):
+    for asked in (ask(), Messaging.of(world).simulator.case(message.last, world.now)):
         assert differences(When(after=wanted), asked) == [expected]

@@ -12,11 +12,12 @@ from hypothesis import assume as suppose
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.engine.faults.calls import ApiRule, ApiWhen, Applied
+from sendbox.engine.faults.calls import ApiRule, Applied
 from sendbox.engine.faults.delay import Delay
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.advice import UNKNOWN_FIELD, advise
@@ -25,7 +26,6 @@ from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.results import FAILED
-from sendbox.services.messaging.rules.rules import When
 from tests.core.observed import canonical_in_slices, digest, digest_in_slices
 from tests.core.runs import RULES, SENDINGS, STOPS, Sending, carry_out
 from tests.core.worlds import HOUR, PHONE, START, advance, command, content_of, make_world, rule, send, send_one, step
@@ -180,13 +180,13 @@ def test_what_counts(fields: dict[str, Any]) -> None:
 
 
 def fault(key: str = "test-w", **fields: Any) -> Applied:
-    found = ApiRule("r", ApiWhen(), Delay(), **fields.pop("rule", {}))
+    found = ApiRule("r", When(), Delay(), **fields.pop("rule", {}))
     return Applied(found, "sendMessage", key, PHONE, 5, 0, order_sensitive=False)._replace(**fields)
 
 
 FAULTS: list[tuple[str, dict[str, Any]]] = [
     ("operation", {"operation": "getMessage"}),
-    ("phone", {"phone": OTHER}),
+    ("subject", {"subject": OTHER}),
     ("time", {"time": 6}),
     ("rule", {"rule": {"name": "slow"}}),
     ("effect", {"rule": {"processed": False}}),

@@ -8,15 +8,16 @@ import orjson
 import pytest
 
 from sendbox.engine.delivery.faults.delay import Delay
-from sendbox.engine.delivery.rules import WebhookRule, WebhookWhen
+from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Rate, Span
-from sendbox.engine.faults.calls import ApiRule, ApiWhen, Applied
+from sendbox.engine.faults.calls import ApiRule, Applied
 from sendbox.engine.faults.disconnect import Disconnect
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE, KINDS
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.advice import UNKNOWN_FIELD, advise
@@ -25,7 +26,6 @@ from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
-from sendbox.services.messaging.rules.rules import When
 from sendbox.services.partner.partner import Partner
 from sendbox.services.verify.verify import LimitReached, Verify
 from tests.core.managed import manage
@@ -68,7 +68,7 @@ def test_an_entry_begins_with_number_instant_and_kind() -> None:
 
 def fault() -> Applied:
     """A fault of the HTTP interfaces that applied to a call."""
-    found = ApiRule("r", ApiWhen(), Disconnect(), name="flaky")
+    found = ApiRule("r", When(), Disconnect(), name="flaky")
     return Applied(found, "getMessage", "test-w", "", 0, 0, order_sensitive=False)
 
 
@@ -101,7 +101,7 @@ def eventful() -> World:
             TimelineEntry(SECOND, True, "inbound", {"channel": "chatapp", "from": OTHER, "to": "1", "body": "Hello"}),
             TimelineEntry(SECOND, True, "outage", {"country": 262}, means=Outage(HOUR, countries=frozenset({"DE"}))),
         ),
-        webhooks=(WebhookRule("late", WebhookWhen(phone=Pattern(OTHER)), Delay(Span(1, 1))),),
+        webhooks=(WebhookRule("late", When(phone=Pattern(OTHER)), Delay(Span(1, 1))),),
         assume=Assume(promotional_window=(10 * 60, 20 * 60), verify_limits=VerifyLimits(Rate(1, HOUR), None)),
     )
     world.journal.add(START, CODE["opened"], {"scenario": "empty"})

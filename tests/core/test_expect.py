@@ -11,9 +11,10 @@ import yaml
 
 from sendbox.engine.checkpoint import restore, take
 from sendbox.engine.expect.verdict import lines
-from sendbox.engine.faults.calls import ApiRule, ApiWhen, Applied
+from sendbox.engine.faults.calls import ApiRule, Applied
 from sendbox.engine.faults.status import Status
 from sendbox.engine.journal import CODE
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.playing import play
 from sendbox.scenario.compile import load
@@ -140,7 +141,7 @@ def _faulty() -> World:
     drop = {"name": "a receipt is lost", "when": {"result": "delivered"}, "fault": "drop"}
     stale = {"when": {"result": "sent"}, "fault": "stale"}
     world = make_world(webhooks=load({"sendbox": 1, "webhooks": [drop, stale]}).webhooks)
-    rule = ApiRule("r", ApiWhen(), Status(status=503), name="busy")
+    rule = ApiRule("r", When(), Status(status=503), name="busy")
     world.journal.add(world.now, CODE["fault"], Applied(rule, "sendMessage", "test-1", PHONE, 0, 0, False))
     send_one(world)
     advance(world, 60_000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,8 @@ import pytest
 
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
+from sendbox.engine.rules.tried import tried
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
@@ -19,20 +21,17 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.explain import (
     checks,
-    codes_tried,
     explain,
     explain_session,
-    happened,
-    rules_tried,
 )
 from sendbox.services.messaging.rules.explained import explained
 from sendbox.services.messaging.rules.history import After
-from sendbox.services.messaging.rules.rules import Click, Memory, Path, Reply, Rule, When, decide
+from sendbox.services.messaging.rules.rules import Click, Reply, Rule
 from sendbox.services.subjects import THINGS
 from sendbox.services.templates.templates import TemplateUse
 from sendbox.services.verify.rules import VerifyRule
 from sendbox.services.verify.verify import Verify
-from tests.core.asking import ANY, DELIVERED, FAILED, SEED, ask
+from tests.core.asking import ANY, DELIVERED, FAILED, ask, book
 from tests.core.clients import connect, partner_world
 from tests.core.observed import things
 from tests.core.worlds import HOUR, PHONE, advance, handset, make_world, path, rule, send, send_one, step
@@ -50,17 +49,17 @@ RULES = [
 
 
 def test_the_rules_that_decided_are_those_that_are_explained() -> None:
-    """For each of some messages, asked in order: `decided` are exactly the rules of the fate; memory stays."""
-    memory = Memory()
+    """For each of some messages, asked in order: `decided` are exactly the rules of the fate; nothing is counted."""
+    attempts = book()
     for ordinal in range(4):
         asked = ask(ordinal=ordinal)
-        fate = decide(RULES, asked, memory, SEED)
-        before = copy.deepcopy((memory.counted, memory.used, memory.asked))
-        tried = rules_tried(RULES, asked, memory)
-        assert before == (memory.counted, memory.used, memory.asked)
+        fate = attempts.fate(RULES, asked)
+        before = pickle.dumps(attempts)
+        found = tried(attempts, RULES, asked)
+        assert before == pickle.dumps(attempts)
         assert fate is not None
-        assert [each["rule"] for each in tried if each["outcome"] == "decided"] == list(fate.rules)
-        assert [each["rule"] for each in tried] == [each.name or each.key for each in RULES]
+        assert [each["rule"] for each in found if each["outcome"] == "decided"] == list(fate.rules)
+        assert [each["rule"] for each in found] == [each.title for each in RULES]
 
 
 AFTERWARDS = [
@@ -130,17 +129,17 @@ def test_what_happened_before_is_explained_as_it_stood_then() -> None:
 )
 def test_what_each_rule_came_to(ordinal: int, expected: list[Any]) -> None:
     """Outcome, what was decided, and why not."""
-    memory = Memory()
+    attempts = book()
     for number in range(3):
-        decide(RULES, ask(ordinal=number), memory, SEED)
-    tried = rules_tried(RULES, ask(ordinal=ordinal), memory)
-    assert [(each["outcome"], each["decides"], each["why_not"]) for each in tried] == expected
+        attempts.fate(RULES, ask(ordinal=number))
+    found = tried(attempts, RULES, ask(ordinal=ordinal))
+    assert [(each["outcome"], each["decides"], each["why_not"]) for each in found] == expected
 
 
 def test_a_rule_that_came_later_was_never_asked() -> None:
     """Its `nth` has counted nobody."""
-    (tried,) = rules_tried([Rule("second", When(nth=2), FAILED)], ask(), Memory())
-    assert tried["why_not"] == ["nth: was never counted, wanted message 2"]
+    (found,) = tried(book(), [Rule("second", When(nth=2), FAILED)], ask())
+    assert found["why_not"] == ["nth: was never counted, wanted message 2"]
 
 
 # --- checks
@@ -235,6 +234,7 @@ def test_a_message_that_waits() -> None:
         "  attempt 1 by richmsg: sending",
         "    + rule: decides path",
         "    . not asked, as all that they decide was decided before: other",
+        "    why the others did not decide is seen from today",
         "    still to come: sent, delivered",
         "  not tried: sms",
     ]
@@ -255,54 +255,12 @@ def test_nobody_decided_and_order_counted() -> None:
     assert explain(world, message)["attempts"][0]["decided_by"] == []
 
 
-def test_what_happened_to_one_of_several_messages() -> None:
-    """Of a batch only its own events; flow, replies, clicks and opt-outs too."""
-    world = make_world(
-        attempts=(
-            rule("undelivered", when=When(channel=("richmsg",)), key="lost"),
-            Rule("stop", ANY, Path(goal="seen"), replies=(Reply(Span(0, 0), "STOP"),)),
-        )
-    )
-    mine, other = send(world, PHONE, "420777000103", steps=[step("richmsg"), step()])
-    advance(world, 60_000)
-    told = [(each["after"], each["what"]) for each in happened(world, mine)]
-    assert told == [
-        ("0s", "richmsg: sending"),
-        ("0s", "webhook to hook: sending"),
-        ("1s", "richmsg: sent"),
-        ("1s", "webhook to hook: sent"),
-        ("3s", "richmsg: undelivered ([1] Undelivered)"),
-        ("3s", "the flow moves on from step 1: undelivered"),
-        ("3s", "sms: sending"),
-        ("3s", "webhook to hook: undelivered, sending"),
-        ("4s", "sms: sent"),
-        ("4s", "webhook to hook: sent"),
-        ("6s", "sms: delivered ([0] Delivered)"),
-        ("6s", 'the phone replies "STOP"'),
-        ("6s", "the phone opts out"),
-        ("6s", 'webhook to hook: delivered, reply "STOP"'),
-    ]
-    assert len(happened(world, other)) == len(told)
-
-
-def test_what_cannot_be_is_told() -> None:
-    """A path that was written for another channel ends where this one cannot go on."""
-    world = make_world(attempts=(rule(path("sending", "sent", "delivered", "seen")),))
-    message = send_one(world)
-    advance(world)
-    assert [each["what"] for each in happened(world, message)][-2:] == [
-        "sms: seen cannot be, and is left out",
-        "webhook to hook: sending, sent, delivered",
-    ]
-
-
 def test_a_client_that_is_connected_is_no_message() -> None:
     """What is told of a signup belongs to no message; it can be expected as an event and as a thing of its own."""
     world = partner_world()
     connect(world)
-    message = send_one(world)
+    send_one(world)
     advance(world, 10_000)
-    assert all("webhook" not in each["what"] or "sms" not in each["what"] for each in happened(world, message))
     for that in ("signups", "events", "templates", "deliveries"):
         for found in things(world, that):
             if found is not None:
@@ -317,10 +275,10 @@ def test_a_client_that_is_connected_is_no_message() -> None:
 # --- codes
 
 VERIFY = (
-    VerifyRule("known", Pattern("420777000101"), code="123456"),
-    VerifyRule("lost", Pattern("4207770001*", phone=True), sms="undelivered", name="the SMS is lost"),
-    VerifyRule("free", None, limited=False, code="random"),
-    VerifyRule("more", None, code="111111"),
+    VerifyRule("known", When(phone=Pattern("420777000101")), code="123456"),
+    VerifyRule("lost", When(phone=Pattern("4207770001*", digits=True)), sms="undelivered", name="the SMS is lost"),
+    VerifyRule("free", limited=False, code="random"),
+    VerifyRule("more", code="111111"),
 )
 
 
@@ -337,13 +295,11 @@ def test_rules_of_codes_are_explained() -> None:
     ]
     assert view["rules"][0]["why_not"] == ['phone: 420777000102 does not match "420777000101"']
     assert view["decided_by"] == ["free", "the SMS is lost"]
-    assert codes_tried(VERIFY, "420777000101")[0]["outcome"] == "decided"
+    other = Verify.of(world).book.case("420777000101", world.now)
+    assert tried(Verify.of(world).book, VERIFY, other)[0]["outcome"] == "decided"
     advance(world, 10_000)
     (attempt,) = explain(world, Messaging.of(world).by_id[session.message.id])["attempts"]
     assert attempt["decided_by"] == ["the SMS is lost"]
-    assert (
-        happened(world, Messaging.of(world).by_id[session.message.id])[0]["what"] == "validation: created, now pending"
-    )
 
 
 def outcomes(world: World, message: Message) -> list[tuple[str, str]]:

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from sendbox.engine.durations import Span
 from sendbox.engine.identity import seed_bytes
 from sendbox.engine.patterns import Pattern
-from sendbox.services.messaging.rules.rules import Click, Fate, Memory, Path, PathEntry, Reply, Rule, When, decide
-from tests.core.asking import DELIVERED, FAILED, PHONES, RULES, SEED, SPANNED, ask, fate_of, rule
+from sendbox.engine.rules.book import DRAWN, USED
+from sendbox.engine.rules.rule import When
+from sendbox.services.messaging.rules.rules import Click, Fate, Path, PathEntry, Reply, Rule
+from tests.core.asking import DELIVERED, FAILED, PHONES, RULES, SPANNED, ask, book, fate_of, rule
 
 # --- what is drawn
 
@@ -59,12 +61,12 @@ def test_spans_are_drawn_apart() -> None:
 
 def test_attempts_of_a_message_draw_apart() -> None:
     """The second attempt of a message does not repeat the first one's draw, and does not count as another message."""
-    memory, rules = Memory(), [rule(path=SPANNED)]
-    first, second = fate_of(rules, memory), fate_of(rules, memory, attempt=2)
+    attempts, rules = book(), [rule(path=SPANNED)]
+    first, second = fate_of(rules, attempts), fate_of(rules, attempts, attempt=2)
     assert first != second
-    assert fate_of(rules, memory) == first
-    assert fate_of(rules, memory, ordinal=1) != first
-    assert {asked.number for asked in memory.asked["r", "420777000100"].values()} == {0, 1}
+    assert fate_of(rules, attempts) == first
+    assert fate_of(rules, attempts, ordinal=1) != first
+    assert len(attempts.memory.series(DRAWN, "r", "420777000100")) == 2
 
 
 def test_fates_are_keyed_by_rule_phone_and_count() -> None:
@@ -72,22 +74,22 @@ def test_fates_are_keyed_by_rule_phone_and_count() -> None:
     base = fate_of([rule(path=SPANNED)])
     assert fate_of([rule("other", path=SPANNED)]) != base
     assert fate_of([rule(path=SPANNED)], phone="420777000101") != base
-    memory = Memory()
-    fate_of([rule(path=SPANNED)], memory, phone="420777000101", ordinal=5)
-    assert fate_of([rule(path=SPANNED)], memory, ordinal=6) == base
-    assert fate_of([rule(path=SPANNED)], memory, ordinal=7) != base
+    attempts = book()
+    fate_of([rule(path=SPANNED)], attempts, phone="420777000101", ordinal=5)
+    assert fate_of([rule(path=SPANNED)], attempts, ordinal=6) == base
+    assert fate_of([rule(path=SPANNED)], attempts, ordinal=7) != base
 
 
 def test_only_messages_that_drew_are_counted() -> None:
     """A message for which nothing was drawn leaves the next one's fate alone."""
-    memory = Memory()
+    attempts = book()
     rules = [rule("r", When(channel=("richmsg",)), path=FAILED), rule("r", path=SPANNED)]
-    fate_of(rules, memory, channel="richmsg", ordinal=1)
-    assert fate_of(rules, memory, ordinal=2) == fate_of([rule(path=SPANNED)])
+    fate_of(rules, attempts, channel="richmsg", ordinal=1)
+    assert fate_of(rules, attempts, ordinal=2) == fate_of([rule(path=SPANNED)])
 
 
 def other_seed() -> Fate:
-    found = decide([rule(path=SPANNED)], ask(), Memory(), seed_bytes(1))
+    found = book(seed_bytes(1)).fate([rule(path=SPANNED)], ask())
     assert found is not None
     return found
 
@@ -108,24 +110,22 @@ def test_nothing_a_client_varies_enters_a_fate(
     phones: list[str], permuted: list[Rule], body: str, payload: dict[str, int], later: int
 ) -> None:
     """Another body, payload, tag, sender, key, instant, request or position of the rule changes no fate."""
-    first, second = Memory(), Memory()
+    first, second = book(), book()
     for n, phone in enumerate(phones):
-        plain = decide(RULES, ask(phone=phone, ordinal=n), first, SEED)
-        varied = decide(
+        plain = first.fate(RULES, ask(phone=phone, ordinal=n))
+        varied = second.fate(
             permuted,
             ask(
                 phone=phone,
                 ordinal=n * 7 + 3,
                 body=body,
                 payload=lambda: payload,
-                tags=(body,),
+                tag=(body,),
                 sender=body,
                 key=body,
                 now=later + n,
                 accepted_at=later + n,
             ),
-            second,
-            SEED,
         )
         assert plain == varied
         assert plain is not None
@@ -136,13 +136,13 @@ def test_nothing_a_client_varies_enters_a_fate(
 def test_messages_to_other_phones_change_no_fate(arrivals: list[tuple[str, int]]) -> None:
     """However the messages to several phones interleave, each phone's first, second and third has its own fate."""
     counted: Counter[str] = Counter()
-    memory = Memory()
+    attempts = book()
     for ordinal, (phone, _) in enumerate(arrivals):
-        alone = Memory()
+        alone = book()
         for n in range(counted[phone] + 1):
-            expected = decide(RULES, ask(phone=phone, ordinal=n), alone, SEED)
+            expected = alone.fate(RULES, ask(phone=phone, ordinal=n))
         counted[phone] += 1
-        assert decide(RULES, ask(phone=phone, ordinal=ordinal), memory, SEED) == expected
+        assert attempts.fate(RULES, ask(phone=phone, ordinal=ordinal)) == expected
 
 
 # --- what depends on the order of arrival
@@ -150,66 +150,66 @@ def test_messages_to_other_phones_change_no_fate(arrivals: list[tuple[str, int]]
 
 def test_nth_decides_one_message() -> None:
     """The third message that satisfies the other conditions; the others go on to the next rule."""
-    memory = Memory()
+    attempts = book()
     rules = [rule("third", When(channel=("sms",), nth=3), path=FAILED), rule("rest", path=DELIVERED)]
     channels = ["sms", "richmsg", "sms", "sms", "sms"]
-    goals = [fate_of(rules, memory, ordinal=n, channel=channel).goal for n, channel in enumerate(channels)]
+    goals = [fate_of(rules, attempts, ordinal=n, channel=channel).goal for n, channel in enumerate(channels)]
     assert goals == ["delivered", "delivered", "delivered", "failed", "delivered"]
 
 
 def test_nth_of_several_rules_is_a_sequence() -> None:
     """A rule counts what fits it whether an earlier rule took it or not: three rules with `nth` are a sequence."""
-    memory = Memory()
+    attempts = book()
     rules = [
         rule("first", When(nth=1), path=FAILED),
         rule("second", When(nth=2), path=Path(goal="undelivered")),
         rule("third", When(nth=3), path=Path(goal="sent")),
         rule("rest", path=DELIVERED),
     ]
-    goals = [fate_of(rules, memory, ordinal=ordinal).goal for ordinal in range(4)]
+    goals = [fate_of(rules, attempts, ordinal=ordinal).goal for ordinal in range(4)]
     assert goals == ["failed", "undelivered", "sent", "delivered"]
 
 
 def test_nth_counts_what_an_earlier_rule_took() -> None:
     """Where an earlier rule decided all that the rule decides, its turn passes without effect, and is not marked."""
-    memory = Memory()
+    attempts = book()
     rules = [rule("all", path=DELIVERED), rule("first", When(nth=1), path=FAILED)]
-    fates = [fate_of(rules, memory, ordinal=ordinal) for ordinal in range(2)]
+    fates = [fate_of(rules, attempts, ordinal=ordinal) for ordinal in range(2)]
     assert [(fate.goal, fate.rules, fate.order_sensitive) for fate in fates] == [("delivered", ("all",), False)] * 2
 
 
 def test_nth_counts_messages_not_attempts() -> None:
     """A second attempt of the first message is still of the first message."""
-    memory = Memory()
+    attempts = book()
     rules = [rule(when=When(nth=2), path=FAILED)]
-    found = [fate_of(rules, memory, ordinal=o, attempt=a).goal for o, a in [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1)]]
+    found = [fate_of(rules, attempts, ordinal=o, attempt=a).goal for o, a in [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1)]]
     assert found == [None, None, "failed", "failed", None]
 
 
 def test_times_limits_the_messages_decided() -> None:
     """Two messages with all their attempts, then the rule is spent."""
-    memory = Memory()
+    attempts = book()
     rules = [rule("front", times=2, path=FAILED, id="r1"), rule("rest", path=DELIVERED)]
     order = [(0, 1), (1, 1), (0, 2), (2, 1), (1, 2)]
-    goals = [fate_of(rules, memory, ordinal=o, attempt=a).goal for o, a in order]
+    goals = [fate_of(rules, attempts, ordinal=o, attempt=a).goal for o, a in order]
     assert goals == ["failed", "failed", "failed", "delivered", "failed"]
 
 
 def test_times_is_counted_for_each_rule_put_there() -> None:
     """Two equal rules that control put in front count apart by their ids; one without an id by its key."""
-    memory = Memory()
+    attempts = book()
     one, two = rule(times=1, path=FAILED, id="r1"), rule(times=1, path=FAILED, id="r2")
-    goals = [fate_of([two, one, rule("rest", path=DELIVERED)], memory, ordinal=n).goal for n in range(3)]
+    goals = [fate_of([two, one, rule("rest", path=DELIVERED)], attempts, ordinal=n).goal for n in range(3)]
     assert goals == ["failed", "failed", "delivered"]
-    assert fate_of([rule(times=1, path=FAILED)], memory, ordinal=3).goal == "failed"
-    assert set(memory.used) == {"r1", "r2", "r"}
+    assert fate_of([rule(times=1, path=FAILED)], attempts, ordinal=3).goal == "failed"
+    assert [len(attempts.memory.series(USED, name)) for name in ("r1", "r2", "r")] == [1, 1, 1]
 
 
 def test_times_and_nth_together() -> None:
     """A message that is not the nth does not use up the rule."""
-    memory = Memory()
+    attempts = book()
     rules = [rule(when=When(nth=2), times=1, path=FAILED)]
-    assert [fate_of(rules, memory, ordinal=n).goal for n in range(3)] == [None, "failed", None]
+    assert [fate_of(rules, attempts, ordinal=n).goal for n in range(3)] == [None, "failed", None]
 
 
 Arrivals = list[dict[str, Any]]
@@ -274,13 +274,13 @@ def test_order_sensitive_is_what_depended_on_arrival(
     rules: list[Rule], arrivals: Arrivals, expected: list[bool]
 ) -> None:
     """A decision is marked when another order of arrival would have made another one, and not otherwise."""
-    memory = Memory()
-    assert [fate_of(rules, memory, **fields).order_sensitive for fields in arrivals] == expected
+    attempts = book()
+    assert [fate_of(rules, attempts, **fields).order_sensitive for fields in arrivals] == expected
 
 
 def test_a_rule_put_in_front_changes_no_other_fate() -> None:
     """A spent rule, or one for another phone, leaves the draws of those after it as they were."""
-    alone = [fate_of([rule(path=SPANNED)], memory, ordinal=n) for memory in [Memory()] for n in range(3)]
-    front = rule("front", When(phone=Pattern("421*", phone=True)), path=FAILED, id="r1", times=1)
-    memory = Memory()
-    assert [fate_of([front, rule(path=SPANNED)], memory, ordinal=n) for n in range(3)] == alone
+    alone = [fate_of([rule(path=SPANNED)], attempts, ordinal=n) for attempts in [book()] for n in range(3)]
+    front = rule("front", When(phone=Pattern("421*", digits=True)), path=FAILED, id="r1", times=1)
+    attempts = book()
+    assert [fate_of([front, rule(path=SPANNED)], attempts, ordinal=n) for n in range(3)] == alone

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.rules.rules import Path, Rule, When
+from sendbox.services.messaging.rules.rules import Path, Rule
 from tests.core.worlds import HOUR, PLENTY, START, advance, journaled, make_world, moves, path, rule, send_one, step
 
 MINUTE = 60_000

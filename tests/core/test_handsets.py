@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import Span
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.blueprint import AccountSpec
@@ -16,7 +17,7 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.rules.rules import Click, Reply, When
+from sendbox.services.messaging.rules.rules import Click, Reply
 from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import (
     HOUR,

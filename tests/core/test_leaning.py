@@ -214,7 +214,7 @@ def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
 
     fields: dict[str, Any] = {name: settings[name] for name in ("assume", "attempts") if name in settings}
     if settings.get("conversation"):
-        fields["phones"] = (PhoneSpec(Pattern("*", phone=True), conversation=True),)
+        fields["phones"] = (PhoneSpec(Pattern("*", digits=True), conversation=True),)
     world = make_world(account=AccountSpec(templates=(settings.get("templates", OTP),)), **fields)
     assert leaned(world) == {}
     if "number" in settings:
@@ -255,7 +255,7 @@ def test_a_row_is_not_told_by_what_rests_on_the_law(id_: str, does: Any) -> None
     from sendbox.engine.patterns import Pattern
     from sendbox.services.blueprint import AccountSpec, PhoneSpec
 
-    phones = (PhoneSpec(Pattern("*", phone=True), conversation=True),)
+    phones = (PhoneSpec(Pattern("*", digits=True), conversation=True),)
     world = make_world(account=AccountSpec(templates=(OTP,)), phones=phones)
     does(world)
     advance(world, HOUR)

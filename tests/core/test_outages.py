@@ -10,6 +10,7 @@ import pytest
 from sendbox.engine import checkpoint
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
@@ -17,7 +18,6 @@ from sendbox.services.messaging.outages import Outage, named
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.explain import explain
 from sendbox.services.messaging.rules.explained import explained
-from sendbox.services.messaging.rules.rules import When
 from sendbox.services.numbers.countries import operator
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import HOUR, PHONE, START, TEN, advance, journaled, make_world, moves, path, rule, send_one, step

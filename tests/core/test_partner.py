@@ -16,6 +16,7 @@ from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.durations import Span
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.account.account import Account
@@ -25,7 +26,7 @@ from sendbox.services.messaging import views
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure, Signup
-from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, SignupRule
+from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, SignupRule, Signups
 from sendbox.services.partner.states import IllegalMove
 from sendbox.services.partner.views import business_view, signup_view, template_view
 from tests.core.clients import OWN, connect, form, partner_world, send_template, sign_up
@@ -234,11 +235,26 @@ def test_s4_3_assigned() -> None:
 # --- scenario
 
 
+def test_signups_are_counted_like_all_cases() -> None:
+    """A signup that is asked about again has the place that it had, and is decided as before."""
+    rules = [SignupRule("first", When(nth=1)), SignupRule("second", When(nth=2)), SignupRule("once", times=1)]
+    book = Signups(rules, b"7", 0)
+    assert [book.of(ordinal, None, "manual", 0).key for ordinal in (0, 0, 1, 2, 3, 1, 2)] == [
+        "first",
+        "first",
+        "second",
+        "once",
+        "signup",
+        "second",
+        "once",
+    ]
+
+
 def test_the_scenario_delays_and_fails_signups() -> None:
     """A rule of `partner.signup` says how long the provider takes, and how it ends."""
     rules = (
-        SignupRule("bad", client=Pattern("bad*"), result="failed", reason="refused"),
-        SignupRule("pool", mode="preassign", after=Span(1000, 2000)),
+        SignupRule("bad", When(client=Pattern("bad*")), result="failed", reason="refused"),
+        SignupRule("pool", When(mode="preassign"), after=Span(1000, 2000)),
         SignupRule("slow", after=Span(5000, 5000)),
     )
     world = partner_world(signups=rules)

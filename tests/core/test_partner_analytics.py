@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import DAY, HOUR, MINUTE, instant, iso
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.rules.rules import When
 from sendbox.services.partner import analytics as analytics
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec

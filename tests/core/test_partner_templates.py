@@ -9,6 +9,7 @@ import pytest
 
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
@@ -18,7 +19,7 @@ from sendbox.services.partner.library import components_of
 from sendbox.services.partner.media import LARGEST, with_handles
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure
-from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule
+from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, Reviews
 from sendbox.services.partner.states import IllegalMove
 from sendbox.services.partner.views import template_view
 from tests.core.clients import BODY, connect, form, partner_world, send_template
@@ -70,12 +71,29 @@ def test_a43_the_delay_is_a_setting() -> None:
     assert statuses(world) == [(0, "PENDING"), (0, "APPROVED")]
 
 
+def test_reviews_are_counted_like_all_cases() -> None:
+    """A review is a case of its own: rules with `nth` are a sequence, and `times` counts what was decided."""
+    rules = [ReviewRule(key, When(nth=nth)) for key, nth in (("first", 1), ("second", 2))]
+    book = Reviews([*rules, ReviewRule("twice", When(every=2), times=1)], b"7", 0)
+    record = {"name": "otp", "language": "en", "category": "UTILITY"}
+    assert [book.review(record, 0, 0)[0].key for _ in range(6)] == [
+        "first",
+        "second",
+        "review",
+        "twice",
+        "review",
+        "review",
+    ]
+
+
 def test_reviews_go_by_rules() -> None:
     """First match wins; what a rule says of name, language and category must all hold; a time may be drawn."""
     rules = (
-        ReviewRule("a", name=Pattern("promo_*"), after=Span(1000, 1000), result="REJECTED", reason="too loud"),
-        ReviewRule("b", language=Pattern("cs"), after=Span(2000, 3000)),
-        ReviewRule("c", category="MARKETING", after=Span(5000, 5000)),
+        ReviewRule(
+            "a", When(template=Pattern("promo_*")), after=Span(1000, 1000), result="REJECTED", reason="too loud"
+        ),
+        ReviewRule("b", When(language=Pattern("cs")), after=Span(2000, 3000)),
+        ReviewRule("c", When(category="MARKETING"), after=Span(5000, 5000)),
     )
     world = partner_world(reviews=rules)
     account, _ = connect(world)

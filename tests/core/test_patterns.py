@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sendbox.engine.patterns import Pattern
 
 CASES = [
-    # pattern, phone, value, matches
+    # pattern, digits, value, matches
     ("otp", False, "otp", True),
     ("otp", False, "otp2", False),
     ("otp", False, "OTP", False),
@@ -47,18 +47,18 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("text", "phone", "value", "expected"), CASES, ids=[f"{text}~{value!r}" for text, _, value, _ in CASES]
+    ("text", "digits", "value", "expected"), CASES, ids=[f"{text}~{value!r}" for text, _, value, _ in CASES]
 )
-def test_what_matches(text: str, phone: bool, value: str, expected: bool) -> None:
-    """`*` is any run of characters, `?` one digit in phone patterns only, everything else itself."""
-    assert Pattern(text, phone=phone).matches(value) is expected
+def test_what_matches(text: str, digits: bool, value: str, expected: bool) -> None:
+    """`*` is any run of characters, `?` one digit in patterns of digits only, everything else itself."""
+    assert bool(Pattern(text, digits=digits).matches(value)) is expected
 
 
 @given(st.text("ab*", max_size=8), st.text("ab", max_size=12))
 def test_a_pattern_is_its_plain_regular_expression(text: str, value: str) -> None:
     """Taking parts where they are first found finds exactly what trying every place would find."""
     plain = re.fullmatch("".join(".*" if char == "*" else char for char in text), value)
-    assert Pattern(text).matches(value) is (plain is not None)
+    assert bool(Pattern(text).matches(value)) is (plain is not None)
 
 
 def test_many_stars_take_no_time() -> None:
@@ -67,21 +67,21 @@ def test_many_stars_take_no_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "phone", "literal"),
+    ("text", "digits", "literal"),
     [("420?", False, True), ("420?", True, False), ("a*", False, False), ("abc", True, True)],
 )
-def test_literal_means_without_wildcards(text: str, phone: bool, literal: bool) -> None:
-    """A question mark is a wildcard for phones only."""
-    assert Pattern(text, phone=phone).literal is literal
+def test_literal_means_without_wildcards(text: str, digits: bool, literal: bool) -> None:
+    """A question mark is a wildcard for digits only."""
+    assert Pattern(text, digits=digits).literal is literal
 
 
 def test_patterns_are_values() -> None:
     """Equal text and kind are equal and hash alike; a pattern goes through pickle, and shows how to make it."""
-    pattern = Pattern("420*", phone=True)
-    assert pattern == Pattern("420*", phone=True)
-    assert hash(pattern) == hash(Pattern("420*", phone=True))
-    assert pattern not in (Pattern("420*"), Pattern("421*", phone=True), "420*")
+    pattern = Pattern("420*", digits=True)
+    assert pattern == Pattern("420*", digits=True)
+    assert hash(pattern) == hash(Pattern("420*", digits=True))
+    assert pattern not in (Pattern("420*"), Pattern("421*", digits=True), "420*")
     copy = pickle.loads(pickle.dumps(pattern))
     assert copy == pattern
     assert copy.matches("4207")
-    assert repr(pattern) == "Pattern('420*', phone=True)"
+    assert repr(pattern) == "Pattern('420*', digits=True)"

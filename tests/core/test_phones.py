@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.advice import NO_TARGET
@@ -14,7 +15,6 @@ from sendbox.services.assume import Assume
 from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import DEFAULT_NUMBER, NoSuchThing
-from sendbox.services.messaging.rules.rules import When
 from tests.core.worlds import (
     HOUR,
     PHONE,

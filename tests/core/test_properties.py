@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
@@ -27,7 +28,7 @@ from sendbox.services.messaging.model import Send, Shortening, Step
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import STATES
-from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule, When
+from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule
 from sendbox.services.messaging.windows import Window
 from sendbox.services.world import PARTS
 from tests.core.observed import digest
@@ -41,7 +42,7 @@ DAY: Final = 86_400_000
 
 def to(digits: str) -> When:
     """The phones that end in these digits, `*` for all."""
-    return When(phone=Pattern(f"42077700010{digits}", phone=True))
+    return When(phone=Pattern(f"42077700010{digits}", digits=True))
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -59,7 +60,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
 )
 PLAIN: Final = Blueprint(
-    seed=7, attempts=RULES, phones=(PhoneSpec(Pattern(PHONES[1], phone=True), frozenset({"sms"})),)
+    seed=7, attempts=RULES, phones=(PhoneSpec(Pattern(PHONES[1], digits=True), frozenset({"sms"})),)
 )
 
 

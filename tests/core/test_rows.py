@@ -137,7 +137,7 @@ def test_a65_a_row_shows_the_attempt_that_got_further() -> None:
 
 
 def _on(channel: str) -> Any:
-    from sendbox.services.messaging.rules.rules import When
+    from sendbox.engine.rules.rule import When
 
     return When(channel=(channel,))
 

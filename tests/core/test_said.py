@@ -8,6 +8,7 @@ import pytest
 
 from sendbox.engine import checkpoint
 from sendbox.engine.durations import Span
+from sendbox.engine.rules.book import DRAWN
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.content.gaps import FAKES, GAPS, POOL, Fake, Gap, Line, Text
@@ -123,7 +124,11 @@ def test_a_rule_that_invents_nothing_counts_nobody() -> None:
     """A text without invention draws nothing, and one fate serves all."""
     world = told(TEN, answering("Hello, ", Gap("sender")))
     assert answered(world) == ["Hello, InfoSMS"] * 10
-    assert (Messaging.of(world).memory.asked, len(Messaging.of(world).memory.fates)) == ({}, 1)
+    attempts = Messaging.of(world).attempts
+    (key,) = (rule.key for rule in attempts.rules)
+    assert [attempts.memory.known(DRAWN, key, phone) for phone in TEN] == [None] * len(TEN)
+    fates = {id(message.last.fate) for message in Messaging.of(world).messages if message.last is not None}
+    assert len(fates) == 1
 
 
 def test_the_digest_knows_no_version_of_the_library() -> None:

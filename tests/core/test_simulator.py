@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.durations import Span
+from sendbox.engine.rules.rule import When
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume, Prices, Timing
 from sendbox.services.blueprint import AccountSpec
@@ -17,7 +18,7 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import CODES, DELIVERED, FAILED, REJECTED, STATES, UNDELIVERED
-from sendbox.services.messaging.rules.rules import Click, Path, Reply, When
+from sendbox.services.messaging.rules.rules import Click, Path, Reply
 from tests.core.worlds import (
     HOUR,
     PHONE,

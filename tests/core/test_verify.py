@@ -15,13 +15,15 @@ from sendbox.engine import checkpoint
 from sendbox.engine.durations import Rate, iso
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.assume import Assume, Prices, Proof, VerifyLimits
 from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.rules.rules import Rule, When
+from sendbox.services.messaging.rules.payload import Payload
+from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.messaging.views import message_view, phone_view
 from sendbox.services.verify.rules import RANDOM, VerifyRule
 from sendbox.services.verify.session import Session
@@ -146,7 +148,12 @@ def test_a_number_is_taken_as_it_is() -> None:
         ((), (rule("failed", key="f", when=When(operation=("sendMessage",))),), None, ("delivered", [])),
         ((VerifyRule("v", sms="undelivered"),), (rule("failed", key="f"),), None, ("undelivered", ["v"])),
         ((VerifyRule("v", sms="sent"),), (rule("failed", key="f"),), rule("rejected", key="r"), ("rejected", ["r"])),
-        ((VerifyRule("v", Pattern(OTHER), sms="sent"),), (rule("failed", key="f"),), None, ("failed", ["f"])),
+        (
+            (VerifyRule("v", When(phone=Pattern(OTHER)), sms="sent"),),
+            (rule("failed", key="f"),),
+            None,
+            ("failed", ["f"]),
+        ),
     ],
     ids=["nobody", "attempts", "another-operation", "verify-wins", "the-testers-own-wins", "another-phone"],
 )
@@ -165,7 +172,7 @@ def test_the_sms_can_be_steered(
 
 def test_a_rule_may_ask_the_payload() -> None:
     """The texts that a client adds are what `payload` of a rule looks at."""
-    when = When(payload=((("brand",), "Acme"),))
+    when = When(payload=Payload(((("brand",), "Acme"),)))
     world = make_world(attempts=(rule("failed", when=when),))
     acme, other = begin(world, brand="Acme"), begin(world, brand="Other")
     advance(world, MINUTE)
@@ -339,7 +346,7 @@ def test_rules_of_control_stand_in_front() -> None:
     """A rule that is put there decides about codes to come, stays through a change of scenario, and can be dropped."""
     world = make_world(verify=CODED)
     put = Verify.of(world).book.put_rule(VerifyRule("mine", code="111111"))
-    second = Verify.of(world).book.put_rule(VerifyRule("mine", Pattern(OTHER), code="222222"))
+    second = Verify.of(world).book.put_rule(VerifyRule("mine", When(phone=Pattern(OTHER)), code="222222"))
     assert [begin(world, phone).code for phone in (PHONE, OTHER)] == ["111111", "222222"]
     Verify.of(world).book.set_rules((VerifyRule("new", code="333333"),))
     assert Verify.of(world).book.drop_rule(second)
@@ -414,7 +421,7 @@ def test_limits_can_be_off(limits: VerifyLimits) -> None:
 def test_limits_can_be_off_for_a_number() -> None:
     """A53: a number without limits is refused by none, and takes nothing from the account's."""
     world = make_world(
-        verify=(VerifyRule("free", Pattern(OTHER), limited=False),),
+        verify=(VerifyRule("free", When(phone=Pattern(OTHER)), limited=False),),
         assume=Assume(verify_limits=VerifyLimits(Rate(3, HOUR), Rate(2, HOUR))),
     )
     assert {begun(world, OTHER) for _ in range(20)} == {None}
@@ -530,7 +537,7 @@ def test_the_future_is_the_same_after_a_restore(
     before: list[tuple[str, int, int]], after: list[tuple[str, int, int]]
 ) -> None:
     """A checkpoint keeps sessions, limits and draws."""
-    world = play(make_world(verify=(VerifyRule("drawn", Pattern(PHONE), code=RANDOM, sms="sent"),)), before)
+    world = play(make_world(verify=(VerifyRule("drawn", When(phone=Pattern(PHONE)), code=RANDOM, sms="sent"),)), before)
     restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
     assert Verify.of(restored).book.rules[0] is world.blueprint.verify[0]
     play(world, after)

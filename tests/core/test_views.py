@@ -6,12 +6,12 @@ import pytest
 
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.services.account.views import account_view
 from sendbox.services.blueprint import AccountSpec, PhoneSpec
 from sendbox.services.kinds import ROWS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
-from sendbox.services.messaging.rules.rules import When
 from sendbox.services.messaging.views import link_view, message_view, phone_view
 from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import HOUR, PHONE, advance, make_world, path, rule, send, send_one, step
@@ -150,8 +150,8 @@ def test_a_phone_of_the_scenario() -> None:
     """Its channels, conversation and state are the entry's; an entry without channels has all."""
     world = make_world(
         phones=(
-            PhoneSpec(Pattern(PHONE, phone=True), frozenset({"sms"}), conversation=True, offline=True),
-            PhoneSpec(Pattern("*", phone=True)),
+            PhoneSpec(Pattern(PHONE, digits=True), frozenset({"sms"}), conversation=True, offline=True),
+            PhoneSpec(Pattern("*", digits=True)),
         )
     )
     view = phone_view(world, PHONE)

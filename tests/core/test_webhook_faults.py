@@ -9,10 +9,11 @@ import pytest
 from sendbox.engine.checkpoint import restore, take
 from sendbox.engine.delivery.detours import Detoured
 from sendbox.engine.delivery.faults.drop import Drop
-from sendbox.engine.delivery.rules import WebhookRule, WebhookWhen
+from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Moment
 from sendbox.engine.journal import CODE
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
@@ -52,8 +53,8 @@ ALL = [(0, ["sending"]), (1, ["sent"]), (3, ["delivered"])]
         pytest.param({"event": ("incomingMessage",)}, [], id="other event"),
         pytest.param({"gateway": ("sms",)}, ALL, id="gateway"),
         pytest.param({"gateway": ("richmsg",)}, [], id="other gateway"),
-        pytest.param({"phone": Pattern("4207*", phone=True)}, ALL, id="phone"),
-        pytest.param({"phone": Pattern("421*", phone=True)}, [], id="other phone"),
+        pytest.param({"phone": Pattern("4207*", digits=True)}, ALL, id="phone"),
+        pytest.param({"phone": Pattern("421*", digits=True)}, [], id="other phone"),
         pytest.param({"tag": Pattern("promo*")}, ALL, id="tag"),
         pytest.param({"tag": Pattern("other")}, [], id="other tag"),
         pytest.param({"nth": 2}, ALL[1:2], id="nth"),
@@ -251,7 +252,7 @@ def test_the_words_for_a_fault(of: WebhookRule, text: str) -> None:
 
 def test_the_journal_says_which_rule_and_the_log_too() -> None:
     """Rule, fault, delivery and events; a line begins with the number."""
-    world = run(WebhookRule("k", WebhookWhen(result=("sent",)), Drop(), name="lost on the way"))
+    world = run(WebhookRule("k", When(result=("sent",)), Drop(), name="lost on the way"))
     (number,) = world.journal.numbers(frozenset({"webhook_fault"}))
     shown = entry_view(world, number)
     delivery = next(each for each in world.outlets.deliveries if each.state == "dropped")

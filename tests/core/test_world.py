@@ -16,6 +16,7 @@ from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import KINDS
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.requests import RequestRecord
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.advice import UNKNOWN_FIELD, advise
@@ -23,7 +24,6 @@ from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.rules.rules import When
 from sendbox.services.messaging.windows import Window
 from sendbox.services.world import PARTS
 from tests.core.observed import digest
@@ -268,7 +268,7 @@ def test_a_rule_put_in_front_holds_for_what_comes() -> None:
 def test_other_rules_leave_those_in_front() -> None:
     """A scenario's rules are replaced; what control put in front stays there."""
     world = make_world(attempts=(rule("sent"),))
-    Messaging.of(world).attempts.put_rule(rule("failed", when=When(phone=Pattern(PHONE, phone=True))))
+    Messaging.of(world).attempts.put_rule(rule("failed", when=When(phone=Pattern(PHONE, digits=True))))
     Messaging.of(world).attempts.set_rules((rule("sending"),))
     messages = send(world, PHONE, TEN[5])
     advance(world, 10_000)
@@ -346,7 +346,7 @@ def test_a_reset_gives_the_same_names_and_digest_again() -> None:
 
 def test_worlds_share_a_blueprint_and_nothing_else() -> None:
     """What happens in one world is not seen in another of the same blueprint."""
-    plan = Blueprint(attempts=(rule("failed", times=1),), phones=(PhoneSpec(Pattern(TEN[0], phone=True)),))
+    plan = Blueprint(attempts=(rule("failed", times=1),), phones=(PhoneSpec(Pattern(TEN[0], digits=True)),))
     one, other = World("test-a", plan, start=START, services=PARTS), World("test-b", plan, start=START, services=PARTS)
     Account.of(one).optout[PHONE] = 0
     Messaging.of(one).attempts.put_rule(rule("sent"))

@@ -12,6 +12,7 @@ from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.delivery.detours import FakedTry
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
@@ -20,7 +21,7 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import STATES
-from sendbox.services.messaging.rules.rules import Path, PathEntry, Rule, When
+from sendbox.services.messaging.rules.rules import Path, PathEntry, Rule
 from sendbox.services.world import PARTS
 
 #: 2026-03-01T09:00:00Z, a Sunday.
@@ -164,7 +165,7 @@ def journaled(world: World, kind: str) -> list[tuple[int, Any]]:
 
 def handset(number: str = PHONE, **fields: Any) -> PhoneSpec:
     """A scenario's entry for phones, by pattern."""
-    return PhoneSpec(Pattern(number, phone=True), **fields)
+    return PhoneSpec(Pattern(number, digits=True), **fields)
 
 
 def delivered(world: World, *numbers: str, **fields: Any) -> Message:

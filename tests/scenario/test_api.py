@@ -8,7 +8,6 @@ import pytest
 
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.faults.bad_json import BadJson
-from sendbox.engine.faults.calls import ApiWhen
 from sendbox.engine.faults.delay import Delay
 from sendbox.engine.faults.disconnect import Disconnect
 from sendbox.engine.faults.garbage import Garbage
@@ -18,6 +17,7 @@ from sendbox.engine.faults.timeout import Timeout
 from sendbox.engine.faults.trickle import Trickle
 from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.scenario.compile import compile_api_rule, load
 from sendbox.scenario.model import ScenarioError
 
@@ -57,27 +57,27 @@ def test_faults(given: Any, expected: ApiFault) -> None:
     assert compiled(fault=given).fault == expected
 
 
-WHENS: list[tuple[dict[str, Any], ApiWhen]] = [
-    ({"operation": "sendMessage"}, ApiWhen(operation=("sendMessage",))),
-    ({"operation": ["sendMessage", "verifyCode"]}, ApiWhen(operation=("sendMessage", "verifyCode"))),
-    ({"key": "*~shop"}, ApiWhen(key=Pattern("*~shop"))),
-    ({"phone": "777 000 101"}, ApiWhen(phone=Pattern("420777000101", phone=True))),
-    ({"from": "5m"}, ApiWhen(begins=Moment(300_000, relative=True))),
-    ({"until": "1970-01-01T00:00:01Z"}, ApiWhen(ends=Moment(1000, relative=False))),
+WHENS: list[tuple[dict[str, Any], When]] = [
+    ({"operation": "sendMessage"}, When(operation=("sendMessage",))),
+    ({"operation": ["sendMessage", "verifyCode"]}, When(operation=("sendMessage", "verifyCode"))),
+    ({"key": "*~shop"}, When(key=Pattern("*~shop"))),
+    ({"phone": "777 000 101"}, When(phone=Pattern("420777000101", digits=True))),
+    ({"from": "5m"}, When(begins=Moment(300_000, relative=True))),
+    ({"until": "1970-01-01T00:00:01Z"}, When(ends=Moment(1000, relative=False))),
     (
         {"from": "10m", "until": "1970-01-01T00:00:01Z"},
-        ApiWhen(begins=Moment(600_000, relative=True), ends=Moment(1000, relative=False)),
+        When(begins=Moment(600_000, relative=True), ends=Moment(1000, relative=False)),
     ),
-    ({"share": 0.1}, ApiWhen(share=0.1)),
-    ({"share": "10%"}, ApiWhen(share=0.1)),
-    ({"share": 1}, ApiWhen(share=1.0)),
-    ({"call": 3}, ApiWhen(call=3)),
-    ({"every": 10}, ApiWhen(every=10)),
+    ({"share": 0.1}, When(share=0.1)),
+    ({"share": "10%"}, When(share=0.1)),
+    ({"share": 1}, When(share=1.0)),
+    ({"call": 3}, When(nth=3)),
+    ({"every": 10}, When(every=10)),
 ]
 
 
 @pytest.mark.parametrize(("given", "expected"), WHENS, ids=[str(each[0]) for each in WHENS])
-def test_conditions(given: dict[str, Any], expected: ApiWhen) -> None:
+def test_conditions(given: dict[str, Any], expected: When) -> None:
     """Every condition, in each of its forms."""
     assert compiled(when=given, fault="timeout").when == expected
 
@@ -87,7 +87,7 @@ def test_the_rest_of_a_rule() -> None:
     rule = compiled(name="mine", fault="timeout", times=2, processed=True)
     assert (rule.key, rule.name, rule.times, rule.processed) == ("mine", "mine", 2, True)
     rule = compiled(fault="timeout")
-    assert (rule.when, rule.name, rule.times, rule.processed) == (ApiWhen(), None, None, None)
+    assert (rule.when, rule.name, rule.times, rule.processed) == (When(), None, None, None)
     assert rule.place == "$.api[0]"
 
 
@@ -108,7 +108,7 @@ def test_a_rule_without_a_name_is_known_by_its_text() -> None:
 def test_rules_of_control() -> None:
     """A rule alone, held to the same shape and meaning; national numbers are the account's."""
     rule = compile_api_rule({"when": {"phone": "905000001"}, "fault": "timeout"}, country="421")
-    assert rule.when.phone == Pattern("421905000001", phone=True)
+    assert rule.when.pattern("phone") == Pattern("421905000001", digits=True)
     assert rule.place is None
     with pytest.raises(ScenarioError) as caught:
         compile_api_rule({"when": {"nth": 1, "call": 1, "every": 1}, "fault": {"status": 200}})

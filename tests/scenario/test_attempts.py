@@ -8,10 +8,12 @@ import pytest
 
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.scenario.compile import check, compile_rule, load
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assume import Timing
-from sendbox.services.messaging.rules.rules import GOALS, Click, PathEntry, Reply, When
+from sendbox.services.messaging.rules.payload import Payload
+from sendbox.services.messaging.rules.rules import GOALS, Click, PathEntry, Reply
 from sendbox.services.messaging.rules.rules import Path as Way
 
 
@@ -41,7 +43,7 @@ def test_conditions() -> None:
     )
     assert rule.when == When(
         channel=("chatapp_text", "chatapp_template", "sms"),
-        phone=Pattern("420777????02", phone=True),
+        phone=Pattern("420777????02", digits=True),
         tag=Pattern("promo"),
         body=Pattern("*?"),
         sender=Pattern("Ac*"),
@@ -49,7 +51,7 @@ def test_conditions() -> None:
         attempt=2,
         nth=3,
         key=Pattern("test-*"),
-        payload=((("order", "id"), Pattern("A*")), (("paid",), True)),
+        payload=Payload(((("order", "id"), Pattern("A*")), (("paid",), True))),
     )
     assert compile_rule(
         {"when": {"channel": "sms", "operation": ["sendMessage", "legacySend"]}, "then": "sent"}
@@ -158,6 +160,6 @@ def test_a_rule_of_control_has_paths_for_places() -> None:
     ]
     with pytest.raises(ScenarioError, match=r"^\$: \[1\] is not a rule such as \{then: delivered\}"):
         compile_rule([1])  # type: ignore[arg-type] # what a client may post
-    assert compile_rule({"when": {"phone": "905 123 456"}, "then": "sent"}, country="421").when.phone == Pattern(
-        "421905123456", phone=True
-    )
+    assert compile_rule({"when": {"phone": "905 123 456"}, "then": "sent"}, country="421").when.pattern(
+        "phone"
+    ) == Pattern("421905123456", digits=True)

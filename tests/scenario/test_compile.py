@@ -127,8 +127,8 @@ def test_phones() -> None:
           - {number: "420777??*", offline: true, conversation: closed}
         """
     assert load(text).phones == (
-        PhoneSpec(Pattern("420777000101", phone=True), frozenset({"sms", "chatapp"}), conversation=True),
-        PhoneSpec(Pattern("420777??*", phone=True), offline=True),
+        PhoneSpec(Pattern("420777000101", digits=True), frozenset({"sms", "chatapp"}), conversation=True),
+        PhoneSpec(Pattern("420777??*", digits=True), offline=True),
     )
 
 

@@ -182,7 +182,7 @@ def test_faults_that_leave_others_a_say() -> None:
 def matches(pattern: str, *, phone: bool) -> set[str]:
     """All short texts that a pattern takes."""
     texts = ("".join(chars) for size in range(5) for chars in product("12", repeat=size))
-    return {text for text in texts if Pattern(pattern, phone=phone).matches(text)}
+    return {text for text in texts if Pattern(pattern, digits=phone).matches(text)}
 
 
 PATTERNS = ["".join(chars) for size in range(1, 4) for chars in product("12*?", repeat=size)]

@@ -9,10 +9,12 @@ import pytest
 
 from sendbox.engine.delivery.faults.answer import Answer
 from sendbox.engine.expect.expectation import Range
+from sendbox.engine.patterns import Pattern
 from sendbox.scenario import library
 from sendbox.scenario.compile import check, load
 from sendbox.scenario.environment import FROM_AFAR, FROM_LIBRARY, MARK
 from sendbox.scenario.read import read
+from sendbox.services.messaging.rules.payload import Payload
 from tests.scenario.test_read import write
 
 ENV = {"SEED": "7", "NAME": "otp", "PHONE": "0777000101", "RATE": "2.5", "OFF": "true", "EMPTY": "", "YAML": "{a: b}"}
@@ -66,9 +68,10 @@ attempts:
     found = load(text, env=ENV)
     (rule,), (phone,) = found.attempts, found.phones
     assert (found.rate, phone.number.text, phone.offline) == (2.5, "420777000101", True)
-    assert (rule.when.attempt, rule.when.tag and rule.when.tag.text) == (2, "otp")
-    assert rule.when.payload is not None
-    assert [path for path, _ in rule.when.payload] == [("${KEY}",), ("b",)]
+    assert (rule.when.asked["attempt"], rule.when.pattern("tag")) == (2, Pattern("otp"))
+    payload = rule.when.asked["payload"]
+    assert isinstance(payload, Payload)
+    assert [path for path, _ in payload.wanted] == [("${KEY}",), ("b",)]
     assert rule.path is not None
     assert rule.path.entries[1].after.low == 1500
 

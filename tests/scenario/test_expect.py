@@ -49,7 +49,7 @@ expect:
         Expectation(
             "messages",
             (
-                Condition("phone", (Pattern("420777000101", phone=True),)),
+                Condition("phone", (Pattern("420777000101", digits=True),)),
                 Condition("channel", ("sms", "chatapp", "chatapp_text", "chatapp_template")),
                 Condition("attempts", (Range("2", 2, 2), Range(">3", 4, None), Range("<9", None, 8))),
                 Condition("payload", (7, Pattern("x*")), ("order", "id")),

@@ -94,8 +94,8 @@ def test_magic_numbers() -> None:
 def test_a_magic_number_is_what_it_says(suffix: str, example: str, _meaning: str) -> None:
     """The example, and only the numbers with its two digits, meet the rule or the phone."""
     default = load("default")
-    patterns = [rule.when.phone for rule in default.attempts] + [phone.number for phone in default.phones]
-    patterns += [rule.phone for rule in default.verify]
+    patterns = [rule.when.pattern("phone") for rule in default.attempts] + [phone.number for phone in default.phones]
+    patterns += [rule.when.pattern("phone") for rule in default.verify]
     met = [pattern for pattern in patterns if pattern is not None and pattern.matches(example)]
     assert len(met) == 1
     assert met[0].matches(f"4207779876{suffix}")

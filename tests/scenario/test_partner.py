@@ -6,6 +6,7 @@ from typing import Any
 
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.scenario.compile import load
 from sendbox.services.messaging.messaging import Messaging
@@ -64,11 +65,18 @@ def test_rules() -> None:
         library=[{"name": "l", "components": [{"type": "BODY", "text": "Hi"}]}],
     )
     assert spec.reviews == (
-        ReviewRule("r", Pattern("a*"), Pattern("en"), "UTILITY", Span(1000, 2000), "REJECTED", "no"),
+        ReviewRule(
+            "r",
+            When(template=Pattern("a*"), language=Pattern("en"), category="UTILITY"),
+            Span(1000, 2000),
+            "REJECTED",
+            "no",
+            name="r",
+        ),
         ReviewRule('{"after":5}', after=Span(5, 5)),
         ReviewRule("{}"),
     )
-    assert spec.signups[0].client == Pattern("c*")
+    assert spec.signups[0].when == When(mode="manual", client=Pattern("c*"))
     assert spec.signups[1] == SignupRule('{"after":"1s"}', after=Span(1000, 1000))
     assert spec.library == ({"category": "UTILITY", "name": "l", "components": [{"type": "BODY", "text": "Hi"}]},)
 

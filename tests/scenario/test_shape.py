@@ -17,8 +17,10 @@ from sendbox.scenario.parse import from_object
 from sendbox.services.assume import Assume
 from sendbox.services.assumptions import registry
 from sendbox.services.messaging.channels import CHANNELS
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import STATES
-from sendbox.services.messaging.rules.rules import GOALS, When
+from sendbox.services.messaging.rules.rules import GOALS
+from tests.core.worlds import delivered, make_world
 
 SCHEMA = shape.schema()
 DEFINITIONS = SCHEMA["$defs"]
@@ -152,7 +154,11 @@ def test_the_words_are_those_of_the_core() -> None:
     """Channels, results, conditions and settings of the schema are the ones that the core has."""
     assert DEFINITIONS["result"]["enum"] == list(GOALS) == list(STATES[1:])
     assert DEFINITIONS["channel"]["enum"] == [*CHANNELS, "chatapp"]
-    assert set(DEFINITIONS["when"]["properties"]) == {field.name for field in fields(When)}
+    world = make_world()
+    message = delivered(world)
+    assert message.last is not None
+    asked = set(Messaging.of(world).simulator.case(message.last, world.now).fields) | {"nth", "after"}
+    assert set(DEFINITIONS["when"]["properties"]) == asked - {"accepted_at", "before", "earlier"}
     assert set(DEFINITIONS["assume"]["properties"]) == {field.name for field in fields(Assume)}
     assert set(DEFINITIONS["entry"]["anyOf"][1]["properties"]) == set(DEFINITIONS["mix"]["properties"]) == set(GOALS)
 

@@ -8,6 +8,7 @@ import pytest
 
 from sendbox.engine.durations import Rate
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.scenario.compile import compile_verify_rule, load
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assume import Proof, VerifyLimits
@@ -64,12 +65,12 @@ verify:
     - {when: {}, then: {sms: failed}}
 """
     known, drawn, failed, *inherited = load(text, name="a.yaml").verify
-    phone = Pattern("420777000101", phone=True)
-    assert known == VerifyRule("known", phone, "012345", None, False, "known", "a.yaml:6")
+    phone = Pattern("420777000101", digits=True)
+    assert known == VerifyRule("known", When(phone=phone), "012345", None, False, name="known", place="a.yaml:6")
     assert drawn == VerifyRule(
-        '{"phone":null,"then":{"code":"random","sms":"sent"}}', None, "random", "sent", None, None, "a.yaml:7"
+        '{"phone":null,"then":{"code":"random","sms":"sent"}}', code="random", sms="sent", place="a.yaml:7"
     )
-    assert (failed.phone, failed.sms, failed.code) == (None, "failed", None)
+    assert (failed.when, failed.sms, failed.code) == (When(), "failed", None)
     assert [rule.name for rule in inherited] == [
         "a Verify SMS never arrives; messages do",
         "no limits of Verify sessions",
@@ -103,7 +104,7 @@ def test_proof(given: dict[str, Any], expected: Proof) -> None:
 def test_a_rule_of_control() -> None:
     """It is checked like one in a file, with paths for places."""
     rule = compile_verify_rule({"when": {"phone": "905 123 456"}, "then": {"code": "123456"}}, country="421")
-    assert (rule.phone, rule.code, rule.place) == (Pattern("421905123456", phone=True), "123456", None)
+    assert (rule.when.pattern("phone"), rule.code, rule.place) == (Pattern("421905123456", digits=True), "123456", None)
     with pytest.raises(ScenarioError) as error:
         compile_verify_rule({"when": {"phone": "77"}, "then": {"cod": "1"}})
     assert str(error.value).splitlines() == [

@@ -19,9 +19,10 @@ from sendbox.engine.delivery.faults.reorder import Reorder
 from sendbox.engine.delivery.faults.split import Split
 from sendbox.engine.delivery.faults.stale import Stale
 from sendbox.engine.delivery.faults.table import DELIVERIES
-from sendbox.engine.delivery.rules import WebhookRule, WebhookWhen
+from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Moment, Span, instant
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.scenario.compile import compile_webhook_rule, load
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.shape import schema
@@ -73,30 +74,28 @@ def test_the_schema_names_every_fault() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({}, WebhookWhen()),
-        ({"result": "sent"}, WebhookWhen(result=("sent",))),
-        ({"result": ["sent", "seen", "sent"]}, WebhookWhen(result=("sent", "seen"))),
-        ({"event": "incomingMessage"}, WebhookWhen(event=("incomingMessage",))),
-        ({"gateway": "sms"}, WebhookWhen(gateway=("sms",))),
+        ({}, When()),
+        ({"result": "sent"}, When(result=("sent",))),
+        ({"result": ["sent", "seen", "sent"]}, When(result=("sent", "seen"))),
+        ({"event": "incomingMessage"}, When(event=("incomingMessage",))),
+        ({"gateway": "sms"}, When(gateway=("sms",))),
         (
             {"gateway": ["chatapp", "chatapp_text"]},
-            WebhookWhen(gateway=("chatapp_text", "chatapp_template", "chatapp")),
+            When(gateway=("chatapp_text", "chatapp_template", "chatapp")),
         ),
-        ({"phone": "777 000 101"}, WebhookWhen(phone=Pattern("420777000101", phone=True))),
-        ({"tag": "promo*"}, WebhookWhen(tag=Pattern("promo*"))),
-        ({"nth": 2, "every": 3}, WebhookWhen(nth=2, every=3)),
-        ({"share": 0.1}, WebhookWhen(share=0.1)),
-        ({"share": "10%"}, WebhookWhen(share=0.1)),
-        ({"share": "0.5%"}, WebhookWhen(share=0.005)),
+        ({"phone": "777 000 101"}, When(phone=Pattern("420777000101", digits=True))),
+        ({"tag": "promo*"}, When(tag=Pattern("promo*"))),
+        ({"nth": 2, "every": 3}, When(nth=2, every=3)),
+        ({"share": 0.1}, When(share=0.1)),
+        ({"share": "10%"}, When(share=0.1)),
+        ({"share": "0.5%"}, When(share=0.005)),
         (
             {"from": "1m", "until": "2026-03-01T09:00:00Z"},
-            WebhookWhen(
-                begins=Moment(60_000, relative=True), ends=Moment(instant("2026-03-01T09:00:00Z"), relative=False)
-            ),
+            When(begins=Moment(60_000, relative=True), ends=Moment(instant("2026-03-01T09:00:00Z"), relative=False)),
         ),
     ],
 )
-def test_conditions(given: dict[str, Any], expected: WebhookWhen) -> None:
+def test_conditions(given: dict[str, Any], expected: When) -> None:
     """Words alone or in lists, `chatapp` for all of its kinds, shares in two forms, instants of either kind."""
     assert rule(when=given).when == expected
 
@@ -122,7 +121,7 @@ def test_a_rule_of_control() -> None:
     """It is checked like one in a file, with paths for places."""
     assert compile_webhook_rule({"when": {"phone": "905 123 456"}, "fault": "drop"}, country="421") == WebhookRule(
         '{"fault":"drop","when":{"phone":"421905123456"}}',
-        WebhookWhen(phone=Pattern("421905123456", phone=True)),
+        When(phone=Pattern("421905123456", digits=True)),
         Drop(),
     )
     with pytest.raises(ScenarioError) as error:

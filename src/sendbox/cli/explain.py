@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
-from sendbox.engine.durations import iso
+from sendbox.engine.durations import instant, iso, show
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.rules.explain import checks, explain, explain_session, happened
+from sendbox.services.messaging.rules.explain import checks, explain, explain_session
 from sendbox.services.operations import CALLS
 from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.runtime.slot import Hosted
     from sendbox.services.blueprint import Blueprint
+    from sendbox.services.messaging.records import Message
 
 #: The channels of a step made of flags.
 CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
@@ -151,13 +153,47 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
             "request": record,
             "sessions": [explain_session(world, session) for session in Verify.of(world).sessions.values()],
             "messages": [
-                {**explain(world, message), "checks": checked, "happens": happened(world, message)}
+                {**explain(world, message), "checks": checked, "happens": _happened(world, message)}
                 for message, checked in zip(asked, before, strict=True)
             ],
             "stopped": stopped,
         }
     finally:
         await runtime.aclose()
+
+
+def _happened(world: World, message: Message) -> list[dict[str, Any]]:
+    """All that the journal tells of a message, in order: `{at, after, what}`, `after` since it was accepted."""
+    from sendbox.engine.kinds.narration import Names, Teller
+    from sendbox.engine.kinds.rows import Observer
+    from sendbox.services.kinds import ROWS
+
+    observer = Observer(world, ROWS)
+    journal = world.journal
+    entries = [observer.entry(number) for number in range(journal.first, len(journal))]
+    names = Names()
+    for each in Messaging.of(world).messages:
+        names.of(each.id)
+    teller = Teller(ROWS.told, names, entries, places=True)
+    carried = {entry["delivery"]: entry["events"] for entry in entries if entry["kind"] == "delivery"}
+    found = []
+    for entry in entries:
+        told = teller.tell(entry) if _about(entry, message, carried) else None
+        if told is not None:
+            after = show(instant(entry["at"]) - message.accepted_at)
+            found.append({"at": entry["at"], "after": after, "what": told.text})
+    return found
+
+
+def _about(entry: Mapping[str, Any], message: Message, carried: Mapping[str, Any]) -> bool:
+    """Whether an entry is about a message, a webhook with one of its events, its phone, or what may stop it."""
+    about = entry.get("message_id")
+    if about is not None or "phone" in entry:
+        return about == message.id or (about is None and entry["phone"] == message.phone)
+    events = entry.get("events") or carried.get(entry.get("delivery", ""), ())
+    return entry["kind"] == "outage" or any(
+        event.get("message_id") == message.id or event.get("from") == message.phone for event in events
+    )
 
 
 def _validate(hosted: Hosted, given: str) -> None:

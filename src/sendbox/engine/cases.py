@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 
-class Case(NamedTuple):
+class Case:
     """One case: its `kind` (a word of its service), whom it is about, and what can be asked of it.
 
-    `subject` is a text ("" where there is none), `request` names the request that it came with. `fields` are what
-    conditions ask for by name: a text, None, or a tuple of texts of which one must fit.
+    `subject` is a text ("" where there is none). `ordinal` is the same whenever the same case comes, where a list of
+    rules is asked about it again. `request` names the request that it came with, `instant` is when rules are asked, in
+    virtual milliseconds. `fields` are what conditions ask for by name: a text, a number, None, a tuple of texts of
+    which one must fit, or a function that finds one of these when it is needed.
     """
 
-    kind: str
-    subject: str
-    request: str = ""
-    fields: Mapping[str, Any] = {}
+    __slots__ = ("fields", "instant", "kind", "ordinal", "request", "subject")
+
+    def __init__(
+        self,
+        kind: str,
+        subject: str,
+        ordinal: int = 0,
+        request: str = "",
+        instant: int = 0,
+        fields: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.subject = subject
+        self.ordinal = ordinal
+        self.request = request
+        self.instant = instant
+        self.fields = {} if fields is None else fields
+
+    def value(self, name: str) -> Any:
+        """A field by its name; None where the case has no such field."""
+        value = self.fields.get(name)
+        return value() if callable(value) else value
 
     def words(self, name: str) -> tuple[str, ...]:
         """A field as the texts of which one must fit; none where the case has no such field."""
-        value = self.fields.get(name)
+        value = self.value(name)
         return () if value is None else value if isinstance(value, tuple) else (value,)

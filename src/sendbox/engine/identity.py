@@ -1,8 +1,8 @@
 """Identity: everything that looks random is derived, by a keyed hash, from a seed, a scope, a key and a count.
 
-Two classes. *Fates* (results, timings, operators) are derived from a rule, a phone and how-manieth message asked;
+Two classes. *Fates* (results, timings, operators) are derived from a rule, a subject and the ordinal of its case;
 *names* (request and message ids, link codes) from the request's content, salted with the world. See
-`services/messaging/rules/rules.py` and `engine/world.py` for which key goes in.
+`engine/rules/book.py` and `engine/world.py` for which key goes in.
 """
 
 from __future__ import annotations

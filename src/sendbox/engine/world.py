@@ -200,7 +200,7 @@ class World:
         self.journal = Journal() if max_journal is None else Capped(max_journal)
         #: what the scenario expects; judged when asked
         self.expect = blueprint.expect
-        self.api = ApiFaults(blueprint.api, self.seed)
+        self.api = ApiFaults(blueprint.api, self.seed, start)
         self.fired = 0
         #: how many instants the clock was moved to
         self.instants = 0

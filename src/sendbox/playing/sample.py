@@ -13,6 +13,7 @@ from typing import Any, Final
 from sendbox import data
 from sendbox.engine.patterns import Pattern
 from sendbox.services.blueprint import Blueprint
+from sendbox.services.messaging.rules.payload import Payload
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.operations import CALLS
 from sendbox.services.traffic import WORLD, Traffic
@@ -69,34 +70,37 @@ class _Samples:
     def rule(self, rule: Rule) -> None:
         """A message, or as many as the rule counts to, that the rule decides about."""
         when = rule.when
-        key = None if when.key is None else self._key(when.key)
-        if when.key is not None and key is None and not when.key.matches(WORLD):
+        asked = when.pattern("key")
+        key = None if asked is None else self._key(asked)
+        if asked is not None and key is None and not asked.matches(WORLD):
             return
-        operation = "sendMessage" if when.operation is None else when.operation[0]
+        operation = (when.words("operation") or ("sendMessage",))[0]
         if operation == "testTemplate":  # there is no business account whose template it could test
             return
         send = self._send(rule)
         times = when.nth or (REPEATED if rule.mix is not None else 1)
         for _ in range(min(times, REPEATED)):
-            phone = self._phone(when.phone)
+            phone = self._phone(when.pattern("phone"))
             self._add(rule.name, operation, _carried(operation, {**send, "to": [{"phone_number": phone}]}, phone), key)
 
     def _send(self, rule: Rule) -> dict[str, Any]:
         """A message that fits a rule, without its recipient."""
         when = rule.when
-        body = "Sample" if when.body is None else filled(when.body, "Sample")
+        texts = {name: when.pattern(name) for name in ("body", "sender", "tag")}
+        body = "Sample" if texts["body"] is None else filled(texts["body"], "Sample")
         send: dict[str, Any] = {"body": body}
         if rule.click is not None:
-            send["body"] = body = body.replace("Sample", _LINKED) if when.body else _LINKED
+            send["body"] = body = body.replace("Sample", _LINKED) if texts["body"] else _LINKED
             send["params"] = {"_url": {"type": "full"}}
-        if when.sender is not None:
-            send["sender"] = filled(when.sender, "Acme")
-        if when.tag is not None:
-            send["tag"] = filled(when.tag, "x")
-        if when.payload is not None:
-            send["payload"] = _payload(when.payload)
-        channel = "sms" if when.channel is None else when.channel[0]
-        before = when.attempt - 1 if when.attempt is not None else 0
+        if texts["sender"] is not None:
+            send["sender"] = filled(texts["sender"], "Acme")
+        if texts["tag"] is not None:
+            send["tag"] = filled(texts["tag"], "x")
+        if isinstance(payload := when.asked.get("payload"), Payload):
+            send["payload"] = _payload(payload.wanted)
+        channel = (when.words("channel") or ("sms",))[0]
+        attempt = when.asked.get("attempt")
+        before = attempt - 1 if isinstance(attempt, int) else 0
         if channel != "sms" or before:
             last = [self._step("sms", body)] if channel != "sms" else []
             send["flow"] = [*[_given_up(body)] * before, self._step(channel, body), *last]
@@ -108,7 +112,7 @@ class _Samples:
 
     def verify(self, rule: VerifyRule) -> None:
         """A session, and where the rule settles the code, its right answer."""
-        phone = self._phone(rule.phone)
+        phone = self._phone(rule.when.pattern("phone"))
         name = f"session{len(self.made)}"
         self._add(name, "createValidation", {"phoneNumber": phone}, None)
         if rule.code is not None and rule.code != RANDOM:

@@ -139,13 +139,13 @@ class Reader:
         """A phone pattern; a text without wildcards is a number and is normalized like one."""
         text = str(node.value)
         if "*" not in text and "?" not in text:
-            return Pattern(self.number(node), phone=True)
+            return Pattern(self.number(node), digits=True)
         if not _PHONE_PATTERN.fullmatch(text):
             # what a pattern is compared with has neither + nor blanks, so they would never match
             near = _NOT_IN_A_PATTERN.sub("", text)
             message = f"{show(text)} is no phone pattern: digits, * for any digits, ? for exactly one"
             self.complain(node, "pattern", message, near=near)
-        return Pattern(text, phone=True)
+        return Pattern(text, digits=True)
 
     def pattern(self, node: Node) -> Pattern:
         """A text pattern."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.faults.calls import ApiCall, Applied
+from sendbox.engine.faults.calls import Applied, Call
 from sendbox.engine.faults.wire import NO_ANSWER, End, Error, Piece, Wait
 from sendbox.engine.journal import CODE
 from sendbox.engine.requests import RequestRecord
@@ -46,7 +46,8 @@ def decide(
     def content() -> bytes:
         return b"\0".join((key.encode(), path.encode("utf-8", "replace"), query, body))
 
-    return world.api.decide(ApiCall(operation, key, content, phone, world.now, world.start))
+    fields = {"operation": operation, "key": key, "phone": phone}
+    return world.api.strike(Call(fields, phone, content, world.now))
 
 
 def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:

@@ -99,5 +99,6 @@ class Blueprint:
         """What worlds refer to as it is; a checkpoint does not copy it."""
         account = self.account
         parts = (self, self.assume, *self.attempts, *self.timeline, *self.verify, *self.api, *self.webhooks)
+        parts = (*parts, *self.partner.reviews, *self.partner.signups)
         lists = (account.senders, account.templates, *account.templates)
         return (*parts, *lists, account.numbers, account.domains, account.stop_words)

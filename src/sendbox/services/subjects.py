@@ -89,7 +89,7 @@ def _all_of(world: World, events: Iterable[Any], name: str) -> tuple[Any, ...]:
 
 def _struck(world: World, what: Applied | Detoured) -> Any:
     """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
-    return what.phone or None if isinstance(what, Applied) else _all_of(world, what.events, "phone")
+    return what.subject or None if isinstance(what, Applied) else _all_of(world, what.events, "phone")
 
 
 def _fault_line(world: World, what: Applied | Detoured) -> str:

@@ -134,7 +134,8 @@ class Detours:
     def _draw(self, rule: WebhookRule, case: Case, decision: Decision) -> tuple[Draw, bool]:
         if decision.draw is not None:
             return decision.draw, False
-        return self._faults.draw(rule, case)
+        drawn = self._faults.draw(rule.key, case)
+        return drawn.draw, drawn.raced
 
     # -- what is sent at once
 

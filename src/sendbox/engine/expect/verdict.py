@@ -92,7 +92,7 @@ def _holds(condition: Condition, value: Any) -> bool:
 
 def _fits(wanted: Any, value: Any) -> bool:
     if isinstance(wanted, Pattern):
-        return isinstance(value, str) and wanted.matches(value)
+        return isinstance(value, str) and bool(wanted.matches(value))
     if isinstance(wanted, Range):
         return (
             isinstance(value, int | float)

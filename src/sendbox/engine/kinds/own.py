@@ -266,7 +266,7 @@ def _fault(_on: Observer, applied: Applied) -> View:
     return {
         "operation": applied.operation,
         "key": applied.key,
-        "phone": applied.phone or None,
+        "phone": applied.subject or None,
         "fault": applied.shown,
         "rule": applied.rule.name or applied.rule.key,
         "processed": applied.rule.effective,
@@ -278,7 +278,7 @@ def _fault_lines(canon: Canon, applied: Applied) -> Iterator[Line]:
     yield {
         "operation": applied.operation,
         "key": canon.alias(applied.key),
-        "phone": applied.phone,
+        "phone": applied.subject,
         "fault": applied.shown,
         "rule": applied.rule.name or applied.rule.key,
         "processed": applied.rule.effective,

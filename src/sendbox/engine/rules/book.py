@@ -1,41 +1,57 @@
-"""Lists of rules as a world asks them: those that control put in front, then the scenario's; and what they count.
+"""Lists of rules as a world asks them: those that control put in front, then the scenario's; and what they decide.
 
-What is drawn for a rule is keyed by how-manieth it is of what shares a key, never by when it came; a turn (`nth`,
-`call`, `every`, `times`) goes by arrival. Equal rules, those of one key, count what asks them once.
+What is drawn for a rule is keyed by the rule, the subject and the ordinal of the case among those that drew with this
+key, never by when it came; a turn (`nth`, `every`, `times`) goes by arrival.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
-if TYPE_CHECKING:
-    from sendbox.engine.durations import Moment
+from sendbox.engine.cases import Case
+from sendbox.engine.identity import Draw
+from sendbox.engine.rules.memory import Memory, Place
+from sendbox.engine.rules.rule import Rule, difference
+
+R = TypeVar("R", bound=Rule)
+
+#: What memories count.
+DRAWN: Final = "drawn"
+COUNTED: Final = "counted"
+USED: Final = "used"
 
 
-class Listed(Protocol):
-    """What a list needs of its rules: they are dataclasses, and `id` is set where control put one in front."""
+class Drawn(NamedTuple):
+    """What a case draws from a rule: so many drew before, and when `raced` another could have as well."""
 
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+    draw: Draw
+    number: int
+    raced: bool
 
-    @property
-    def id(self) -> str | None: ...
 
-
-R = TypeVar("R", bound=Listed)
+#: A rule that decides something about a case: which things, and what it drew for it already.
+Decision = tuple[R, frozenset[str], Case, Drawn | None]
 
 
 class Rulebook(Generic[R]):
-    """One list of rules, in the order in which they are asked. `PREFIX` begins the ids of rules put in front."""
+    """One list of rules, in the order in which they are asked, and what it remembers of its cases."""
 
+    #: what ids of rules put in front begin with
     PREFIX: ClassVar[str]
-    __slots__ = ("_put", "rules")
+    #: whether the list is asked about a case more than once, so that every one is kept in mind
+    RETURNING: ClassVar[bool] = False
 
-    def __init__(self, rules: Sequence[R]) -> None:
+    def __init__(self, rules: Sequence[R], seed: bytes = b"", start: int = 0) -> None:
         self.rules: list[R] = list(rules)
-        #: how many rules were put in front so far
+        self.memory = Memory(returning=self.RETURNING)
+        self._seed = seed
+        #: when the epoch began, from which windows count
+        self._start = start
+        #: how many rules were put in front so far, and how many cases came
         self._put = 0
+        self._came = 0
 
     @property
     def given(self) -> tuple[R, ...]:
@@ -68,61 +84,134 @@ class Rulebook(Generic[R]):
         """Takes a new list; whoever keeps something beside it does so here."""
         self.rules = rules
 
+    # -- deciding
 
-class Drawn(NamedTuple):
-    """How-manieth of its key something is; `raced`: it could have come before another one as well."""
+    def decide(self, rules: Iterable[R], case: Case, *others: Case) -> tuple[list[Decision[R]], bool]:
+        """Which rules decide what, the first that takes a case for each thing; and whether that went by arrival.
 
-    number: int
-    raced: bool
+        Of several cases each rule looks at the first that it is about. A rule behind those that decided counts and
+        draws all the same, as if nothing had come before it.
+        """
+        if not self.RETURNING:
+            self._came += 1
+            for each in (case, *others):
+                each.ordinal = self._came
+        decisions: list[Decision[R]] = []
+        order_sensitive = False
+        done: frozenset[str] | None = None
+        for rule in rules:
+            things = rule.decides if done is None else rule.decides - done
+            if not things and rule.plain:
+                continue
+            when = rule.when
+            if when.looks_back and things and any(each.raced(case) for each in when.looks_back):
+                order_sensitive = True
+            if rule.about is not None and not rule.about.matches(case.subject) and not others:
+                continue
+            taken = case
+            if difference(rule, case):
+                found = [each for each in others if not difference(rule, each)]
+                if not found:
+                    continue
+                taken = found[0]
+            drawn: Drawn | None = None
+            if not rule.plain:
+                comes, drawn, by_arrival = self._comes(rule, taken, takes=bool(things))
+                order_sensitive = order_sensitive or (by_arrival and bool(things))
+                if not comes or not things or not self.strikes(rule, taken):
+                    continue
+                if rule.times is not None:
+                    self.memory.series(USED, _name(rule)).place(taken.ordinal)
+            done = things if done is None else done | things
+            decisions.append((rule, things, taken, drawn))
+        return decisions, order_sensitive
+
+    def _comes(self, rule: R, case: Case, *, takes: bool) -> tuple[bool, Drawn | None, bool]:
+        """Whether a rule takes a case that it is about; what it drew, and whether that went by arrival."""
+        when = rule.when
+        drawn: Drawn | None = None
+        by_arrival = False
+        if not when.open(case.instant, self._start):
+            return False, None, False
+        if rule.draws:
+            drawn = self.draw(rule.key, case)
+            by_arrival = drawn.raced
+            if when.share is not None and not drawn.draw.below(when.share, "share"):
+                return False, drawn, by_arrival
+        if rule.counts:
+            by_arrival = True
+            if when.turns and not self._turn(rule, self.memory.series(COUNTED, _name(rule)).place(case.ordinal).number):
+                return False, drawn, True
+            if takes and not self._left(rule, case):
+                return False, drawn, True
+        return True, drawn, by_arrival
+
+    @staticmethod
+    def _turn(rule: R, before: int) -> bool:
+        """Whether it is the turn of a case that came after so many others."""
+        nth, every = rule.when.nth, rule.when.every
+        return nth in (None, before + 1) and (every is None or (before + 1) % every == 0)
+
+    def _left(self, rule: R, case: Case) -> bool:
+        """Whether a rule may still be used for a case; one that it decided before is not counted again."""
+        used = self.memory.known(USED, _name(rule))
+        return rule.times is None or used is None or len(used) < rule.times or used.find(case.ordinal) is not None
+
+    def strikes(self, rule: R, case: Case) -> bool:
+        """Whether a rule whose turn has come decides; a list whose rules may let a case pass says so here."""
+        return True
+
+    def not_its_turn(self, rule: R, case: Case) -> str | None:
+        """Why a rule that is about a case did not take it; nothing is changed."""
+        when, name, kind = rule.when, _name(rule), case.kind
+        if not when.open(case.instant, self._start):
+            return "window: it is not open"
+        if when.share is not None:
+            drawn = self._place(DRAWN, case, rule.key, self.whose(case))
+            draw = None if drawn is None else self.drawn(rule.key, self.whose(case), drawn.number)
+            if draw is None or not draw.below(when.share, "share"):
+                return f"share: this {kind} is not in the share of {when.share}"
+        if when.turns:
+            counted = self._place(COUNTED, case, name)
+            if counted is None or not self._turn(rule, counted.number):
+                came = "was never counted" if counted is None else f"this is {kind} {counted.number + 1} that asked"
+                word, wanted = ("nth", f"{kind} {when.nth}") if when.nth else ("every", f"one in {when.every}")
+                return f"{word}: {came}, wanted {wanted}"
+        if rule.times is not None and self._place(USED, case, name) is None:
+            return f"times: it decided {rule.times} {kind}s already, which is all it may"
+        return None
+
+    def _place(self, what: str, case: Case, *key: str) -> Place | None:
+        """The place of a case in a series, None where it has none."""
+        series = self.memory.known(what, *key)
+        return None if series is None else series.find(case.ordinal)
+
+    # -- drawing
+
+    def draw(self, key: str, case: Case) -> Drawn:
+        """The draw of a rule, by its key, for a case."""
+        whose = self.whose(case)
+        place = self.memory.series(DRAWN, key, whose).place(case.ordinal, self.came_at(case), case.request)
+        return Drawn(self.drawn(key, whose, place.number), place.number, place.raced)
+
+    def drawn(self, key: str, whose: str, number: int) -> Draw:
+        """The draw of a rule, by its key, of which somebody had so many before."""
+        return Draw(self._seed, draw_key(key, whose), number)
+
+    def whose(self, case: Case) -> str:
+        """Whose draws are counted together."""
+        return case.subject
+
+    def came_at(self, case: Case) -> Hashable:
+        """When a case came: of two that came at once either could be first."""
+        return case.instant
 
 
-class _Newest(NamedTuple):
-    """The newest of a key that drew: how-manieth it was, when, what it was, and whether it could have come before."""
-
-    number: int
-    at: int
-    what: str | bytes
-    raced: bool
+def draw_key(key: str, whose: str) -> bytes:
+    """What names the draws of a rule, by its key, for somebody."""
+    return f"{key}\0{whose}".encode()
 
 
-class Turns:
-    """What the rules of one list count."""
-
-    __slots__ = ("_counted", "_drawn", "_used")
-
-    def __init__(self) -> None:
-        self._drawn: dict[tuple[str, ...], _Newest] = {}
-        #: name of a rule -> how many fitted, and how often it applied
-        self._counted: dict[str, int] = {}
-        self._used: dict[str, int] = {}
-
-    def draw(self, key: tuple[str, ...], at: int, what: str | bytes) -> Drawn:
-        """Counts one for which something is drawn, at an instant; `what` is equal for those that cannot race."""
-        before = self._drawn.get(key)
-        number = 0 if before is None else before.number + 1
-        raced = before is not None and before.at == at and (before.raced or before.what != what)
-        self._drawn[key] = _Newest(number, at, what, raced)
-        return Drawn(number, raced)
-
-    def come(self, name: str, nth: int | None, every: int | None, counted: dict[str, int]) -> bool:
-        """Whether it is the turn of what asks, by order of arrival; `counted` holds what it was counted as already."""
-        if nth is None and every is None:
-            return True
-        if name not in counted:
-            counted[name] = self._counted[name] = self._counted.get(name, 0) + 1
-        number = counted[name]
-        return (nth is None or number == nth) and (every is None or number % every == 0)
-
-    def left(self, name: str, times: int | None) -> bool:
-        """Whether a rule that applies so many times may apply once more."""
-        return times is None or self._used.get(name, 0) < times
-
-    def use(self, name: str, times: int | None) -> None:
-        """Counts that a rule applied, where that is bounded."""
-        if times is not None:
-            self._used[name] = self._used.get(name, 0) + 1
-
-
-def in_time(begins: Moment | None, ends: Moment | None, now: int, start: int) -> bool:
-    """Whether an instant lies in a window, its end excluded; `start` is that of the epoch."""
-    return (begins is None or now >= begins.instant(start)) and (ends is None or now < ends.instant(start))
+def _name(rule: Rule) -> str:
+    """By what a rule counts."""
+    return rule.id or rule.key

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
-from sendbox.engine.faults.calls import ApiRule, ApiWhen
+from sendbox.engine.faults.calls import ApiRule
 from sendbox.engine.faults.row import read
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.faults.wire import ApiFault
+from sendbox.engine.rules.rule import When
 from sendbox.scenario import validate as lint
 from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, canonical, text_of, whole
 from sendbox.services.operations import EMULATED
+
+#: What this list calls the words of a rule.
+_SPELLED: Final = {"nth": "call"}
 
 
 def compile_api_rules(nodes: list[Node], reader: Reader) -> tuple[ApiRule, ...]:
@@ -41,9 +45,10 @@ def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
     )
 
 
-def _canonical(when: ApiWhen, fault: ApiFault, processed: bool | None) -> str:
+def _canonical(when: When, fault: ApiFault, processed: bool | None) -> str:
     """The text by which a rule without a name is known: what it asks and decides, however its times are written."""
-    asks, does = _given(when, ApiWhen()), _given(fault, type(fault)())
+    does = _given(fault, type(fault)())
+    asks = {_SPELLED.get(name, name): wanted for name, wanted in {**when.asked, **when.limits}.items()}
     return canonical({"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed})
 
 
@@ -53,20 +58,21 @@ def _given(record: Any, default: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != getattr(default, name)}
 
 
-def _when(node: Node | None, reader: Reader) -> ApiWhen:
+def _when(node: Node | None, reader: Reader) -> When:
     if node is None:
-        return ApiWhen()
+        return When()
     asked = node.entries()
     if "call" in asked and "every" in asked:
         reader.complain(node, "every", '"every" stands beside "call"; a rule counts in one way', key="every")
     begins, ends = reader.window(asked)
-    return ApiWhen(
+    return When(
         operation=reader.operations(asked.get("operation"), EMULATED, "no operation of an emulated interface"),
         key=reader.pattern(asked["key"]) if "key" in asked else None,
+        # last, since it has to be looked for in the call
         phone=reader.phones(asked["phone"]) if "phone" in asked else None,
         begins=begins,
         ends=ends,
         share=reader.share(asked["share"]) if "share" in asked else None,
-        call=whole(asked["call"]) if "call" in asked else None,
+        nth=whole(asked["call"]) if "call" in asked else None,
         every=whole(asked["every"]) if "every" in asked else None,
     )

@@ -6,8 +6,9 @@ from typing import Final
 
 from sendbox.engine.delivery.faults.fault import WebhookFault
 from sendbox.engine.delivery.faults.table import DELIVERIES
-from sendbox.engine.delivery.rules import WebhookRule, WebhookWhen
+from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.row import read
+from sendbox.engine.rules.rule import When
 from sendbox.scenario import validate as lint
 from sendbox.scenario.model import Node, show
 from sendbox.scenario.values import CHATAPP, Reader, canonical, text_of, whole, words
@@ -29,7 +30,7 @@ def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
     when = _when(node.get("when"), reader)
     fault = read(DELIVERIES, node.entries()["fault"], reader)
     name, times = node.get("name"), node.get("times")
-    if fault.racing and when.event is not None and _SENT not in when.event:
+    if fault.racing and _SENT not in (when.words("event") or (_SENT,)):
         message = f'"{fault.kind}" is about the answer to a request that sends, which only {_SENT} events follow'
         reader.complain(node, fault.kind, message, key="fault")
     return WebhookRule(
@@ -42,23 +43,26 @@ def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
     )
 
 
-def _canonical(when: WebhookWhen, fault: WebhookFault) -> str:
+def _canonical(when: When, fault: WebhookFault) -> str:
     """The text by which a rule without a name is known: what it asks and what it does, in one fixed order."""
-    asks = {field: getattr(when, field) for field in WebhookWhen.__slots__ if getattr(when, field) is not None}
-    return canonical({"when": asks, "fault": fault.text})
+    return canonical({"when": {**when.asked, **when.limits}, "fault": fault.text})
 
 
-def _when(node: Node | None, reader: Reader) -> WebhookWhen:
+def _when(node: Node | None, reader: Reader) -> When:
     if node is None:
-        return WebhookWhen()
+        return When()
     asked = node.entries()
     begins, ends = reader.window(asked)
     gateways = words(node.get("gateway"))
     if gateways is not None:
         gateways = tuple(dict.fromkeys(w for word in gateways for w in (_CHATAPP if word == "chatapp" else (word,))))
-    when = WebhookWhen(
-        result=words(node.get("result")),
-        event=words(node.get("event")),
+    results, events = words(node.get("result")), words(node.get("event"))
+    if results is not None and events is not None and _SENT not in events:
+        message = f"{show(list(results))} is asked of {show(list(events))}: only {_SENT} has a result (§6)"
+        reader.complain(node, "result", message, key="result")
+    return When(
+        result=results,
+        event=events,
         gateway=gateways,
         phone=reader.phones(asked["phone"]) if "phone" in asked else None,
         tag=reader.pattern(asked["tag"]) if "tag" in asked else None,
@@ -68,7 +72,3 @@ def _when(node: Node | None, reader: Reader) -> WebhookWhen:
         begins=begins,
         ends=ends,
     )
-    if when.result is not None and when.event is not None and _SENT not in when.event:
-        message = f"{show(list(when.result))} is asked of {show(list(when.event))}: only {_SENT} has a result (§6)"
-        reader.complain(node, "result", message, key="result")
-    return when

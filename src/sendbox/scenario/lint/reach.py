@@ -9,6 +9,7 @@ from typing import Final
 from sendbox.engine import durations as spans
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.scenario.keys.traffic import leaves
 from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.doubts import Doubts
@@ -41,14 +42,11 @@ def find(doubts: Doubts) -> None:
     for at, item in doubts.entries("phones"):
         _number(item.entries()["number"], blueprint.phones[at].number, doubts)
     for at, item in doubts.entries("verify", "rules"):
-        pattern = blueprint.verify[at].phone
-        if pattern is not None:
-            _number(item.entries()["when"].entries()["phone"], pattern, doubts)
+        _phone(item, blueprint.verify[at], doubts)
     for _, item in doubts.entries("assume", "allowed"):
-        _number(item, Pattern(str(item.value), phone=True), doubts)
+        _number(item, Pattern(str(item.value), digits=True), doubts)
     for at, item in doubts.entries("api"):
-        if (asked := blueprint.api[at].when.phone) is not None:
-            _number(item.entries()["when"].entries()["phone"], asked, doubts)
+        _phone(item, blueprint.api[at], doubts)
     for at, item in doubts.entries("webhooks"):
         _webhook(item, blueprint.webhooks[at], doubts)
     _traffic(doubts)
@@ -139,7 +137,7 @@ def _business_number(change: Node, doubts: Doubts) -> None:
     if (defined is not None and defined.cut) or partner.signups:
         return
     known = [number.phone_number for account in partner.accounts for number in account.numbers]
-    if _nothing_like_it(Pattern(pattern, phone=True), known):
+    if _nothing_like_it(Pattern(pattern, digits=True), known):
         message = f"{show(node.value)} is no business number of partner.accounts"
         doubts.warn(node, "number-unknown", _or_created(message, known), near=nearest(pattern, known))
 
@@ -208,18 +206,25 @@ def _traffic(doubts: Doubts) -> None:
 # Rules of attempts
 
 
+def _phone(item: Node, rule: AnyRule, doubts: Doubts) -> None:
+    """What a rule of any list asks of a number."""
+    pattern = rule.when.pattern("phone")
+    if pattern is not None:
+        _number(item.entries()["when"].entries()["phone"], pattern, doubts)
+
+
 def _rule(item: Node, rule: Rule, doubts: Doubts) -> None:
     asked = item.get("when")
     when = {} if asked is None else asked.entries()
-    if rule.when.phone is not None:
-        _number(when["phone"], rule.when.phone, doubts)
+    _phone(item, rule, doubts)
+    if "phone" in rule.when.asked:
         _channels(when["phone"], rule, doubts)
-    if rule.when.operation == ("createValidation",):
+    if rule.when.words("operation") == ("createValidation",):
         _validation(when, rule, doubts)
-    if rule.when.tag is not None:
+    if "tag" in rule.when.asked:
         _tag(when["tag"], doubts)
-    if rule.when.body is not None and len(rule.when.body.text.replace("*", "")) > BODY:
-        length = len(rule.when.body.text.replace("*", ""))
+    body = rule.when.pattern("body")
+    if body is not None and (length := len(body.text.replace("*", ""))) > BODY:
         message = (
             f"{show(when['body'].value)} asks for {length} characters; a body has at most {BODY}, the rest is cut off"
         )
@@ -234,13 +239,12 @@ def _rule(item: Node, rule: Rule, doubts: Doubts) -> None:
 def _webhook(item: Node, rule: WebhookRule, doubts: Doubts) -> None:
     asked = item.get("when")
     when = {} if asked is None else asked.entries()
-    if rule.when.phone is not None:
-        _number(when["phone"], rule.when.phone, doubts)
-    if rule.when.tag is not None:
+    _phone(item, rule, doubts)
+    if "tag" in rule.when.asked:
         _tag(when["tag"], doubts)
-    if rule.when.result == ("seen",) and rule.when.gateway == ("sms",):
+    results = rule.when.words("result")
+    if results == ("seen",) and rule.when.words("gateway") == ("sms",):
         doubts.warn(when["result"], "never-asked", '"seen" does not exist on sms, the only gateway of this rule (§3.1)')
-    results = rule.when.result
     late = results is not None and not _AT_ONCE.intersection(results) and not _hurried(doubts.blueprint)
     if rule.fault.racing and results is not None and late:
         message = f"nothing overtakes the answer to its request: {listed(results)}"
@@ -257,11 +261,12 @@ def _hurried(blueprint: Blueprint) -> bool:
 
 def _validation(when: dict[str, Node], rule: Rule, doubts: Doubts) -> None:
     """The code of a session is one SMS, tried once (A73)."""
-    if rule.when.channel is not None and "sms" not in rule.when.channel:
+    channels, attempt = rule.when.words("channel"), rule.when.asked.get("attempt")
+    if channels is not None and "sms" not in channels:
         message = f"{show(plain(when['channel']))} is never the channel of createValidation; it sends an sms (A73)"
         doubts.warn(when["channel"], "never-asked", message)
-    if (rule.when.attempt or 1) > 1:
-        message = f"{rule.when.attempt} is never the attempt of createValidation; it is tried once (A73)"
+    if attempt not in (None, 1):
+        message = f"{attempt} is never the attempt of createValidation; it is tried once (A73)"
         doubts.warn(when["attempt"], "never-asked", message)
 
 
@@ -274,13 +279,14 @@ def _ends(rule: Rule) -> list[str]:
 
 def _channels(node: Node, rule: Rule, doubts: Doubts) -> None:
     """A phone without a channel is never tried on it."""
-    if rule.when.channel is None or rule.when.phone is None:
+    channels, phone = rule.when.words("channel"), rule.when.pattern("phone")
+    if channels is None or phone is None:
         return
-    spec = _handset(rule.when.phone.text, doubts.blueprint.phones)
+    spec = _handset(phone.text, doubts.blueprint.phones)
     if spec is None or spec.channels is None:
         return
-    if not any(FAMILY[channel] in spec.channels for channel in rule.when.channel):
-        message = f"{show(node.value)} has no {listed(rule.when.channel)}, by its entry in phones"
+    if not any(FAMILY[channel] in spec.channels for channel in channels):
+        message = f"{show(node.value)} has no {listed(channels)}, by its entry in phones"
         message = f"{message}; it has {listed(sorted(spec.channels)) or 'nothing'}, and is tried on nothing else"
         doubts.warn(node, "no-channel", message)
 
@@ -297,11 +303,8 @@ def _handset(pattern: str, specs: tuple[PhoneSpec, ...]) -> PhoneSpec | None:
 
 def _rules(blueprint: Blueprint) -> list[str]:
     """What rules are called of which an expectation may speak: by their names, or by their texts."""
-    told = [rule.name or rule.key for rule in blueprint.attempts]
-    told += [rule.name or rule.key for rule in blueprint.verify]
-    told += [rule.name or rule.key for rule in blueprint.api]
-    told += [rule.name or rule.key for rule in blueprint.webhooks]
-    return list(dict.fromkeys(told))
+    rules: tuple[AnyRule, ...] = (*blueprint.attempts, *blueprint.verify, *blueprint.api, *blueprint.webhooks)
+    return list(dict.fromkeys(rule.title for rule in rules))
 
 
 def _expected(node: Node, rules: list[str], doubts: Doubts) -> None:
@@ -312,7 +315,7 @@ def _expected(node: Node, rules: list[str], doubts: Doubts) -> None:
             if key == "tag":
                 _tag(each, doubts)
             elif key == "phone":
-                _number(each, Pattern(str(each.value), phone=True), doubts)
+                _number(each, Pattern(str(each.value), digits=True), doubts)
             elif key == "rule" and _nothing_like_it(Pattern(str(each.value)), rules):
                 message = f"{show(each.value)} is the name of no rule of this scenario; control may bring one"
                 doubts.warn(each, "rule-unknown", message, near=nearest(each.value, rules))

@@ -156,7 +156,7 @@ class Checks:
         self.costs = home.costs
         assume = home.assume
         self.sms_sender = assume.sms_sender
-        self._allowed = None if assume.allowed is None else [Pattern(text, phone=True) for text in assume.allowed]
+        self._allowed = None if assume.allowed is None else [Pattern(text, digits=True) for text in assume.allowed]
         self._identical = assume.identical
         off = {CREDIT.word} | ({"allowed"} if self._allowed is None else set())
         off |= {"identical"} if self._identical is None else set()

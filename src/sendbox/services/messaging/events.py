@@ -102,8 +102,14 @@ def kind_of(event: Any) -> str:
 def _case_of_sent(event: tuple[Attempt, int]) -> Case:
     attempt, code = event
     submission = attempt.message.submission
-    fields = {"result": STATES[code], "gateway": attempt.step.channel, "tag": submission.send.tags}
-    return Case("sentMessage", attempt.message.phone, submission.request_id, fields)
+    phone = attempt.message.phone
+    fields = {"result": STATES[code], **_fields("sentMessage", attempt.step.channel, phone, submission.send.tags)}
+    return Case("sentMessage", phone, request=submission.request_id, fields=fields)
+
+
+def _fields(event: str, gateway: str, phone: str, tags: tuple[str, ...]) -> dict[str, Any]:
+    """What conditions of `webhooks` ask for."""
+    return {"event": event, "gateway": gateway, "phone": phone, "tag": tags}
 
 
 def _older_of_sent(event: tuple[Attempt, int]) -> tuple[Attempt, int] | None:
@@ -124,12 +130,9 @@ def _key_of_sent(world: World, event: tuple[Attempt, int], at: int) -> str:
 
 def _case_of_incoming(inbound: Inbound) -> Case:
     replied = inbound.message
-    fields: dict[str, Any] = {"gateway": inbound.channel}
-    if replied is None:
-        return Case("incomingMessage", inbound.sender, fields=fields)
-    submission = replied.submission
-    fields["tag"] = submission.send.tags
-    return Case("incomingReplyMessage", inbound.sender, submission.request_id, fields)
+    request, tags = ("", ()) if replied is None else (replied.submission.request_id, replied.submission.send.tags)
+    fields = _fields(kind_of(inbound), inbound.channel, inbound.sender, tags)
+    return Case(kind_of(inbound), inbound.sender, request=request, fields=fields)
 
 
 def _older_of_incoming(inbound: Inbound) -> tuple[Attempt, int] | None:
@@ -140,7 +143,7 @@ def _older_of_incoming(inbound: Inbound) -> tuple[Attempt, int] | None:
 
 def asked_of(channel: str, phone: str, tags: tuple[str, ...]) -> Case:
     """The events of a message just accepted, as rules see them before there is a result."""
-    return Case("sentMessage", phone, fields={"gateway": channel, "tag": tags})
+    return Case("sentMessage", phone, fields=_fields("sentMessage", channel, phone, tags))
 
 
 #: A result of a message is (attempt, state code), what a phone wrote an `Inbound`.

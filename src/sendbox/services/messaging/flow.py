@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from sendbox.engine.cases import Case
 from sendbox.engine.journal import CODE
 from sendbox.engine.timeline import LATE
 from sendbox.services.messaging import windows as window
@@ -32,7 +33,7 @@ from sendbox.services.messaging.results import (
     STATES,
     UNDELIVERED,
 )
-from sendbox.services.messaging.rules.rules import Ask, Fate, Path, Rule, When, decide
+from sendbox.services.messaging.rules.rules import Fate, Path, Rule
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.home import Home
@@ -181,7 +182,7 @@ class Simulator:
         rules = self.rules_for(attempt.message)
         if not rules:
             return self.goal_plan(step.channel, "delivered")
-        fate = decide(rules, self.ask(attempt, world.clock.now), self._home.memory, world.seed)
+        fate = self._home.attempts.fate(rules, self.case(attempt, world.clock.now))
         if fate is None:
             return self.goal_plan(step.channel, "delivered")
         attempt.fate = fate
@@ -195,31 +196,35 @@ class Simulator:
         carrier = message.submission.carrier
         if carrier is None or carrier.goal is None:
             return rules
-        decided = Rule(carrier.rule, When(), Path(goal=carrier.goal), name=carrier.rule)
+        decided = Rule(carrier.rule, path=Path(goal=carrier.goal), name=carrier.rule)
         return [*(r for r in rules if r.id is not None), decided, *(r for r in rules if r.id is None)]
 
-    def ask(self, attempt: Attempt, now: int) -> Ask:
-        """What rules may look at when an attempt asks at an instant."""
+    def case(self, attempt: Attempt, now: int) -> Case:
+        """What rules may look at when an attempt asks at an instant: its message, and how it stands."""
         message = attempt.message
         submission = message.submission
         send = submission.send
         step = send.steps[attempt.number]
-        return Ask(
-            step.channel,
+        return Case(
+            "message",
             message.phone,
-            send.tags,
-            step.body or "",
-            step.sender or "",
-            submission.operation,
-            attempt.number + 1,
-            submission.key.id,
-            lambda: orjson.loads(send.payload),
             message.ordinal,
-            message.accepted_at,
             submission.request_id,
             now,
-            attempt.previous,
-            self._home.phones.message_before,
+            {
+                "channel": step.channel,
+                "phone": message.phone,
+                "tag": send.tags,
+                "body": step.body or "",
+                "sender": step.sender or "",
+                "operation": submission.operation,
+                "attempt": attempt.number + 1,
+                "key": submission.key.id,
+                "payload": lambda: orjson.loads(send.payload),
+                "accepted_at": message.accepted_at,
+                "before": attempt.previous,
+                "earlier": self._home.phones.message_before,
+            },
         )
 
     def goal_plan(self, channel: str, goal: str) -> Plan:

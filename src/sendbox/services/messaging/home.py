@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
     from sendbox.services.assume import Assume
     from sendbox.services.messaging.content.text import Prepared
     from sendbox.services.messaging.model import Send
     from sendbox.services.messaging.prices import Costs
     from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Plan, Rows, Submission
-    from sendbox.services.messaging.rules.rules import Memory, Rule
+    from sendbox.services.messaging.rules.rules import Attempts
     from sendbox.services.ports import Account, Key
 
 
@@ -90,11 +89,10 @@ class Home(Protocol):
     by_id: dict[str, Message]
     links: dict[str, Link]
     accepted: int
-    memory: Memory
     rows: Rows
 
     @property
-    def attempts(self) -> Rulebook[Rule]: ...
+    def attempts(self) -> Attempts: ...
     @property
     def simulator(self) -> Movements: ...
     @property

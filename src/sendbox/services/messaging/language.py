@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sendbox.engine.durations import Span
+from sendbox.engine.rules.rule import When
 from sendbox.scenario import validate as lint
 from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.model import Node, plain, show
@@ -12,7 +13,8 @@ from sendbox.scenario.values import CHATAPP, Reader, canonical, text_of, words
 from sendbox.services.assume import Timing
 from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.messaging.rules.history import After
-from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule, When
+from sendbox.services.messaging.rules.payload import Payload
+from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
 from sendbox.services.operations import SENDING
 
 
@@ -27,7 +29,7 @@ def compile_rule(node: Node, reader: Reader, timing: Timing) -> Rule:
     asks = node.get("when")
     when = _when(asks, reader)
     #: for the rules of meaning: a condition that could not be read may have been any channel
-    channels = None if asks is not None and asks.cut else when.channel
+    channels = None if asks is not None and asks.cut else when.words("channel")
     illegal = _flag(node.get("illegal"))
     path = mix = replies = click = None
     then, mixed = node.get("then"), node.get("mix")
@@ -81,11 +83,11 @@ def _canonical(when: When, decides: dict[str, Any]) -> str:
 
     Equal rules have equal texts, wherever they stand and however their times are written.
     """
-    asks = {field: getattr(when, field) for field in When.__slots__ if getattr(when, field) is not None}
-    if when.payload is not None:
-        asks["payload"] = {".".join(path): expected for path, expected in when.payload}
-    if when.after is not None:
-        asks["after"] = {field: getattr(when.after, field) for field in After.__slots__}
+    asks: dict[str, Any] = {**when.asked, **when.limits}
+    if isinstance(payload := asks.get("payload"), Payload):
+        asks["payload"] = {".".join(path): expected for path, expected in payload.wanted}
+    if isinstance(after := asks.get("after"), After):
+        asks["after"] = {field: getattr(after, field) for field in After.__slots__}
     return canonical({"when": asks, **decides})
 
 
@@ -142,7 +144,7 @@ def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(meant))
 
 
-def _payload(node: Node, reader: Reader) -> tuple[tuple[tuple[str, ...], object], ...]:
+def _payload(node: Node, reader: Reader) -> Payload:
     wanted = []
     for key, item in node.entries().items():
         path = tuple(key.split("."))
@@ -150,7 +152,7 @@ def _payload(node: Node, reader: Reader) -> tuple[tuple[tuple[str, ...], object]
             reader.complain(node, "payload", f"{show(key)} is no dotted path such as order.id", key=key)
         expected = reader.pattern(item) if isinstance(item.value, str) else item.value
         wanted.append((path, expected))
-    return tuple(wanted)
+    return Payload(tuple(wanted))
 
 
 def _path(node: Node, reader: Reader, timing: Timing) -> tuple[Path, Any]:

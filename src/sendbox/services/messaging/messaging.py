@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sendbox.engine.delivery.events import Events
-from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.world import Part
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.accept import accept
@@ -21,7 +20,7 @@ from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.prices import Costs
 from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Rows
-from sendbox.services.messaging.rules.rules import Memory, Rule
+from sendbox.services.messaging.rules.rules import Attempts
 from sendbox.services.ports import Carrier, Key, account_of
 
 if TYPE_CHECKING:
@@ -32,13 +31,6 @@ if TYPE_CHECKING:
 _RELEASED: Final = 1000
 
 
-class Attempts(Rulebook[Rule]):
-    """The rules of `attempts`."""
-
-    PREFIX = "r"
-    __slots__ = ()
-
-
 class Messaging(Part):
     """The messaging of one world: rules, messages, phones, outages, uploads. Built after the account."""
 
@@ -46,7 +38,7 @@ class Messaging(Part):
     EVENTS: ClassVar[Events] = EVENTS
     LAPSES: ClassVar[frozenset[str]] = frozenset({"conversation"})
     __slots__ = (
-        "accepted", "account", "assume", "attempts", "bulks", "by_id", "costs", "links", "memory", "messages",
+        "accepted", "account", "assume", "attempts", "bulks", "by_id", "costs", "links", "messages",
         "outages", "phones", "rows", "simulator", "world",
     )  # fmt: skip
 
@@ -54,8 +46,7 @@ class Messaging(Part):
         self.world = world
         self.account = account_of(world)
         self.assume = Assume.of(world)
-        self.attempts = Attempts(world.blueprint.attempts)
-        self.memory = Memory()
+        self.attempts = Attempts(world.blueprint.attempts, world.seed, world.start)
         self.costs = Costs(self.assume.prices)
         self.messages: list[Message] = []
         self.by_id: dict[str, Message] = {}

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def _case(onboarding: Onboarding) -> Case:
-    return Case("partnerOnboarding", str(onboarding.fields.get("phone_number") or ""), fields={"gateway": ""})
+    phone = str(onboarding.fields.get("phone_number") or "")
+    return Case("partnerOnboarding", phone, fields={"event": "partnerOnboarding", "gateway": "", "phone": phone})
 
 
 def _key(world: World, onboarding: Onboarding, _at: int) -> str:

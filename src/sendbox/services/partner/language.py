@@ -8,6 +8,7 @@ from typing import TypeVar
 import orjson
 
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.scenario import validate as lint
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, items, text_of
@@ -70,12 +71,15 @@ def _review(node: Node, reader: Reader) -> ReviewRule:
     when = {} if asked is None else asked.entries()
     after = node.get("after")
     rule = ReviewRule(
-        key=_key(node),
-        name=_pattern(when.get("template")),
-        language=_pattern(when.get("language")),
-        category=text_of(when.get("category")),
+        _key(node),
+        When(
+            template=_pattern(when.get("template")),
+            language=_pattern(when.get("language")),
+            category=text_of(when.get("category")),
+        ),
         after=None if after is None else reader.span(after),
         reason=text_of(node.get("reason")),
+        name=text_of(node.get("name")),
     )
     return _with(rule, {"result": node.get("result")})
 
@@ -85,11 +89,11 @@ def _signup(node: Node, reader: Reader) -> SignupRule:
     when = {} if asked is None else asked.entries()
     after = node.get("after")
     rule = SignupRule(
-        key=_key(node),
-        client=_pattern(when.get("client")),
-        mode=text_of(when.get("mode")),
+        _key(node),
+        When(mode=text_of(when.get("mode")), client=_pattern(when.get("client"))),
         after=None if after is None else reader.span(after),
         reason=text_of(node.get("reason")),
+        name=text_of(node.get("name")),
     )
     return _with(rule, {"result": node.get("result")})
 

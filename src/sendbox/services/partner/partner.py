@@ -25,22 +25,20 @@ from sendbox.services.partner.events import EVENTS
 from sendbox.services.partner.notices import Notice, notice_view
 from sendbox.services.partner.pool import assigned, calling_code, iso_of, pooled
 from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Failure, Onboarding, Signup
-from sendbox.services.partner.rules import SignupRule, drawn
+from sendbox.services.partner.rules import Signups
 from sendbox.services.partner.templates import Templates, digits
 from sendbox.services.ports import Share, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.happenings import TimelineEntry
     from sendbox.engine.world import World
-    from sendbox.services.partner.notices import notice_view
-from sendbox.services.ports import Key
+    from sendbox.services.partner.rules import SignupRule
+    from sendbox.services.ports import Key
 
 #: Who a verification code seems to come from.
 CODE_SENDER: Final = "Chatapp"
 _LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 _LENGTH: Final = 10
-#: How a signup goes that no rule of the scenario is about.
-_USUAL: Final = SignupRule("signup")
 
 
 class Partner(Part):
@@ -61,6 +59,7 @@ class Partner(Part):
         #: texts on handsets that are no messages of the account
         self.notices: list[Notice] = []
         self.templates = Templates(world)
+        self._rules = Signups(world.blueprint.partner.signups, world.seed, world.start)
         self._codes: dict[str, int] = {}
         for spec in world.blueprint.partner.accounts:
             account = self._add_account(spec.id, spec.name, spec.client_id, None)
@@ -88,6 +87,7 @@ class Partner(Part):
             signup.phone_number = pooled(self, world.seed, self._code_of(details.get("country")), signup.name)
         elif mode == "assigned":
             signup.phone_number = assigned(self, self._account.numbers, client_id)
+        signup.ordinal = len(self.signups)
         self.signups[signup_id] = signup
         world.timeline.lapse(signup.expires_at, "token", signup)
         self._tell(signup)
@@ -152,7 +152,7 @@ class Partner(Part):
         """The client has done its part: the provider connects the account, at once unless a rule says otherwise."""
         self._expect(signup, "number_verified")
         rule = self._rule(signup)
-        after = drawn(rule.after, self._world.seed, rule.key, signup.client_id or "", 0)
+        after = self._rules.after(rule, signup.client_id)
         signup.finishing = True
         if after:
             self._world.timeline.at(self._world.clock.now + after, -1, self.finish_due, (signup, rule))
@@ -293,7 +293,7 @@ class Partner(Part):
     def _number(self, entry: TimelineEntry) -> None:
         """The same for an entry `number`."""
         what = entry.what
-        phones = Pattern(what["phone_number"], phone=True)
+        phones = Pattern(what["phone_number"], digits=True)
         for number in self.numbers.values():
             if phones.matches(number.phone_number):
                 try:
@@ -313,8 +313,7 @@ class Partner(Part):
     # -- inside
 
     def _rule(self, signup: Signup) -> SignupRule:
-        rules = self._world.blueprint.partner.signups
-        return next((rule for rule in rules if rule.fits(signup.client_id, signup.mode)), _USUAL)
+        return self._rules.of(signup.ordinal, signup.client_id, signup.mode, self._world.clock.now)
 
     @staticmethod
     def _expect(signup: Signup, state: str) -> None:

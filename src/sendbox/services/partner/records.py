@@ -34,7 +34,7 @@ class Signup:
 
     __slots__ = (
         "account", "client_id", "code", "created_at", "details", "expires_at", "finishing", "id", "key", "mode", "name",
-        "number", "outlet", "phone_number", "reason", "state", "told",
+        "number", "ordinal", "outlet", "phone_number", "reason", "state", "told",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +59,8 @@ class Signup:
         self.expires_at = now
         self.state = "created"
         self.outlet = outlet
+        #: how many signups came before it
+        self.ordinal = 0
         #: number that the client will use, as far as it is known
         self.phone_number: str | None = None
         #: code that was sent to it and not entered yet

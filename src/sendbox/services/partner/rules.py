@@ -1,59 +1,90 @@
 """What a scenario settles about partner management (`partner:`), and how a world asks it.
 
-A rule decides for the first thing it is met by, like the rules of attempts: first match wins. Times are drawn by the
-rule's key, what is reviewed and how-manieth time, never by the position of the rule.
+Times are drawn by the rule's key, what is reviewed and how many reviews of it came before, never by the position of the
+rule.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
+from sendbox.engine.cases import Case
 from sendbox.engine.durations import Span
 from sendbox.engine.identity import Draw
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.rules.rule import Rule as AnyRule
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewRule:
-    """How a template's review goes (A43); conditions that are None are not asked.
+class ReviewRule(AnyRule):
+    """How a template's review goes (A43). `after` None means the usual delay."""
 
-    `key` is the rule's name or canonical text. `after` None means the usual delay.
-    """
+    SUBJECT = "template"
 
-    key: str
-    name: Pattern | None = None
-    language: Pattern | None = None
-    category: str | None = None
     after: Span | None = None
     result: Literal["APPROVED", "REJECTED"] = "APPROVED"
     reason: str | None = None
 
-    def fits(self, record: dict[str, Any]) -> bool:
-        """Whether the rule is about this template."""
-        return (
-            (self.name is None or self.name.matches(record["name"]))
-            and (self.language is None or self.language.matches(record["language"]))
-            and (self.category is None or self.category == record["category"])
-        )
-
 
 @dataclass(frozen=True, slots=True)
-class SignupRule:
+class SignupRule(AnyRule):
     """How a signup ends once the client has finished (A46): after a while, or not well."""
 
-    key: str
-    client: Pattern | None = None
-    mode: str | None = None
+    SUBJECT = "client"
+
     after: Span | None = None
     result: Literal["completed", "failed"] = "completed"
     reason: str | None = None
 
-    def fits(self, client_id: str | None, mode: str) -> bool:
-        """Whether the rule is about this signup."""
-        if self.mode not in (None, mode):
-            return False
-        return self.client is None or self.client.matches(client_id or "")
+
+#: How things go that no rule of the scenario is about.
+_REVIEW: Final = ReviewRule("review")
+_SIGNUP: Final = SignupRule("signup")
+
+
+class Reviews(Rulebook[ReviewRule]):
+    """The rules of `template_review`. Its cases are templates, anew for each review."""
+
+    def whose(self, case: Case) -> str:
+        """A template is another one in another language."""
+        return f"{case.subject}\0{case.fields['language']}"
+
+    def review(self, record: dict[str, Any], usual: int, now: int) -> tuple[ReviewRule, int]:
+        """How the review of a template goes, and how long it takes; `usual` where no rule says so.
+
+        Times are keyed by how many reviews of the template came before, whatever decided those.
+        """
+        fields = {"template": record["name"], "language": record["language"], "category": record["category"]}
+        case = Case("template", record["name"], instant=now, fields=fields)
+        decisions, _ = self.decide(self.rules, case)
+        rule = decisions[0][0] if decisions else _REVIEW
+        whose = self.whose(case)
+        number = self.memory.series("review", whose).place(case.ordinal).number
+        after = Span(usual, usual) if rule.after is None else rule.after
+        return rule, _time(after, self.drawn(rule.key, whose, number))
+
+
+class Signups(Rulebook[SignupRule]):
+    """The rules of `signup`. Its cases are signups, each asked about until it has ended."""
+
+    RETURNING = True
+
+    def of(self, ordinal: int, client_id: str | None, mode: str, now: int) -> SignupRule:
+        """How a signup goes."""
+        client = client_id or ""
+        case = Case("signup", client, ordinal, instant=now, fields={"client": client, "mode": mode})
+        decisions, _ = self.decide(self.rules, case)
+        return decisions[0][0] if decisions else _SIGNUP
+
+    def after(self, rule: SignupRule, client_id: str | None) -> int:
+        """How long the provider takes for a signup; all of a client take equally long."""
+        return 0 if rule.after is None else _time(rule.after, self.drawn(rule.key, client_id or "", 0))
+
+
+def _time(span: Span, drawn: Draw) -> int:
+    """Milliseconds of a span: drawn only when there is something to draw."""
+    return span.low if span.low == span.high else drawn.between(span.low, span.high, "after")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +116,3 @@ class PartnerSpec:
     reviews: tuple[ReviewRule, ...] = ()
     signups: tuple[SignupRule, ...] = ()
     library: tuple[dict[str, Any], ...] = ()
-
-
-def drawn(span: Span | None, seed: bytes, key: str, subject: str, n: int) -> int:
-    """Milliseconds of a span, none for no span: drawn only when there is something to draw."""
-    if span is None:
-        return 0
-    if span.low == span.high:
-        return span.low
-    return Draw(seed, f"{key}\0{subject}".encode(), n).between(span.low, span.high, "after")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.durations import Span
 from sendbox.engine.journal import CODE
 from sendbox.services import limits
 from sendbox.services.assume import Assume
@@ -17,20 +16,19 @@ from sendbox.services.partner import states as partner_states
 from sendbox.services.partner.library import components_of
 from sendbox.services.partner.media import with_handles
 from sendbox.services.partner.records import Failure
-from sendbox.services.partner.rules import ReviewRule, drawn
+from sendbox.services.partner.rules import Reviews
 from sendbox.services.ports import account_of
 from sendbox.services.templates.buttons import VARIABLE
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.partner.records import BusinessAccount
+    from sendbox.services.partner.rules import ReviewRule
 
 Record = dict[str, Any]
 
 #: Parts that a template has at most once.
 PARTS: Final = ("HEADER", "BODY", "FOOTER", "BUTTONS", "CAROUSEL", "LIMITED_TIME_OFFER")
-#: Who reviews when no rule of the scenario does.
-_USUAL: Final = ReviewRule("review")
 
 
 class Templates:
@@ -44,7 +42,7 @@ class Templates:
         self._made: dict[tuple[str, str, str], int] = {}
         #: id -> how often it was sent to review; an older review counts no more
         self._versions: dict[str, int] = {}
-        self._reviews: dict[str, int] = {}
+        self._reviews = Reviews(world.blueprint.partner.reviews, world.seed, world.start)
         #: id -> why it has its status
         self.reasons: dict[str, str] = {}
 
@@ -182,12 +180,7 @@ class Templates:
     def _send_to_review(self, record: Record) -> None:
         """The review falls due after its delay (A43)."""
         world = self._world
-        rule = next((each for each in world.blueprint.partner.reviews if each.fits(record)), _USUAL)
-        subject = f"{record['name']}\0{record['language']}"
-        n = self._reviews.get(subject, 0)
-        self._reviews[subject] = n + 1
-        usual = Assume.of(world).template_review
-        after = drawn(Span(usual, usual) if rule.after is None else rule.after, world.seed, rule.key, subject, n)
+        rule, after = self._reviews.review(record, Assume.of(world).template_review, world.clock.now)
         template_id = self.id_of(record)
         version = self._versions.get(template_id, 0)
         world.timeline.at(world.clock.now + after, -1, self.review_due, (template_id, version, rule))

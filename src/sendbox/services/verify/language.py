@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sendbox.engine.durations import Rate
+from sendbox.engine.rules.rule import When
 from sendbox.scenario import validate as lint
 from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, canonical, text_of
@@ -40,7 +41,7 @@ def compile_verify_rule(node: Node, reader: Reader) -> VerifyRule:
     then = {key: str(item.value) for key, item in node.entries()["then"].entries().items()}
     return VerifyRule(
         key=text_of(name) or canonical({"phone": pattern, "then": then}),
-        phone=pattern,
+        when=When(phone=pattern),
         code=then.get("code"),
         sms=then.get("sms"),
         limited=False if "limits" in then else None,

@@ -1,18 +1,17 @@
 """Rules of `verify:`: which code a session gets, what becomes of its SMS, and whether limits hold for its number.
 
-First match wins for each thing decided, as in `services/messaging/rules/rules.py`. A code is a fate: it is derived from
-the rule's key, the phone and how-manieth session of this phone drew from the rule, and from nothing that a client
-varies from run to run.
+A code is a fate: it is derived from the rule's key, the phone and the ordinal of the session among those of this phone
+that drew from the rule, and from nothing that a client varies from run to run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from sendbox.engine.identity import Draw
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.cases import Case
+from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.rules.rule import Rule as AnyRule
 
 #: The code of a rule that wants one to be drawn.
 RANDOM: Final = "random"
@@ -21,75 +20,66 @@ _NO_RULE: Final = "verify"
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyRule:
-    """One entry of `verify: rules`. `key` is its name, or its canonical text.
+class VerifyRule(AnyRule):
+    """One entry of `verify: rules`.
 
     `code` is six digits or `RANDOM`, `sms` the result that the SMS comes to, `limited` False lifts the limits (A53);
-    None = the rule does not decide that. `phone` None = every number.
+    None = the rule does not decide that.
     """
 
-    key: str
-    phone: Pattern | None = None
+    THINGS = ("code", "sms", "limits")
+    SUBJECT = "phone"
+
     code: str | None = None
     sms: str | None = None
     limited: bool | None = None
-    name: str | None = None
-    place: str | None = None
-    #: set when control put the rule in front
-    id: str | None = None
+
+    def things(self) -> frozenset[str]:
+        """What it names."""
+        named = {"code": self.code, "sms": self.sms, "limits": self.limited}
+        return frozenset(name for name, value in named.items() if value is not None)
 
 
-class Decision(NamedTuple):
-    """What a session gets. `sms` None = the rules of attempts decide alone.
+class Decided(NamedTuple):
+    """What rules decided about a session: by which rule it gets a code, a way of its SMS, and its limits."""
 
-    `rules` name the rules that decided; `raced` says that the code depended on who came first.
-    """
+    case: Case
+    code: VerifyRule | None
+    sms: VerifyRule | None
+    limits: VerifyRule | None
+    order_sensitive: bool
 
-    code: str
-    sms: str | None
-    rules: tuple[str, ...]
-    raced: bool
+    @property
+    def limited(self) -> bool:
+        """Whether the limits hold for it."""
+        return self.limits is None or self.limits.limited is True
 
-
-class Draws:
-    """Which sessions drew a code: (rule key, phone) to how many, and when the last one did."""
-
-    __slots__ = ("_drawn",)
-
-    def __init__(self) -> None:
-        self._drawn: dict[tuple[str, str], tuple[int, int]] = {}
-
-    def next(self, key: str, phone: str, now: int) -> tuple[int, bool]:
-        """How many drew before, and whether the last of them did at this instant too."""
-        count, last = self._drawn.get((key, phone), (0, -1))
-        self._drawn[key, phone] = (count + 1, now)
-        return count, count > 0 and last == now
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The names of the rules that decided code and SMS."""
+        return tuple(dict.fromkeys(each.title for each in (self.code, self.sms) if each is not None))
 
 
-def _first(rules: Sequence[VerifyRule], phone: str, what: str) -> VerifyRule | None:
-    for rule in rules:
-        if getattr(rule, what) is not None and (rule.phone is None or rule.phone.matches(phone)):
-            return rule
-    return None
+class Codes(Rulebook[VerifyRule]):
+    """The rules of `verify`. Its cases are validation sessions about to begin."""
 
+    PREFIX = "v"
 
-def limited(rules: Sequence[VerifyRule], phone: str) -> bool:
-    """Whether the limits hold for a number."""
-    rule = _first(rules, phone, "limited")
-    return rule is None or rule.limited is True
+    def case(self, phone: str, now: int) -> Case:
+        """A session of a number; each is a request of its own."""
+        return Case("session", phone, request=str(self._came), instant=now, fields={"phone": phone})
 
+    def begin(self, phone: str, now: int) -> Decided:
+        """What a new session of a number is to get; no code is drawn yet."""
+        case = self.case(phone, now)
+        decisions, order_sensitive = self.decide(self.rules, case)
+        by = {thing: rule for rule, things, _, _ in decisions for thing in things}
+        return Decided(case, by.get("code"), by.get("sms"), by.get("limits"), order_sensitive)
 
-def decide(rules: Sequence[VerifyRule], phone: str, draws: Draws, seed: bytes, now: int) -> Decision:
-    """What a new session of a number gets."""
-    coding = _first(rules, phone, "code")
-    sending = _first(rules, phone, "sms")
-    raced = False
-    if coding is not None and coding.code is not None and coding.code != RANDOM:
-        code = coding.code
-    else:
-        key = _NO_RULE if coding is None else coding.key
-        number, raced = draws.next(key, phone, now)
-        draw = Draw(seed, f"{key}\0{phone}".encode(), number)
-        code = f"{draw.between(0, 999_999, 'code'):06}"
-    deciding = tuple(dict.fromkeys(rule.name or rule.key for rule in (coding, sending) if rule is not None))
-    return Decision(code, None if sending is None else sending.sms, deciding, raced)
+    def code(self, decided: Decided) -> tuple[str, bool]:
+        """The code of a session, and whether it depended on who came first."""
+        rule = decided.code
+        if rule is not None and rule.code is not None and rule.code != RANDOM:
+            return rule.code, decided.order_sensitive
+        drawn = self.draw(_NO_RULE if rule is None else rule.key, decided.case)
+        return f"{drawn.draw.between(0, 999_999, 'code'):06}", decided.order_sensitive or drawn.raced

@@ -14,13 +14,12 @@ import orjson
 
 from sendbox.engine.durations import DAY, instant, iso, show
 from sendbox.engine.journal import CODE
-from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.world import Part
 from sendbox.services.assume import Assume
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import Share, account_of, sending_of
 from sendbox.services.verify import proof
-from sendbox.services.verify import rules as codes
+from sendbox.services.verify.rules import Codes
 from sendbox.services.verify.session import EXPIRED, FAILED, PENDING, VERIFIED, Session
 from sendbox.services.verify.views import code_view
 
@@ -36,13 +35,6 @@ SENDER: Final = "Verify"
 TEXT: Final = "Your verification code is {}"
 #: A proof older than this is not taken any more by the offline check (A51).
 PROOF_VALID_MS: Final = DAY
-
-
-class VerifyRules(Rulebook[codes.VerifyRule]):
-    """The rules of `verify`."""
-
-    PREFIX = "v"
-    __slots__ = ()
 
 
 Scope = Literal["account", "number"]
@@ -84,14 +76,13 @@ class Verify(Part):
     LAPSES: ClassVar[frozenset[str]] = frozenset({"code"})
 
     def __init__(self, world: World) -> None:
-        self.book = VerifyRules(world.blueprint.verify)
+        self.book = Codes(world.blueprint.verify, world.seed, world.start)
         self._world = world
         self._account = account_of(world)
         self._assume = Assume.of(world)
         #: by token, oldest first
         self.sessions: dict[str, Session] = {}
         self._by_phone: dict[str, list[Session]] = {}
-        self._draws = codes.Draws()
         #: instants of sessions that a limit counts: of the account (""), and of each number
         self._counted: dict[str, deque[int]] = {}
         #: when each limit that was reached will be free again
@@ -107,15 +98,18 @@ class Verify(Part):
         """Begins a session and sends its code. `phone` as given, international. Raises `LimitReached`."""
         world = self._world
         now = world.clock.now
-        if codes.limited(self.book.rules, phone):
+        decided = self.book.begin(phone, now)
+        if decided.limited:
             self._count(phone, now)
-        decided = codes.decide(self.book.rules, phone, self._draws, world.seed, now)
-        carrier = Code(self, decided.sms, decided.rules[-1] if decided.rules else "")
+        code, order_sensitive = self.book.code(decided)
+        carrier = Code(
+            self, None if decided.sms is None else decided.sms.sms, "" if decided.sms is None else decided.sms.title
+        )
         message, request_id = sending_of(world).send_own(
             carrier,
             OPERATION,
             phone,
-            TEXT.format(decided.code),
+            TEXT.format(code),
             # taken as given: §4.5 wants the country code in it (A14 would read a national number into some)
             valid=normalize(phone, "") == phone,
             sender=SENDER,
@@ -125,12 +119,12 @@ class Verify(Part):
             origin=origin,
         )
         carrier.token = token = world.tag + world.name("validation", request_id.encode()).hex()[:48]
-        session = Session(token, phone, decided.code, key.id, message, payload, decided.rules, now)
+        session = Session(token, phone, code, key.id, message, payload, decided.rules, now)
         self.sessions[token] = session
         self._by_phone.setdefault(phone, []).append(session)
         world.timeline.lapse(session.expires_at, "code", session)
         entry = world.journal.add(now, CODE["validation"], (session, "created", PENDING))
-        if decided.raced:
+        if order_sensitive:
             world.journal.mark(entry)
         return session
 

@@ -84,6 +84,9 @@ def _rules(rules: list[dict[str, Any]]) -> list[str]:
         text += [f"    {why}" for why in rule["why_not"]]
     if late:
         text.append(f". not asked, as all that they decide was decided before: {', '.join(late)}")
+    if any(rule["seen"] == "today" for rule in rules):
+        recorded = any(rule["seen"] == "then" for rule in rules)
+        text.append(f"{'why the others did not decide is' if recorded else 'this is'} seen from today")
     return text
 
 

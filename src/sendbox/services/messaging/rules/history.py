@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.conditions import quoted
 from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
-    from sendbox.services.messaging.rules.rules import Ask
+    from sendbox.engine.cases import Case
+    from sendbox.engine.patterns import Pattern
+    from sendbox.services.messaging.records import Attempt, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,35 +28,70 @@ class After:
     info: Pattern | None = None
     message: tuple[str, ...] | None = None
 
+    def holds(self, case: Case) -> bool:
+        """Whether it happened; what the case leaves out did not."""
+        return self._message_holds(case) and self._attempt_holds(case)
 
-def holds(after: After, ask: Ask) -> bool:
-    """Whether it happened; what `ask` leaves out did not."""
-    if after.message is not None:
-        earlier = None if ask.earlier is None else ask.earlier(ask.phone, ask.ordinal)
-        if earlier is None or earlier.result_at(ask.now) not in after.message:
-            return False
-    if after.result is None and after.channel is None and after.info is None:
-        return True
-    from sendbox.services.messaging.events import info_of  # `sendbox --help` reads this module, and need not read JSON
+    def says(self, case: Case) -> str:
+        """What happened instead."""
+        found = []
+        if not self._message_holds(case):
+            earlier = _message_before(case)
+            was = "there is no message before this one"
+            if earlier is not None:
+                was = f"the message before is {earlier.result_at(case.instant)}"
+            found.append(f"{was}, wanted one that is {' or '.join(self.message or ())}")
+        if not self._attempt_holds(case):
+            # an explanation asks once more, later
+            before = [f"{each.step.channel} {STATES[each.state_at(case.instant)]}" for each in _attempts_before(case)]
+            wanted = [" or ".join(words) for words in (self.channel, self.result) if words]
+            if self.info is not None:
+                wanted.append(f"with an info like {quoted(self.info)}")
+            were = (
+                f"the attempts before are {', '.join(before[::-1])}"
+                if before
+                else "there is no attempt before this one"
+            )
+            found.append(f"{were}, wanted one {' '.join(wanted)}")
+        return "; ".join(found)
 
-    attempt = ask.before
-    while attempt is not None:
-        state = attempt.state_at(ask.now)  # an explanation asks once more, later
-        if (
-            (after.result is None or STATES[state] in after.result)
-            and (after.channel is None or attempt.step.channel in after.channel)
-            and (after.info is None or after.info.matches(info_of(attempt, state) or ""))
-        ):
+    def raced(self, case: Case) -> bool:
+        """Whether the message before this one to the phone could as well have come after it."""
+        earlier = None if self.message is None else _message_before(case)
+        return (
+            earlier is not None
+            and earlier.accepted_at == case.fields["accepted_at"]
+            and earlier.submission.request_id != case.request
+        )
+
+    def _message_holds(self, case: Case) -> bool:
+        if self.message is None:
             return True
+        earlier = _message_before(case)
+        return earlier is not None and earlier.result_at(case.instant) in self.message
+
+    def _attempt_holds(self, case: Case) -> bool:
+        if self.result is None and self.channel is None and self.info is None:
+            return True
+        from sendbox.services.messaging.events import info_of  # `sendbox --help` reads this module, not JSON
+
+        return any(
+            (self.result is None or STATES[state] in self.result)
+            and (self.channel is None or attempt.step.channel in self.channel)
+            and (self.info is None or self.info.matches(info_of(attempt, state) or ""))
+            for attempt in _attempts_before(case)
+            for state in (attempt.state_at(case.instant),)
+        )
+
+
+def _message_before(case: Case) -> Message | None:
+    earlier = case.fields.get("earlier")
+    return None if earlier is None else earlier(case.subject, case.ordinal)
+
+
+def _attempts_before(case: Case) -> Iterator[Attempt]:
+    """The earlier attempts of the message, the newest first."""
+    attempt = case.fields.get("before")
+    while attempt is not None:
+        yield attempt
         attempt = attempt.previous
-    return False
-
-
-def raced(after: After, ask: Ask) -> bool:
-    """Whether the message before this one to the phone could as well have come after it."""
-    if after.message is None or ask.earlier is None:
-        return False
-    earlier = ask.earlier(ask.phone, ask.ordinal)
-    return (
-        earlier is not None and earlier.accepted_at == ask.accepted_at and earlier.submission.request_id != ask.request
-    )

@@ -1,0 +1,67 @@
+"""What a list of rules remembers: which cases drew, were counted, or were decided, each in order of arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """A case in a series: how many came before it, and whether it could have come before another one as well."""
+
+    ordinal: int
+    number: int
+    raced: bool
+    at: Hashable
+    request: str | bytes
+
+
+class Series:
+    """Cases in order of arrival; one that comes again has the place that it had."""
+
+    __slots__ = ("_known", "latest")
+
+    def __init__(self, *, returning: bool) -> None:
+        self._known: dict[int, Place] | None = {} if returning else None
+        self.latest: Place | None = None
+
+    def __len__(self) -> int:
+        return 0 if self.latest is None else self.latest.number + 1
+
+    def find(self, ordinal: int) -> Place | None:
+        """The place of a case that came before; where cases do not return, only the latest is known."""
+        if self._known is not None:
+            return self._known.get(ordinal)
+        return self.latest if self.latest is not None and self.latest.ordinal == ordinal else None
+
+    def place(self, ordinal: int, at: Hashable = None, request: str | bytes = "") -> Place:
+        """The place of a case that comes at an instant; those of one request cannot race."""
+        found = self.find(ordinal)
+        if found is None:
+            before = self.latest
+            raced = before is not None and before.at == at and (before.raced or before.request != request)
+            found = self.latest = Place(ordinal, len(self), raced, at, request)
+            if self._known is not None:
+                self._known[ordinal] = found
+        return found
+
+
+class Memory:
+    """All series of one list, by what is counted and for whom."""
+
+    __slots__ = ("_returning", "_series")
+
+    def __init__(self, *, returning: bool) -> None:
+        self._returning = returning
+        self._series: dict[tuple[str, ...], Series] = {}
+
+    def series(self, *key: str) -> Series:
+        """The series of a key."""
+        found = self._series.get(key)
+        if found is None:
+            found = self._series[key] = Series(returning=self._returning)
+        return found
+
+    def known(self, *key: str) -> Series | None:
+        """The series of a key, None where no case came."""
+        return self._series.get(key)

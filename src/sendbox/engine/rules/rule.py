@@ -1,0 +1,186 @@
+"""The form of every rule: which cases it is about, which of them it takes, and by what it is known.
+
+Within a rule its conditions and its window come first, then `share`, then `nth` and `every`, then `times`. `share` is
+a fate of the subject. Counters look at the cases for which all before them holds, in order of arrival, whether another
+rule took them or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.conditions import condition
+
+if TYPE_CHECKING:
+    from sendbox.engine.cases import Case
+    from sendbox.engine.durations import Moment
+    from sendbox.engine.rules.conditions import Backward, Condition, Wanted
+
+
+class When:
+    """Which cases a rule takes.
+
+    `asked` is what it wants of fields, by their names: a pattern, words, a number, or a condition of a service; those
+    that are None are not asked, and all the others must hold. `begins` and `ends` bound a window of the world's clock,
+    the second one excluded. `share` is from 0 to 1. `nth` and `every` count from 1.
+    """
+
+    __slots__ = ("asked", "begins", "conditions", "ends", "every", "looks_back", "nth", "plain", "share", "tests")
+
+    def __init__(
+        self,
+        *,
+        begins: Moment | None = None,
+        ends: Moment | None = None,
+        share: float | None = None,
+        nth: int | None = None,
+        every: int | None = None,
+        **asked: Wanted | None,
+    ) -> None:
+        self.asked = {name: wanted for name, wanted in asked.items() if wanted is not None}
+        self.conditions: Final[tuple[tuple[str, Condition], ...]] = tuple(
+            (name, condition(name, wanted)) for name, wanted in self.asked.items()
+        )
+        self.tests: Final = tuple(each.holds for _, each in self.conditions)
+        #: those about what happened before
+        self.looks_back: Final[tuple[Backward, ...]] = tuple(
+            each  # type: ignore[misc] # told by what it has
+            for _, each in self.conditions
+            if hasattr(each, "raced")
+        )
+        self.begins = begins
+        self.ends = ends
+        self.share = share
+        self.nth = nth
+        self.every = every
+        #: whether it takes every case for which its conditions hold
+        self.plain = not self.limits
+
+    @property
+    def limits(self) -> dict[str, object]:
+        """What it asks beside conditions, by name."""
+        found = {name: getattr(self, name) for name in ("begins", "ends", "share", "nth", "every")}
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def turns(self) -> bool:
+        """Whether it counts the cases that it is about."""
+        return self.nth is not None or self.every is not None
+
+    def open(self, now: int, start: int) -> bool:
+        """Whether an instant lies in its window; `start` is that of the epoch."""
+        return (self.begins is None or now >= self.begins.instant(start)) and (
+            self.ends is None or now < self.ends.instant(start)
+        )
+
+    def pattern(self, name: str) -> Pattern | None:
+        """The pattern that it wants of a field, None where it asks nothing of it."""
+        wanted = self.asked.get(name)
+        return wanted if isinstance(wanted, Pattern) else None
+
+    def words(self, name: str) -> tuple[str, ...] | None:
+        """The words that it wants of a field, None where it asks nothing of it."""
+        wanted = self.asked.get(name)
+        return wanted if isinstance(wanted, tuple) else None
+
+    def without(self, name: str) -> When:
+        """The same without one of its conditions."""
+        return _when({key: wanted for key, wanted in {**self.limits, **self.asked}.items() if key != name})
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _when, ({**self.limits, **self.asked},)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, When) and (self.asked, self.limits) == (other.asked, other.limits)
+
+    def __hash__(self) -> int:
+        return hash((*self.asked, *self.limits))
+
+    def __repr__(self) -> str:
+        given = {**self.asked, **self.limits}
+        return f"When({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+
+def _when(given: dict[str, Any]) -> When:
+    return When(**given)
+
+
+#: Asks nothing.
+ANY: Final = When()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of any list. A list's own rules add what they decide.
+
+    `key` is its name, or its canonical text: what is drawn for it is keyed by that. `times` limits how many cases it
+    may decide. Equal rules, those of one key, count what asks them once; `id` is set when control put the rule in
+    front, and counts it apart from its equals.
+    """
+
+    #: what rules of the list may decide, each apart from the others; and the field that holds its cases' subject
+    THINGS: ClassVar[tuple[str, ...]] = ("all",)
+    SUBJECT: ClassVar[str] = ""
+
+    key: str
+    when: When = ANY
+    times: int | None = field(default=None, kw_only=True)
+    name: str | None = field(default=None, kw_only=True)
+    place: str | None = field(default=None, kw_only=True)
+    id: str | None = field(default=None, kw_only=True)
+    #: the things that it decides, whether it takes every case that it is about, and what it wants of their subject
+    decides: frozenset[str] = field(init=False, compare=False, repr=False)
+    plain: bool = field(init=False, compare=False, repr=False)
+    about: Pattern | None = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decides", self.things())
+        plain = self.when.plain and self.times is None and not self.draws and not self.lenient
+        object.__setattr__(self, "plain", plain)
+        object.__setattr__(self, "about", self.when.pattern(self.SUBJECT))
+
+    def things(self) -> frozenset[str]:
+        """The things that it decides."""
+        return frozenset(self.THINGS)
+
+    @property
+    def draws(self) -> bool:
+        """Whether something is drawn for every case that it is about."""
+        return self.when.share is not None
+
+    @property
+    def lenient(self) -> bool:
+        """Whether it may let a case pass whose turn has come."""
+        return False
+
+    @property
+    def counts(self) -> bool:
+        """Whether it goes by the order of arrival."""
+        return self.when.turns or self.times is not None
+
+    @property
+    def title(self) -> str:
+        """Its name, or its text."""
+        return self.name or self.key
+
+
+def difference(rule: Rule, case: Case) -> bool:
+    """Whether some condition does not hold: else the rule is about the case."""
+    for holds in rule.when.tests:  # noqa: SIM110 # `any` makes a generator, for every rule of every attempt
+        if not holds(case):
+            return True
+    return False
+
+
+def differences(rule: Rule, case: Case, *, lasting: bool = False) -> list[str]:
+    """Each condition that does not hold, `name: what there is, what was wanted`; empty: the rule is about the case.
+
+    With `lasting` only those that cannot begin to hold later.
+    """
+    return [
+        f"{name}: {each.says(case)}"
+        for name, each in rule.when.conditions
+        if not (lasting and each in rule.when.looks_back) and not each.holds(case)
+    ]

@@ -1,0 +1,52 @@
+"""Which rules of a list were tried for a case, which of them decided, and why the others did not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, Final, TypeVar
+
+from sendbox.engine.cases import Case
+from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.rules.rule import Rule, differences
+
+R = TypeVar("R", bound=Rule)
+
+_LATE: Final = "all that it decides was decided before"
+_NOT_THEN: Final = "all of it holds now; when the attempt began something did not, or the rule was not there"
+
+
+def tried(book: Rulebook[R], rules: Iterable[R], case: Case, decided: Collection[str] | None = None) -> list[Any]:
+    """Each rule in the order asked: `{rule, place, outcome, decides, why_not, seen}`.
+
+    `outcome` is `decided`, `differs` (a condition does not hold), `not its turn` (it counts, or takes a share) or
+    `too late` (what it decides was decided before); `decides` names what it decided. `decided` names the rules that
+    did decide, where that was recorded: `seen` is `then` for these, and `today` for all that is found out anew.
+    """
+    done: frozenset[str] = frozenset()
+    found = []
+    for rule in rules:
+        things = rule.decides - done
+        recorded = decided is not None and rule.title in decided and not differences(rule, case, lasting=True)
+        outcome, why_not = "decided", None
+        if not things:
+            outcome, why_not = "too late", [_LATE]
+        elif not recorded:
+            if why_not := differences(rule, case):
+                outcome = "differs"
+            elif (turn := book.not_its_turn(rule, case)) is not None:
+                outcome, why_not = "not its turn", [turn]
+            elif decided is not None:
+                outcome, why_not = "differs", [_NOT_THEN]
+        if outcome == "decided":
+            done |= things
+        found.append(
+            {
+                "rule": rule.title,
+                "place": rule.place,
+                "outcome": outcome,
+                "decides": [name for name in rule.THINGS if name in things] if outcome == "decided" else [],
+                "why_not": why_not or [],
+                "seen": "then" if recorded and outcome == "decided" else "today",
+            }
+        )
+    return found

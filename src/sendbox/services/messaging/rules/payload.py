@@ -1,0 +1,50 @@
+"""What a message carries for its client: the condition `payload` of a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.conditions import quoted
+
+if TYPE_CHECKING:
+    from sendbox.engine.cases import Case
+
+#: What stands where the payload has nothing.
+_ABSENT: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """Values at dotted paths inside the request's payload; strings are patterns."""
+
+    wanted: tuple[tuple[tuple[str, ...], object], ...]
+
+    def holds(self, case: Case) -> bool:
+        """Whether all values are there."""
+        return next(self._differences(case), None) is None
+
+    def says(self, case: Case) -> str:
+        """Each value that is not."""
+        return "; ".join(
+            f"{'.'.join(path)} is {_there(value, expected)} {quoted(expected)}"
+            for path, value, expected in self._differences(case)
+        )
+
+    def _differences(self, case: Case) -> Iterator[tuple[tuple[str, ...], object, object]]:
+        payload: Any = case.value("payload")
+        for path, expected in self.wanted:
+            value = payload
+            for name in path:
+                value = value[name] if isinstance(value, dict) and name in value else _ABSENT
+            like = isinstance(expected, Pattern) and isinstance(value, str) and expected.matches(value)
+            if not like and (type(value) is not type(expected) or value != expected):
+                yield path, value, expected
+
+
+def _there(value: object, expected: object) -> str:
+    if value is _ABSENT:
+        return "not there, wanted"
+    return f"{quoted(value)}, {'which does not match' if isinstance(expected, Pattern) else 'wanted'}"
