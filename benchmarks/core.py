@@ -17,10 +17,10 @@ import orjson
 
 from benchmarks.load import TYPICAL
 from sendbox.contract.validators import Contract
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.world import World
-from sendbox.scenario.compile import load
+from sendbox.language import LANGUAGE
 from sendbox.services.account.account import Account
-from sendbox.services.blueprint import AccountSpec, Blueprint
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.world import PARTS
@@ -56,7 +56,7 @@ def filled(live: int, blueprint: Blueprint) -> World:
 
 def events_per_second(live: int) -> float:
     """Steps fired a second while a world with so many live messages runs to its end, nobody being told."""
-    blueprint = Blueprint(account=AccountSpec(credit=10**15, default_callback_url=""))
+    blueprint = LANGUAGE.load({"sendbox": 1, "account": {"credit": {"eur": 10**9}, "default_callback_url": None}})
     rates = []
     for _ in range(3):
         world = filled(live, blueprint)
@@ -72,7 +72,7 @@ def events_per_second(live: int) -> float:
 
 def bytes_per_message(count: int = 20_000) -> float:
     """What a message with its four transitions keeps, the request's own bytes apart."""
-    blueprint = Blueprint(account=AccountSpec(credit=10**15, default_callback_url=""))
+    blueprint = LANGUAGE.load({"sendbox": 1, "account": {"credit": {"eur": 10**9}, "default_callback_url": None}})
     gc.collect()
     tracemalloc.start()
     world = filled(count, blueprint)
@@ -86,8 +86,8 @@ def bytes_per_message(count: int = 20_000) -> float:
 
 def main() -> None:
     """Measures and prints."""
-    default = load("default")
-    empty = timed(lambda: World("w", Blueprint(), start=0, services=PARTS), 1000)
+    default, least = LANGUAGE.load("default"), LANGUAGE.load({"sendbox": 1})
+    empty = timed(lambda: World("w", least, start=0, services=PARTS), 1000)
     row("a new world, empty", f"{empty * 1e6:.1f} µs", "25 µs")
     row(
         "a new world, default scenario",

@@ -43,15 +43,15 @@ def serve_sendbox() -> None:
     """Sendbox with its default scenario and a manual clock; prints its port."""
     from sendbox.app import make_app
     from sendbox.contract.validators import Contract
+    from sendbox.language import LANGUAGE
     from sendbox.runtime import collector
     from sendbox.runtime.worlds import Runtime
-    from sendbox.scenario.compile import load
     from sendbox.server.listener import HttpServer
     from sendbox.server.loop import new_loop
     from sendbox.settings import Settings
 
     async def run() -> None:
-        runtime = Runtime(Settings(mode="manual"), load("default"))
+        runtime = Runtime(Settings(mode="manual"), LANGUAGE.load("default"))
         server = HttpServer(make_app(runtime, Contract()), "127.0.0.1", 0)
         port = await server.start()
         collector.tune()

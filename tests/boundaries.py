@@ -53,6 +53,7 @@ PARTS: Final = (
         "engine services services.coverage services.world " + " ".join(f"services.{name}" for name in SERVICES),
         "the list of all",
     ),
+    part("services.language", "engine scenario services", "what all services share of the language of scenarios"),
     part(
         "services.subjects",
         "engine services services.world " + " ".join(f"services.{name}" for name in SERVICES),
@@ -66,24 +67,24 @@ PARTS: Final = (
     *(
         part(
             f"services.{name}",
-            "engine services services.blueprint services.events " + " ".join(f"services.{each}" for each in SERVICES),
+            "engine services services.events " + " ".join(f"services.{each}" for each in SERVICES),
             "what all services make together",
         )
-        for name in ("blueprint", "scripted", "upcoming", "world")
+        for name in ("upcoming", "world")
     ),
     part("services.events", "engine " + " ".join(f"services.{name}" for name in SERVICES), "the list of all"),
     *(
         part(
             f"services.{name}",
-            "engine contract scenario services services.http services.numbers services.tables",
+            "engine contract scenario services services.http services.language services.numbers services.tables",
             _SERVICE,
         )
         for name in SERVICES
     ),
     part(
         "scenario",
-        "engine contract data services.blueprint services.numbers services.subjects",
-        "it turns a file into a blueprint",
+        "engine contract data services.numbers",
+        "it turns a file into a blueprint; services bring what it knows of them",
     ),
     part("runtime", "engine runtime.wall settings", "it carries out what the engine decides, whatever it is about"),
     part("runtime.wall", "", "two functions over the machine's clock"),
@@ -100,13 +101,13 @@ PARTS: Final = (
     ),
     part(
         "control",
-        "contract data engine runtime scenario server services services.blueprint services.coverage services.http "
+        "contract data engine runtime scenario server services services.coverage services.http "
         "services.kinds services.numbers services.routes services.subjects services.upcoming services.world settings",
         "one set of operations under every carrier; it does not know the page",
     ),
     part(
         "fixture",
-        "app contract control engine runtime runtime.wall scenario server server.loop services.kinds settings",
+        "app contract control engine language runtime runtime.wall server server.loop services.kinds settings",
         "the pytest side: it drives a sandbox as any client of control does",
     ),
 )
@@ -119,25 +120,19 @@ DEBTS: Final[dict[tuple[str, str], int]] = {
     ("control", "services.verify"): 8,
     ("fixture", "services.messaging"): 1,
     ("runtime", "services.account"): 1,
-    ("runtime", "services.blueprint"): 2,
     ("runtime", "services.messaging"): 1,
     ("runtime", "services.world"): 1,
-    ("scenario", "services"): 15,
-    ("scenario", "services.account"): 4,
-    ("scenario", "services.messaging"): 18,
-    ("scenario", "services.partner"): 1,
-    ("scenario", "services.verify"): 5,
     ("server", "services.account"): 1,
-    ("server", "services.blueprint"): 1,
     ("server", "services.messaging"): 14,
     ("server", "services.partner"): 1,
     ("server", "services.verify"): 1,
-    ("services.account", "services.blueprint"): 4,
+    ("services", "services.messaging"): 1,
+    ("services", "services.partner"): 1,
+    ("services", "services.verify"): 1,
     ("services.http", "services.account"): 4,
     ("services.http", "services.messaging"): 11,
     ("services.http", "services.partner"): 1,
     ("services.http", "services.verify"): 1,
-    ("services.messaging", "services.blueprint"): 1,
     ("services.messaging", "services.verify"): 2,
     ("services.partner", "services.messaging"): 3,
 }

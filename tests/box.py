@@ -13,8 +13,8 @@ from sendbox.app import make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant, iso
 from sendbox.runtime.worlds import Runtime
-from sendbox.scenario.compile import load
 from sendbox.settings import Settings
+from tests.scenarios import load
 
 KEY: Final = "test-1"
 WORLD: Final = f"/_sandbox/worlds/{KEY}"

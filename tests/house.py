@@ -13,13 +13,13 @@ import httpx
 from sendbox.app import make_app
 from sendbox.fixture.transport import LocalTransport
 from sendbox.runtime.worlds import Runtime
-from sendbox.scenario.compile import load
 from sendbox.server.listener import HttpServer
 from sendbox.server.loop import Kind
 from sendbox.server.thread import ServerThread
 from sendbox.server.tls import self_signed
 from sendbox.settings import Settings
 from tests.box import CONTRACT, START
+from tests.scenarios import load
 from tests.serving import threaded
 
 #: Ways to the same application; each is (name, by socket).

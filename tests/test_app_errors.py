@@ -13,12 +13,12 @@ from sendbox.app import ROUTES, make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
 from sendbox.runtime.worlds import Runtime, masked
-from sendbox.scenario.compile import load
 from sendbox.server.gateway import Emulated
 from sendbox.services.http.exchange import Answer as Reply
 from sendbox.services.http.exchange import Exchange
 from sendbox.settings import Settings
 from tests.box import KEY, WORLD, Box, boxed, turns
+from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
 DENIED = "User is not authorized to access this resource with an explicit deny"

@@ -22,13 +22,14 @@ from sendbox.control import operations
 from sendbox.control.operation import ControlError, perform
 from sendbox.engine.bounds import DEEPEST, END, FASTEST, HIGHEST, LOWEST, SLOWEST
 from sendbox.engine.durations import instant, iso
+from sendbox.language import LANGUAGE
 from sendbox.scenario import shape
-from sendbox.scenario.compile import check
 from sendbox.scenario.model import errors
 from sendbox.services.operations import CALLS
 from sendbox.services.routes import ROUTES
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, Reading, boxed
 from tests.contract.samples import FULL
+from tests.scenarios import check
 
 pytestmark = pytest.mark.asyncio
 
@@ -296,7 +297,7 @@ async def test_arguments_in_process_are_held_to_the_same_bounds() -> None:
 
 def spots(part: dict[str, Any], wrap: Callable[[Any], Any], within: frozenset[Any]) -> Iterator[Any]:
     """Scenarios with `HERE` at each place of the language where a number may stand, or anything."""
-    for branch in shape.branches([part]):
+    for branch in LANGUAGE.shape.branches([part]):
         kinds = branch.get("type", ("integer",))
         if {"integer", "number"}.intersection([kinds] if isinstance(kinds, str) else kinds):
             yield wrap(HERE)

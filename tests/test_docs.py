@@ -21,7 +21,6 @@ from sendbox.cli import main as cli
 from sendbox.contract.validators import Contract
 from sendbox.control import operations
 from sendbox.runtime.worlds import Runtime
-from sendbox.scenario.compile import load
 from sendbox.services.advice import ADVICE
 from sendbox.services.assumptions import registry
 from sendbox.settings import Settings
@@ -30,6 +29,7 @@ from tests.documentation import language
 from tests.documentation.faults import LANGUAGE, with_faults
 from tests.documentation.markdown import DOCUMENTS, ROOT, anchors, filled, links, parts, prose, text_of
 from tests.documentation.parts import names, render
+from tests.scenarios import load
 
 DOCS: Final = ROOT / "docs"
 #: Options of programs that are not ours, and of scripts.

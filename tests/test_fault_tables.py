@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import json
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import httpx
 import pytest
 import yaml
 
+from sendbox import language
 from sendbox.engine.delivery import detours, rules
 from sendbox.engine.delivery.batches import Outlet, Target
 from sendbox.engine.delivery.faults import fault as deliveries
@@ -26,8 +26,6 @@ from sendbox.engine.faults.language import span
 from sendbox.engine.faults.row import AT_ONCE, Fault
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.faults.wire import Act, End, Piece, Wait
-from sendbox.scenario import shape
-from sendbox.scenario.compile import compile_api_rule, compile_webhook_rule
 from sendbox.scenario.keys import api, webhooks
 from sendbox.scenario.model import ScenarioError
 from sendbox.server import faults as server_faults
@@ -37,6 +35,7 @@ from tests.documentation.faults import LANGUAGE, faults_of_calls, faults_of_deli
 from tests.documentation.markdown import text_of
 from tests.faulty import faulty, results
 from tests.house import WAYS, House, housed
+from tests.scenarios import compile_rule
 
 
 class Stutter(calls.Timed):
@@ -91,9 +90,8 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(CALLS, fault.kind, fault)
     monkeypatch.setitem(DELIVERIES, Echo.kind, Echo)
     written = json.loads(with_faults(text_of(LANGUAGE)))
-    monkeypatch.setattr(shape, "schema", lambda: written)
-    for name in ("_validator", "_explainer"):
-        monkeypatch.setattr(shape, name, functools.cache(getattr(shape, name).__wrapped__))
+    monkeypatch.setattr(language.LANGUAGE.shape, "schema", written)
+    monkeypatch.setattr(language.LANGUAGE.shape, "_validators", {})
 
 
 @pytest.fixture(scope="module")
@@ -124,10 +122,10 @@ def test_a_new_fault_of_calls(house: House, way: str) -> None:
 def test_what_follows_from_the_row_of_a_call() -> None:
     """An answer that comes in the end has its effect; the words of a problem name the new fault."""
     with pytest.raises(ScenarioError, match="false leaves stutter no answer"):
-        compile_api_rule({"fault": {"stutter": "1s"}, "processed": False})
+        compile_rule("api", {"fault": {"stutter": "1s"}, "processed": False})
     with pytest.raises(ScenarioError, match=r'stuttr.*did you mean "stutter"'):
-        compile_api_rule({"fault": {"stuttr": "1s"}})
-    assert compile_api_rule({"fault": {"stutter": "1s"}}).key == (
+        compile_rule("api", {"fault": {"stuttr": "1s"}})
+    assert compile_rule("api", {"fault": {"stutter": "1s"}}).key == (
         '{"fault":{"kind":"stutter","time":{"low":1000,"high":1000}},"processed":null,"when":{}}'
     )
     assert "api: [{fault: {stutter: 20ms}}]" in [item.snippet for item in _faults()]
@@ -148,7 +146,7 @@ async def test_a_new_fault_of_deliveries() -> None:
         assert len({headers["x-request-id"] for headers in receiver.headers}) == 4
         (told,) = (await box.get(f"{WORLD}/journal?kind=webhook_fault")).json["entries"]
         assert told["fault"] == "echo 30s"
-    assert compile_webhook_rule({"fault": "echo"}).fault == Echo()
+    assert compile_rule("webhooks", {"fault": "echo"}).fault == Echo()
     assert "webhooks: [{fault: {echo: 30s}}]" in [item.snippet for item in _faults()]
     assert "| `echo` | at once |" in faults_of_deliveries()
 
@@ -158,7 +156,7 @@ def test_a_row_without_more() -> None:
     assert (Silence().time, Silence().rate, Silence().per) == (AT_ONCE, None, "key")
     assert (Split().after, Split().given, Split().spoilt) == (AT_ONCE, None, Spoilt())
     outlet = Outlet(Target(""), builtin=True)
-    assert Split().upcoming(FaultyDelivery(0, outlet, (), 0, compile_webhook_rule({"fault": "split"}))) is None
+    assert Split().upcoming(FaultyDelivery(0, outlet, (), 0, compile_rule("webhooks", {"fault": "split"}))) is None
 
 
 @pytest.mark.parametrize(
@@ -174,8 +172,8 @@ def test_whoever_handles_faults_knows_none_by_name(module: ModuleType) -> None:
 @pytest.mark.parametrize("table", [CALLS, DELIVERIES], ids=["calls", "deliveries"])
 def test_every_row_says_what_it_must(table: dict[str, type[Fault]]) -> None:
     """A word or a value, examples that are themselves legal, and values for all of its fields."""
-    of = compile_api_rule if table is CALLS else compile_webhook_rule
+    key = "api" if table is CALLS else "webhooks"
     for kind, fault in table.items():
         assert fault.bare or fault.value is not None
         assert fault().kind == kind
-        assert {type(of({"fault": yaml.safe_load(form)}).fault) for form in fault.examples} == {fault}
+        assert {type(compile_rule(key, {"fault": yaml.safe_load(form)}).fault) for form in fault.examples} == {fault}

@@ -18,13 +18,13 @@ from sendbox.engine.delivery.batches import Target
 from sendbox.engine.world import World
 from sendbox.runtime import collector, wall
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.scenario.compile import load
 from sendbox.server.loop import new_loop
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
 from tests.box import KEY, WORLD, boxed
 from tests.receivers import answering, receiving
+from tests.scenarios import load
 
 pytestmark = pytest.mark.alone
 #: The longest the loop may be held, in nanoseconds.

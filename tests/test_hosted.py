@@ -8,14 +8,14 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.runtime.slot import Hosted, Slice
-from sendbox.services.blueprint import Blueprint
 from sendbox.services.world import PARTS
+from tests.scenarios import make_blueprint
 
 pytestmark = pytest.mark.asyncio
 
 
 def hosted(world_id: str = "test-a") -> Hosted:
-    return Hosted(World(world_id, Blueprint(), start=0, services=PARTS), Blueprint())
+    return Hosted(World(world_id, make_blueprint(), start=0, services=PARTS), make_blueprint())
 
 
 async def test_who_stopped_waiting_is_not_woken() -> None:

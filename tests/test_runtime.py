@@ -13,12 +13,12 @@ from freezegun import freeze_time
 
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.worlds import Conflict, Runtime, masked
-from sendbox.scenario.compile import load
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.settings import Settings
 from tests.box import KEY, START, WORLD, boxed, turns
+from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
 

@@ -24,6 +24,7 @@ from sendbox.contract.openapi import document
 from sendbox.contract.validators import Contract
 from sendbox.control.catalog import catalog
 from sendbox.control.routes import control_routes
+from sendbox.language import LANGUAGE
 from sendbox.page.routes import page_routes
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.gateway import Emulated
@@ -41,6 +42,7 @@ ONBOARDING: Final = "webhooks.json#/$defs/Onboarding"
 
 def make_app(runtime: Runtime, contract: Contract) -> Starlette:
     """The whole application over one runtime."""
+    runtime.language = LANGUAGE
     runtime.remark = on_answer
     runtime.tried.load = catalog
     runtime.logged = ROWS.logged

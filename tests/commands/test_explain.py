@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from sendbox.cli import explain as explaining
 from sendbox.cli import main as cli
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
-from sendbox.scenario.compile import load
 from sendbox.services.messaging.rules.explained import dry_run
+from tests.scenarios import load
 
 _CASE: Final = re.compile(
     r"^### (?P<id>\S+)\n\$ sendbox explain (?P<args>.*?)\n(?P<expected>.*?)(?=\n### |\Z)", re.DOTALL | re.MULTILINE

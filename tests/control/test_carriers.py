@@ -13,9 +13,9 @@ import pytest
 
 from sendbox.control.carriers import Client, InProcess, is_file
 from sendbox.control.operation import ControlError
+from sendbox.engine.blueprint import Blueprint
 from sendbox.fixture import SandboxServer
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.services.blueprint import Blueprint
 
 WORLD = "test-carriers"
 TEXT = "sendbox: 1\nname: mine\nattempts:\n  - then: failed\n"

@@ -13,8 +13,8 @@ import pytest
 from sendbox.app import make_app
 from sendbox.contract.validators import Contract
 from sendbox.runtime.worlds import Runtime
-from sendbox.scenario.compile import load
 from sendbox.settings import Settings
+from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
 KEY = "test-codes"

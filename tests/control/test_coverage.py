@@ -12,12 +12,12 @@ import pytest
 from sendbox.control.catalog import catalog
 from sendbox.engine.coverage.tally import Item, Row
 from sendbox.runtime.slot import Slice
-from sendbox.scenario.compile import check
 from sendbox.services.assumptions import registry
 from sendbox.services.coverage.catalog import DIMENSIONS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.routes import ROUTES
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, boxed, turns
+from tests.scenarios import check
 
 ITEMS: Final = catalog().items
 ROWS: Final[dict[str, Any]] = {row.operation: row for row in ROUTES}

@@ -14,8 +14,8 @@ from sendbox.control.export.script import Act
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.journal import CODE, Capped
 from sendbox.scenario import library
-from sendbox.scenario.compile import load
 from tests.box import WORLD, boxed
+from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
 

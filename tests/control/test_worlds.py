@@ -9,9 +9,9 @@ import pytest
 
 from sendbox import __version__
 from sendbox.engine.digest import ENGINE
-from sendbox.scenario.compile import load
 from sendbox.scenario.keys import texts
 from tests.box import KEY, ORIGIN, START, WORLD, boxed
+from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
 ADDRESSES = {

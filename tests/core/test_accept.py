@@ -12,8 +12,8 @@ from sendbox.engine.delivery.batches import Target
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Send
 from sendbox.services.messaging.records import Accepted

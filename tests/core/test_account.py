@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec
 from tests.core.template_parts import body
 from tests.core.worlds import make_world
 

@@ -6,8 +6,8 @@ import pytest
 
 from sendbox.services.account.account import Account
 from sendbox.services.account.billing import DEFAULT_SUBID, Billing
+from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from sendbox.services.assume import Assume, Prices
-from sendbox.services.blueprint import AccountSpec, SubKeySpec
 from sendbox.services.messaging.messaging import Messaging
 from tests.core.worlds import PHONE, advance, make_world, results, send_one
 

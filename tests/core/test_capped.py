@@ -8,10 +8,10 @@ from sendbox.engine.checkpoint import restore, take
 from sendbox.engine.expect.verdict import lines
 from sendbox.engine.journal import CODE, Capped, Forgotten
 from sendbox.engine.world import World
-from sendbox.services.blueprint import Blueprint
 from sendbox.services.world import PARTS
 from tests.core.observed import digest, entry_view, verdict
 from tests.core.worlds import START, advance, send_one
+from tests.scenarios import make_blueprint
 
 
 def capped(cap: int, entries: int) -> Capped:
@@ -67,7 +67,7 @@ def test_order_is_remembered_after_it_is_forgotten() -> None:
 
 def test_a_capped_world_can_be_read_and_restored() -> None:
     """Entries, digest and verdict are made of what is left; a checkpoint keeps what is forgotten forgotten."""
-    world = World("test-w", Blueprint(), start=START, max_journal=5, services=PARTS)
+    world = World("test-w", make_blueprint(), start=START, max_journal=5, services=PARTS)
     for _ in range(3):
         send_one(world)
     advance(world, 10_000)

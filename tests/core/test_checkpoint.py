@@ -12,7 +12,7 @@ from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.blueprint import AccountSpec, Blueprint
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.views import message_view
@@ -20,6 +20,7 @@ from sendbox.services.world import PARTS
 from tests.core.observed import digest, entry_view
 from tests.core.runs import END, RULES, SENDINGS, Sending, request, to
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, rule, send, send_one
+from tests.scenarios import make_blueprint
 
 CALLBACK = "http://127.0.0.1:9000"
 TEMPLATE = {"name": "otp", "language": "en", "status": "APPROVED", "components": [{"type": "BODY", "text": "Code"}]}
@@ -79,7 +80,7 @@ def test_what_worlds_share_is_not_copied() -> None:
     )
     Messaging.of(world).attempts.put_rule(rule("failed", key="front"))
     restored = back(world)
-    spec = world.blueprint.account
+    spec = world.blueprint.settled["account"]
     assert restored.blueprint is world.blueprint
     assert restored.assume is world.blueprint.assume
     assert Messaging.of(restored).attempts.rules[1] is Messaging.of(world).attempts.rules[1]
@@ -199,4 +200,4 @@ def test_large_worlds_can_be_taken(count: int) -> None:
 
 def test_a_world_has_slots() -> None:
     """A world has no dictionary, what is read from it for every message is found faster; checkpoints take it so."""
-    assert not hasattr(World("test-w", Blueprint(), start=0, services=PARTS), "__dict__")
+    assert not hasattr(World("test-w", make_blueprint(), start=0, services=PARTS), "__dict__")

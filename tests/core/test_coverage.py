@@ -23,8 +23,8 @@ from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, VerifyLimits
-from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import Reply

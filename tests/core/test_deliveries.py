@@ -7,8 +7,8 @@ import pytest
 from sendbox.engine import checkpoint
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.bodies import body_of
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec
 from tests.core.worlds import (
     HOOK,
     HOUR,

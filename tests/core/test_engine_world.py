@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import orjson
 import pytest
 
 from sendbox.engine.cases import Case
-from sendbox.engine.clock import Mode
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.delivery.events import EventKind, Events
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE
 from sendbox.engine.world import Part, World
+from tests.scenarios import make_blueprint
 
 
 @dataclass(frozen=True)
@@ -26,24 +26,6 @@ class Settings:
     bundle: bool = True
     webhook_retry: tuple[int, ...] = (1_000,)
     webhook_timeout: int = 5_000
-
-
-@dataclass(frozen=True)
-class Settled:
-    """What a scenario of no service settles."""
-
-    seed: int | str = 0
-    mode: Mode | None = None
-    rate: float = 1.0
-    api: tuple[Any, ...] = ()
-    webhooks: tuple[Any, ...] = ()
-    expect: tuple[Any, ...] = ()
-    timeline: tuple[Any, ...] = ()
-    digest_ignore: tuple[str, ...] = ()
-    assume: Settings = field(default_factory=Settings)
-
-    def shared(self) -> tuple[Any, ...]:
-        return (self, self.assume)
 
 
 class Lockers(Part):
@@ -82,7 +64,7 @@ class Lockers(Part):
 
 def make_lockers(**settled: Any) -> World:
     """A world of lockers."""
-    return World("test-lockers", Settled(**settled), start=0, services=(Lockers,))
+    return World("test-lockers", make_blueprint(settled={}, assume=Settings(), **settled), start=0, services=(Lockers,))
 
 
 def test_a_service_of_its_own_delivers_its_events() -> None:

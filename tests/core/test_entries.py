@@ -20,9 +20,9 @@ from sendbox.engine.requests import RequestRecord
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume, VerifyLimits
-from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage

@@ -13,7 +13,7 @@ from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
-from sendbox.services.blueprint import AccountSpec
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step

@@ -17,11 +17,11 @@ from sendbox.engine.journal import CODE
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.playing import play
-from sendbox.scenario.compile import load
 from sendbox.services.subjects import THINGS
 from tests.core.faulty import fault, run
 from tests.core.observed import things, verdict, verdict_in_slices
 from tests.core.worlds import PHONE, advance, make_world, send_one
+from tests.scenarios import load
 from tests.told import told
 
 _CASE: Final = re.compile(

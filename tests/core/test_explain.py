@@ -14,8 +14,8 @@ from sendbox.engine.rules.rule import When
 from sendbox.engine.rules.tried import tried
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Message

@@ -8,9 +8,9 @@ from sendbox.control.export.script import Act, Call, Move, script, whole
 from sendbox.engine.journal import Capped
 from sendbox.engine.requests import RequestRecord
 from sendbox.engine.world import World
-from sendbox.services.blueprint import Blueprint
 from sendbox.services.world import PARTS
 from tests.core.worlds import START, advance, make_world, rule, send_one
+from tests.scenarios import make_blueprint
 
 
 def called(
@@ -131,7 +131,7 @@ def test_a_delivery_under_way_has_no_outcome_yet() -> None:
 
 def test_a_journal_that_forgot_its_beginning() -> None:
     """What is gone is said to be left out, and the rest is told."""
-    world = World("test-w", Blueprint(), start=START, max_journal=3, services=PARTS)
+    world = World("test-w", make_blueprint(), start=START, max_journal=3, services=PARTS)
     for _ in range(5):
         called(world)
     assert isinstance(world.journal, Capped)

@@ -7,11 +7,10 @@ from typing import Any, Final
 import pytest
 
 from sendbox.engine.happenings import TimelineEntry
+from sendbox.engine.texts import Fake, Gap, Text
 from sendbox.engine.world import World
-from sendbox.scenario.keys.timeline import KINDS
 from sendbox.services.account.account import Account
-from sendbox.services.blueprint import AccountSpec, SubKeySpec
-from sendbox.services.messaging.content.gaps import Fake, Gap, Text
+from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.templates.templates import TemplateUse
@@ -48,7 +47,6 @@ def acts(world: World) -> list[tuple[int, tuple[str, str]]]:
 
 def test_every_kind_is_told_in_the_journal() -> None:
     """An entry is journaled when it comes, as it was written."""
-    assert KINDS == ("inbound", "reply", "phone", "outage", "account", "clock", "template", "number")
     what = {"number": PHONE, "act": "offline"}
     world = make_world(timeline=(entry("phone", what),))
     advance(world, HOUR)

@@ -210,7 +210,8 @@ OWN_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"body": "Hi"}}, {"sms"
 def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
     """What happens rests on the row, and a world in which nothing happens rests on none."""
     from sendbox.engine.patterns import Pattern
-    from sendbox.services.blueprint import AccountSpec, PhoneSpec
+    from sendbox.services.account.spec import AccountSpec
+    from sendbox.services.messaging.spec import PhoneSpec
 
     fields: dict[str, Any] = {name: settings[name] for name in ("assume", "attempts") if name in settings}
     if settings.get("conversation"):
@@ -253,7 +254,8 @@ def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
 def test_a_row_is_not_told_by_what_rests_on_the_law(id_: str, does: Any) -> None:
     """What the specification settles leans on nothing."""
     from sendbox.engine.patterns import Pattern
-    from sendbox.services.blueprint import AccountSpec, PhoneSpec
+    from sendbox.services.account.spec import AccountSpec
+    from sendbox.services.messaging.spec import PhoneSpec
 
     phones = (PhoneSpec(Pattern("*", digits=True), conversation=True),)
     world = make_world(account=AccountSpec(templates=(OTP,)), phones=phones)

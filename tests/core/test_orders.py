@@ -8,8 +8,8 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.catalog import POOL, services
 from sendbox.services.account.orders import ORDER, IllegalMove, NoCredit, NoSender, Order, fee_of
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec
 from tests.core.worlds import advance, journaled, make_world, send_one
 
 DAY = 86_400_000

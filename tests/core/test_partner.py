@@ -20,8 +20,8 @@ from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services import limits
 from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging import views
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.partner.partner import Partner

@@ -1,4 +1,7 @@
-"""Templates of business accounts: created, reviewed, edited, deleted, and used by sends (§2.2, §4.3, A42, A43)."""
+"""Templates of business accounts: created, reviewed, edited, deleted, and used by sends (§2.2, §4.3, A42, A43).
+
+It is long because each is tried through the calls of a client.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.partner.library import components_of
 from sendbox.services.partner.media import LARGEST, with_handles

@@ -11,9 +11,9 @@ import pytest
 import sendbox
 from sendbox.engine.durations import Span
 from sendbox.engine.happenings import TimelineEntry
+from sendbox.engine.texts import Text
 from sendbox.engine.world import World
 from sendbox.services import upcoming as pending
-from sendbox.services.messaging.content.gaps import Text
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage

@@ -10,9 +10,9 @@ from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import NO_TARGET
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import DEFAULT_NUMBER, NoSuchThing
 from tests.core.worlds import (

@@ -14,14 +14,15 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec
 from sendbox.services.messaging.channels import LEGAL, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Send, Shortening, Step
@@ -29,10 +30,12 @@ from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule
+from sendbox.services.messaging.spec import PhoneSpec
 from sendbox.services.messaging.windows import Window
 from sendbox.services.world import PARTS
 from tests.core.observed import digest
 from tests.core.worlds import START, advance, command, content_of, path, rule, step
+from tests.scenarios import make_blueprint
 
 PHONES: Final = tuple(f"42077700010{digit}" for digit in range(10))
 HOOK: Final = "http://client.example/hook"
@@ -59,7 +62,7 @@ RULES: Final[tuple[Rule, ...]] = (
         mix=((Path(goal="delivered"), 5), (Path(goal="undelivered"), 2), (path("sending", "sent", "seen"), 2)),
     ),
 )
-PLAIN: Final = Blueprint(
+PLAIN: Final = make_blueprint(
     seed=7, attempts=RULES, phones=(PhoneSpec(Pattern(PHONES[1], digits=True), frozenset({"sms"})),)
 )
 
@@ -167,7 +170,7 @@ def tell(world: World, story: list[Act]) -> World:
     return world
 
 
-LIMITED: Final = Blueprint(
+LIMITED: Final = make_blueprint(
     seed=7,
     account=AccountSpec(credit=CREDIT),
     attempts=RULES,

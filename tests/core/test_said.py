@@ -9,9 +9,10 @@ import pytest
 from sendbox.engine import checkpoint
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.book import DRAWN
+from sendbox.engine.texts import FAKES, POOL, Fake, Gap, Text
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.messaging.content.gaps import FAKES, GAPS, POOL, Fake, Gap, Line, Text
+from sendbox.services.messaging.content.gaps import GAPS, Line
 from sendbox.services.messaging.content.interpolation import fill
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening

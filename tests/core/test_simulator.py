@@ -9,8 +9,8 @@ import pytest
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.rule import When
 from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Prices, Timing
-from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.channels import IllegalTransition
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.flow import NotHandedOver

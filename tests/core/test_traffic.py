@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sendbox.app import ROUTES
+from sendbox.engine.traffic import field, reference, resolved
 from sendbox.services.operations import CALLS, EMULATED
-from sendbox.services.traffic import field, reference, resolved
 
 
 def test_every_operation_of_the_table_is_served() -> None:

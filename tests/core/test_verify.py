@@ -19,8 +19,8 @@ from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Prices, Proof, VerifyLimits
-from sendbox.services.blueprint import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.payload import Payload
 from sendbox.services.messaging.rules.rules import Rule
@@ -539,7 +539,7 @@ def test_the_future_is_the_same_after_a_restore(
     """A checkpoint keeps sessions, limits and draws."""
     world = play(make_world(verify=(VerifyRule("drawn", When(phone=Pattern(PHONE)), code=RANDOM, sms="sent"),)), before)
     restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
-    assert Verify.of(restored).book.rules[0] is world.blueprint.verify[0]
+    assert Verify.of(restored).book.rules[0] is world.blueprint.settled["verify"][0]
     play(world, after)
     play(restored, after)
     assert digest(world) == digest(restored)

@@ -7,11 +7,12 @@ import pytest
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.account.views import account_view
-from sendbox.services.blueprint import AccountSpec, PhoneSpec
 from sendbox.services.kinds import ROWS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
+from sendbox.services.messaging.spec import PhoneSpec
 from sendbox.services.messaging.views import link_view, message_view, phone_view
 from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import HOUR, PHONE, advance, make_world, path, rule, send, send_one, step

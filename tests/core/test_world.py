@@ -19,11 +19,12 @@ from sendbox.engine.requests import RequestRecord
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import UNKNOWN_FIELD, advise
-from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.spec import PhoneSpec
 from sendbox.services.messaging.windows import Window
 from sendbox.services.world import PARTS
 from tests.core.observed import digest
@@ -44,6 +45,7 @@ from tests.core.worlds import (
     send_one,
     step,
 )
+from tests.scenarios import make_blueprint
 
 # --- run
 
@@ -308,7 +310,7 @@ def test_messages_are_found_by_id() -> None:
 
 def test_what_the_blueprint_settles_and_what_the_opener() -> None:
     """Seed, mode and salt are the opener's where given, else the blueprint's; the salt else the world's id."""
-    plan = Blueprint(
+    plan = make_blueprint(
         seed=3, mode="real", account=AccountSpec(default_callback_url="http://a", default_callback_secret="s")
     )
     world = World("test-a", plan, start=START, services=PARTS)
@@ -318,7 +320,7 @@ def test_what_the_blueprint_settles_and_what_the_opener() -> None:
     other = World("test-a", plan, start=START, seed="x", mode="auto", salt="y", shard=255, epoch=4, services=PARTS)
     assert (other.seed_given, other.clock.mode, other.salt, other.epoch) == ("x", "auto", "y", 4)
     assert (world.tag[:2], other.tag[:2], world.tag[2:]) == ("00", "ff", other.tag[2:])
-    assert World("test-a", Blueprint(), start=START, services=PARTS).clock.mode == "manual"
+    assert World("test-a", make_blueprint(), start=START, services=PARTS).clock.mode == "manual"
 
 
 def a_story(world: World) -> list[Any]:
@@ -340,13 +342,13 @@ def a_story(world: World) -> list[Any]:
 def test_a_reset_gives_the_same_names_and_digest_again() -> None:
     """A world opened anew, with the same salt in a later epoch, names and does everything as before."""
     assert a_story(make_world()) == a_story(make_world())
-    again = World("test-w", Blueprint(), start=START, salt="test-w", epoch=1, services=PARTS)
+    again = World("test-w", make_blueprint(), start=START, salt="test-w", epoch=1, services=PARTS)
     assert a_story(again) == a_story(make_world())
 
 
 def test_worlds_share_a_blueprint_and_nothing_else() -> None:
     """What happens in one world is not seen in another of the same blueprint."""
-    plan = Blueprint(attempts=(rule("failed", times=1),), phones=(PhoneSpec(Pattern(TEN[0], digits=True)),))
+    plan = make_blueprint(attempts=(rule("failed", times=1),), phones=(PhoneSpec(Pattern(TEN[0], digits=True)),))
     one, other = World("test-a", plan, start=START, services=PARTS), World("test-b", plan, start=START, services=PARTS)
     Account.of(one).optout[PHONE] = 0
     Messaging.of(one).attempts.put_rule(rule("sent"))

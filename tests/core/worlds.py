@@ -16,13 +16,14 @@ from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
-from sendbox.services.blueprint import Blueprint, PhoneSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import Path, PathEntry, Rule
+from sendbox.services.messaging.spec import PhoneSpec
 from sendbox.services.world import PARTS
+from tests.scenarios import make_blueprint
 
 #: 2026-03-01T09:00:00Z, a Sunday.
 START: Final = 1_772_355_600_000
@@ -46,7 +47,7 @@ def make_world(
     **blueprint: Any,
 ) -> World:
     """A manual world; keywords are fields of the blueprint (`attempts=…`, `account=…`, `assume=…`)."""
-    return World(world_id, Blueprint(**blueprint), start=start, seed=seed, salt=salt, services=PARTS)
+    return World(world_id, make_blueprint(**blueprint), start=start, seed=seed, salt=salt, services=PARTS)
 
 
 def step(channel: Any = "sms", body: str | None = "Hello", **fields: Any) -> Step:

@@ -14,9 +14,9 @@ from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults import table as calls
 from sendbox.engine.faults.row import F
 from sendbox.engine.faults.table import CALLS
-from sendbox.scenario.compile import compile_api_rule
 from tests.documentation import language
 from tests.documentation.markdown import code, table
+from tests.scenarios import compile_rule
 
 LANGUAGE: Final = data.folder("schemas") / "scenario.schema.json"
 
@@ -32,7 +32,7 @@ def faults_of_calls() -> str:
     """Each form in which a fault may be written, what the client gets, and whether the call had its effect."""
     rows = []
     for form, gets in _forms(CALLS):
-        effect = compile_api_rule({"fault": yaml.safe_load(form)}).effective
+        effect = compile_rule("api", {"fault": yaml.safe_load(form)}).effective
         rows.append((code(form), gets, "yes" if effect else "no"))
     return _faults("api", CALLS, table(("fault", "what the client gets", "had its effect"), rows))
 

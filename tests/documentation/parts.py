@@ -20,7 +20,9 @@ from sendbox.control.catalog import catalog
 from sendbox.control.operation import Operation
 from sendbox.engine.journal import KINDS
 from sendbox.engine.lifecycle import diagram
+from sendbox.engine.texts import FAKES
 from sendbox.fixture.sandbox import Phone, Sandbox
+from sendbox.language import LANGUAGE
 from sendbox.scenario import library
 from sendbox.scenario.numbers import magic
 from sendbox.scenario.read import read
@@ -30,7 +32,7 @@ from sendbox.services.advice import ADVICE
 from sendbox.services.assumptions import CONFIDENCE, Assumption, registry
 from sendbox.services.coverage.catalog import DIMENSIONS
 from sendbox.services.messaging.channels import ATTEMPT
-from sendbox.services.messaging.content.gaps import FAKES, GAPS
+from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.partner.states import TABLES
 from sendbox.services.subjects import THINGS
 from sendbox.services.verify.session import VALIDATION
@@ -72,7 +74,7 @@ def scenarios() -> str:
     rows = []
     for name in library.names():
         path = library.path(name)
-        node, _, _ = read(path)
+        node, _, _ = read(path, LANGUAGE.shape)
         title = None if node is None else node.get("name")
         rows.append((code(name), str(title.value) if title is not None else "", _story(path.read_text("utf-8"))))
     return table(("name", "title", "what happens"), rows)

@@ -19,11 +19,11 @@ import yaml
 
 from sendbox.cli import main as cli
 from sendbox.playing import play
-from sendbox.scenario.compile import check
 from sendbox.settings import PORT
 from tests.documentation import language
 from tests.documentation.markdown import ROOT, Block, blocks
 from tests.examples.running import Folder, need_curl, tell
+from tests.scenarios import check
 
 if TYPE_CHECKING:
     from sendbox.fixture import Sandbox

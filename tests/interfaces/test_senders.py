@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from sendbox.engine.world import World
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec, Blueprint
 from sendbox.services.http.senders import unregistered
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.world import PARTS
+from tests.scenarios import make_blueprint
 
 TAKEN = "it is taken all the same"
 REJECTED = "the step will be rejected, and the message with it"
@@ -36,7 +37,7 @@ def test_a59_unregistered_senders(
     """A sender that is not registered draws advice that says what becomes of the step."""
     spec = AccountSpec(senders=senders, numbers=frozenset({"420900000001"}))  # type: ignore[arg-type]  # parametrized
     settings = Assume(sms_sender=assume)  # type: ignore[arg-type]  # parametrized
-    world = World("test-senders", Blueprint(account=spec, assume=settings), start=0, services=PARTS)
+    world = World("test-senders", make_blueprint(account=spec, assume=settings), start=0, services=PARTS)
     step = Step(channel, "Hello", sender)
     found = unregistered(world, [Send([Recipient("420777000101")], [step])])
     lines = [] if expected is None else [f'"{sender}" is not registered as a sender for {expected[0]}; {expected[1]}']
@@ -46,7 +47,7 @@ def test_a59_unregistered_senders(
 
 def test_a59_where_the_sender_stands_and_where_the_flow_goes_on() -> None:
     """The path is that of the step's own sender or of the root's; a step that is rejected says what comes next."""
-    world = World("test-senders", Blueprint(account=AccountSpec(senders=REGISTERED)), start=0, services=PARTS)
+    world = World("test-senders", make_blueprint(account=AccountSpec(senders=REGISTERED)), start=0, services=PARTS)
     steps = [Step("richmsg", "Hello", "Other"), Step("sms", "Hello", "Mine")]
     found = unregistered(world, [Send([Recipient("420777000101")], steps, path="$[1]", own_senders=0b10)])
     assert [(advice.path, advice.message.partition("; ")[2]) for advice in found] == [

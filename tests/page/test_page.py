@@ -18,11 +18,11 @@ from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.fixture.timeline import line_of
 from sendbox.page import view
 from sendbox.runtime.worlds import Runtime
-from sendbox.scenario.compile import load
 from sendbox.services.kinds import ROWS
 from sendbox.services.subjects import EVENTS
 from sendbox.settings import Settings
 from tests.core.test_entries import eventful
+from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
 KEY = "test-page"

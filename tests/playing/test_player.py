@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.traffic import Traffic
 from sendbox.playing import Asked, play, player
 from sendbox.playing.player import START, aplay
 from sendbox.scenario.model import ScenarioError
-from sendbox.services.blueprint import Blueprint
-from sendbox.services.traffic import Traffic
+from tests.scenarios import make_blueprint
 
 PHONE = "420777000101"
 SEND = {"operation": "sendMessage", "body": {"body": "Hello", "to": [{"phone_number": PHONE}]}}
@@ -166,7 +166,7 @@ def test_what_the_last_request_makes_is_sent() -> None:
 def test_seed_and_scenario_are_what_the_caller_says() -> None:
     """A seed of the caller's wins; a blueprint is played as it is."""
     assert play("default", seed="mine").world.seed_given == "mine"
-    assert play(Blueprint(name="bare")).asked[0].status == 200
+    assert play(make_blueprint(name="bare")).asked[0].status == 200
 
 
 def test_nothing_leaves_the_process() -> None:
@@ -232,6 +232,6 @@ def test_no_answer(monkeypatch: pytest.MonkeyPatch, answer: Answering, error: st
 @pytest.mark.asyncio
 async def test_on_a_running_loop() -> None:
     """Whoever has a loop awaits it."""
-    played = await aplay(Blueprint())
+    played = await aplay(make_blueprint())
     assert played.sampled
     assert played.passed

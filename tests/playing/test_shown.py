@@ -14,13 +14,13 @@ import pytest
 
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.kinds.narration import Names, Teller, cut
+from sendbox.engine.traffic import Traffic
 from sendbox.playing import Asked, Played, play
 from sendbox.playing.mermaid import LENGTH, PHONES, ROWS, escaped, mermaid
 from sendbox.playing.rows import rows
 from sendbox.playing.text import MESSAGES, text
 from sendbox.services.kinds import ROWS as SEEN
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.traffic import Traffic
 from tests.core.observed import verdict
 
 AT = "2026-03-02T09:00:00.000Z"

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sendbox.scenario.compile import check
 from sendbox.scenario.model import Problem
+from tests.scenarios import check
 
 FILE: Final = Path(__file__).parent / "wrong.txt"
 _CASE: Final = re.compile(

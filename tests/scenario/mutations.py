@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
+from sendbox.language import LANGUAGE
 from sendbox.scenario import shape
 from sendbox.scenario.model import Node, Source
 from sendbox.scenario.parse import parse
@@ -112,7 +113,7 @@ def _title(parts: list[dict[str, Any]], key: str) -> str:
 
 def _keys(node: Node, parts: list[dict[str, Any]], key: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
     """Every key that the language has a word for."""
-    here = shape.branches(parts)
+    here = LANGUAGE.shape.branches(parts)
     title = _title([part for part in here if part.get("type") == "object"], key)
     for item in node.items():
         yield from _keys(item, [part["items"] for part in here if "items" in part], key)
@@ -125,7 +126,7 @@ def _keys(node: Node, parts: list[dict[str, Any]], key: str) -> Iterator[tuple[s
 
 
 def _leaves(node: Node, parts: list[dict[str, Any]], mapping: str, key: str) -> Iterator[_Leaf]:
-    here = shape.branches(parts)
+    here = LANGUAGE.shape.branches(parts)
     if isinstance(node.value, dict):
         title = _title([part for part in here if part.get("type") == "object"], key)
         for name, item in node.value.items():

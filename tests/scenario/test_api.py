@@ -18,8 +18,8 @@ from sendbox.engine.faults.trickle import Trickle
 from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
-from sendbox.scenario.compile import compile_api_rule, load
 from sendbox.scenario.model import ScenarioError
+from tests.scenarios import compile_rule, load
 
 
 def compiled(**rule: Any) -> Any:
@@ -107,9 +107,9 @@ def test_a_rule_without_a_name_is_known_by_its_text() -> None:
 
 def test_rules_of_control() -> None:
     """A rule alone, held to the same shape and meaning; national numbers are the account's."""
-    rule = compile_api_rule({"when": {"phone": "905000001"}, "fault": "timeout"}, country="421")
+    rule = compile_rule("api", {"when": {"phone": "905000001"}, "fault": "timeout"}, country="421")
     assert rule.when.pattern("phone") == Pattern("421905000001", digits=True)
     assert rule.place is None
     with pytest.raises(ScenarioError) as caught:
-        compile_api_rule({"when": {"nth": 1, "call": 1, "every": 1}, "fault": {"status": 200}})
+        compile_rule("api", {"when": {"nth": 1, "call": 1, "every": 1}, "fault": {"status": 200}})
     assert [each.path for each in caught.value.problems] == ["$.when.nth", "$.fault.status", "$.when.every"]

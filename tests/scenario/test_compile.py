@@ -12,10 +12,12 @@ import pytest
 from sendbox.engine.durations import Rate
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
-from sendbox.scenario.compile import compile_account_patch, load
+from sendbox.language import LANGUAGE
 from sendbox.scenario.model import Problem, ScenarioError
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Prices, Timing
-from sendbox.services.blueprint import AccountSpec, Blueprint, PhoneSpec
+from sendbox.services.messaging.spec import PhoneSpec
+from tests.scenarios import load, make_blueprint
 
 
 def refused(error: pytest.ExceptionInfo[ScenarioError]) -> list[str]:
@@ -23,10 +25,15 @@ def refused(error: pytest.ExceptionInfo[ScenarioError]) -> list[str]:
     return str(error.value).splitlines()
 
 
+def patch(given: dict[str, Any], currency: str = "EUR", country: str | None = None) -> dict[str, Any]:
+    """The changes of an account with this currency and country."""
+    return LANGUAGE.compile_patch("account", given, country=country, current={"currency": currency})
+
+
 def test_the_least_scenario_is_an_empty_blueprint() -> None:
     """A scenario that says nothing leaves every default of the core alone."""
-    assert load("sendbox: 1", name="least") == Blueprint(name="least")
-    assert load({"sendbox": 1}) == Blueprint(name="scenario")
+    assert load("sendbox: 1", name="least") == make_blueprint(name="least")
+    assert load({"sendbox": 1}) == make_blueprint(name="scenario")
 
 
 def test_settings_of_the_world() -> None:
@@ -38,7 +45,7 @@ def test_settings_of_the_world() -> None:
         clock: {mode: auto, start: "2026-03-01T09:00:00+01:00", rate: 60}
         digest: {ignore: [payload.trace_id, payload.trace_id, body]}
         """
-    assert load(text) == Blueprint(
+    assert load(text) == make_blueprint(
         name="A story",
         seed="monday",
         mode="auto",
@@ -71,7 +78,7 @@ def test_the_account() -> None:
             },
         }
     )
-    assert blueprint.account == AccountSpec(
+    assert blueprint.settled["account"] == AccountSpec(
         credit=25_070_000,
         currency="EUR",
         country="421",
@@ -99,7 +106,7 @@ def test_the_account() -> None:
 )
 def test_the_default_callback_of_an_account(expected: str | None, account: dict[str, Any]) -> None:
     """An account without a default callback has the built-in receiver; one with null tells nobody (A68)."""
-    assert load({"sendbox": 1, "account": account}).account.default_callback_url == expected
+    assert load({"sendbox": 1, "account": account}).settled["account"].default_callback_url == expected
 
 
 @pytest.mark.parametrize(
@@ -114,7 +121,7 @@ def test_the_default_callback_of_an_account(expected: str | None, account: dict[
 )
 def test_the_currency_of_an_account(expected: tuple[str, int], account: dict[str, Any]) -> None:
     """The account has the currency it states, or the only one it has credit in, or EUR."""
-    spec = load({"sendbox": 1, "account": account}).account
+    spec = load({"sendbox": 1, "account": account}).settled["account"]
     assert (spec.currency, spec.credit) == expected
 
 
@@ -126,7 +133,7 @@ def test_phones() -> None:
           - {number: "+420 777 000 101", channels: [sms, chatapp], conversation: open}
           - {number: "420777??*", offline: true, conversation: closed}
         """
-    assert load(text).phones == (
+    assert load(text).settled["phones"] == (
         PhoneSpec(Pattern("420777000101", digits=True), frozenset({"sms", "chatapp"}), conversation=True),
         PhoneSpec(Pattern("420777??*", digits=True), offline=True),
     )
@@ -214,22 +221,20 @@ def test_every_setting_of_assume() -> None:
 
 def test_an_account_patch_names_only_what_it_changes() -> None:
     """A patch gives fields of AccountSpec, in the world's currency and country unless it states others."""
-    assert compile_account_patch({}) == {}
-    assert compile_account_patch({"credit": {"czk": 0}}, currency="CZK") == {"credit": 0}
-    assert compile_account_patch(
-        {"credit": {"czk": 1}, "currency": "CZK", "optout": ["0905123456"]}, country="421"
-    ) == {
+    assert patch({}) == {}
+    assert patch({"credit": {"czk": 0}}, currency="CZK") == {"credit": 0}
+    assert patch({"credit": {"czk": 1}, "currency": "CZK", "optout": ["0905123456"]}, country="421") == {
         "credit": 1_000_000,
         "currency": "CZK",
         "optout": frozenset({"421905123456"}),
     }
-    assert compile_account_patch({"country": "421", "numbers": ["905123456"], "senders": "any"}) == {
+    assert patch({"country": "421", "numbers": ["905123456"], "senders": "any"}) == {
         "country": "421",
         "numbers": frozenset({"421905123456"}),
         "senders": "any",
     }
     with pytest.raises(ScenarioError) as error:
-        compile_account_patch({"sender": "any", "credit": {"czk": 5}, "templates": [{"name": "x"}]})
+        patch({"sender": "any", "credit": {"czk": 5}, "templates": [{"name": "x"}]})
     assert refused(error) == [
         '$.templates[0]: {"name":"x"} has no "language" and "components", which every template needs',
         '$.sender: "sender" is not a key of an account; did you mean "senders"?',
@@ -277,6 +282,7 @@ def test_a_scenario_of_the_library_is_compiled_once() -> None:
 def test_reading_a_legal_scenario_imports_nothing_heavy() -> None:
     """`jsonschema`, which explains refusals, is not imported while there is nothing to refuse."""
     code = (
-        "import sys; from sendbox.scenario.compile import load; load('default'); sys.exit('jsonschema' in sys.modules)"
+        "import sys; from sendbox.language import LANGUAGE; LANGUAGE.load('default'); "
+        "sys.exit('jsonschema' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0

@@ -10,12 +10,13 @@ import pytest
 from sendbox.engine.delivery.faults.answer import Answer
 from sendbox.engine.expect.expectation import Range
 from sendbox.engine.patterns import Pattern
+from sendbox.language import LANGUAGE
 from sendbox.scenario import library
-from sendbox.scenario.compile import check, load
 from sendbox.scenario.environment import FROM_AFAR, FROM_LIBRARY, MARK
 from sendbox.scenario.read import read
 from sendbox.services.messaging.rules.payload import Payload
 from tests.scenario.test_read import write
+from tests.scenarios import check, load
 
 ENV = {"SEED": "7", "NAME": "otp", "PHONE": "0777000101", "RATE": "2.5", "OFF": "true", "EMPTY": "", "YAML": "{a: b}"}
 
@@ -41,7 +42,7 @@ ENV = {"SEED": "7", "NAME": "otp", "PHONE": "0777000101", "RATE": "2.5", "OFF": 
 )
 def test_values(expected: object, key: str, text: str) -> None:
     """What a text with `${…}` in it becomes."""
-    root, problems, _ = read(f"sendbox: 1\n{key}: {text}\n", env=ENV)
+    root, problems, _ = read(f"sendbox: 1\n{key}: {text}\n", LANGUAGE.shape, env=ENV)
     assert problems == []
     assert root is not None
     assert root.entries()[key].value == expected
@@ -66,7 +67,7 @@ attempts:
       - sent: ${AFTER:1500}
 """
     found = load(text, env=ENV)
-    (rule,), (phone,) = found.attempts, found.phones
+    (rule,), (phone,) = found.settled["attempts"], found.settled["phones"]
     assert (found.rate, phone.number.text, phone.offline) == (2.5, "420777000101", True)
     assert (rule.when.asked["attempt"], rule.when.pattern("tag")) == (2, Pattern("otp"))
     payload = rule.when.asked["payload"]
@@ -108,7 +109,7 @@ def test_aliases() -> None:
     (problem,) = check(text, name="a.yaml")
     assert (problem.line, problem.column, problem.value) == (2, 7, "${GONE}")
     found = load(text, env={"GONE": "$${SEED}"})
-    assert (found.name, found.account.default_callback_secret) == ("a$${SEED}",) * 2
+    assert (found.name, found.settled["account"].default_callback_secret) == ("a$${SEED}",) * 2
 
 
 def test_files_and_what_they_include(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_what_is_no_text() -> None:
 )
 def test_a_number_of_the_environment_is_held_to_the_range(said: str, key: str, value: str) -> None:
     """What becomes a number is one within the range, or a problem where it stands; what stays text may be any."""
-    (problem,) = read(f"sendbox: 1\n{key}\nname: ${{X}}\n", env={"X": value})[1]
+    (problem,) = read(f"sendbox: 1\n{key}\nname: ${{X}}\n", LANGUAGE.shape, env={"X": value})[1]
     assert (problem.line, problem.value) == (2, "${X}")
     assert problem.message.startswith(said)
 

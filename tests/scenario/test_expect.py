@@ -7,9 +7,9 @@ import pytest
 from sendbox.engine.durations import Moment
 from sendbox.engine.expect.expectation import Condition, Expectation, Range
 from sendbox.engine.patterns import Pattern
-from sendbox.scenario.compile import load
 from sendbox.scenario.shape import schema
 from sendbox.services.subjects import THINGS
+from tests.scenarios import load
 
 
 def test_the_schema_has_what_the_table_has() -> None:

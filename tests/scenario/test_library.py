@@ -7,9 +7,9 @@ import re
 import pytest
 
 from sendbox.scenario import library, numbers
-from sendbox.scenario.compile import check, load
 from sendbox.services.assumptions import registry
 from sendbox.services.templates.templates import compile_template
+from tests.scenarios import check, load
 
 
 def test_names() -> None:
@@ -93,9 +93,10 @@ def test_magic_numbers() -> None:
 @pytest.mark.parametrize(("suffix", "example", "_meaning"), numbers.magic())
 def test_a_magic_number_is_what_it_says(suffix: str, example: str, _meaning: str) -> None:
     """The example, and only the numbers with its two digits, meet the rule or the phone."""
-    default = load("default")
-    patterns = [rule.when.pattern("phone") for rule in default.attempts] + [phone.number for phone in default.phones]
-    patterns += [rule.when.pattern("phone") for rule in default.verify]
+    settled = load("default").settled
+    patterns = [rule.when.pattern("phone") for rule in settled["attempts"]]
+    patterns += [phone.number for phone in settled["phones"]]
+    patterns += [rule.when.pattern("phone") for rule in settled["verify"]]
     met = [pattern for pattern in patterns if pattern is not None and pattern.matches(example)]
     assert len(met) == 1
     assert met[0].matches(f"4207779876{suffix}")
@@ -104,7 +105,7 @@ def test_a_magic_number_is_what_it_says(suffix: str, example: str, _meaning: str
 
 def test_the_default_account() -> None:
     """The default scenario accepts any sender, has credit in plenty and a template of each common kind."""
-    account = load("default").account
+    account = load("default").settled["account"]
     assert (account.senders, account.currency, account.credit) == ("any", "EUR", 10_000_000_000)
     templates = {record["name"]: compile_template(record) for record in account.templates}
     assert {name: template.status for name, template in templates.items()} == dict.fromkeys(

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
+from sendbox.engine.traffic import Traffic
 from sendbox.playing import play
-from sendbox.scenario.compile import load
-from sendbox.services.traffic import Traffic
+from tests.scenarios import load
 
 SECOND: Final = 1_000
 MINUTE: Final = 60 * SECOND

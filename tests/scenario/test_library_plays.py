@@ -8,19 +8,19 @@ from typing import Any, Final
 
 import pytest
 
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.verdict import lines
+from sendbox.engine.traffic import Traffic
 from sendbox.engine.world import World
 from sendbox.playing import Played, play
 from sendbox.playing.player import START
 from sendbox.scenario import library
-from sendbox.scenario.compile import check, load
-from sendbox.services.blueprint import Blueprint
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import SENDING
-from sendbox.services.traffic import Traffic
 from sendbox.services.world import PARTS
 from tests.core.observed import verdict
+from tests.scenarios import check, load
 
 #: The default scenario is everybody's: what it expected would be in the verdict of every world that asks for no other.
 STORIES: Final = tuple(name for name in library.names() if name != "default")
@@ -124,7 +124,8 @@ def test_the_story_makes_the_difference(name: str) -> None:
 def test_every_rule_has_its_part(name: str) -> None:
     """The traffic meets each named rule that the scenario adds to the default one: nothing is in it for nothing."""
     story, default = played(name), load("default")
-    wanted = {rule.name for rule in story.blueprint.attempts} - {rule.name for rule in default.attempts}
+    wanted, usual = ({rule.name for rule in each.settled["attempts"]} for each in (story.blueprint, default))
+    wanted -= usual
     wanted |= {rule.name for rule in story.blueprint.webhooks} | {rule.name for rule in story.blueprint.api}
     attempts = [attempt for message in Messaging.of(story.world).messages for attempt in message.attempts]
     met = {rule for attempt in attempts if attempt.fate is not None for rule in attempt.fate.rules}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sendbox.scenario import library, shape
-from sendbox.scenario.compile import check
 from tests.scenario.mutations import FREE, Mutation, mutations
+from tests.scenarios import check
 
 
 def of(name: str) -> list[Mutation]:

@@ -8,25 +8,26 @@ from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
-from sendbox.scenario.compile import load
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
 from sendbox.services.world import PARTS
 from tests.core.clients import connect, form, send_template, sign_up
 from tests.core.worlds import HOUR, PHONE, START, advance, send_one, step
+from tests.scenarios import load
 
 MINUTE = 60_000
 
 
 def partner(**given: Any) -> PartnerSpec:
     """What a scenario with this `partner:` settles."""
-    return load({"sendbox": 1, "partner": given}).partner
+    found: PartnerSpec = load({"sendbox": 1, "partner": given}).settled["partner"]
+    return found
 
 
 def test_nothing_said() -> None:
     """Without the key, and with an empty one, the defaults hold."""
-    assert load({"sendbox": 1}).partner == partner() == PartnerSpec()
+    assert load({"sendbox": 1}).settled["partner"] == partner() == PartnerSpec()
 
 
 def test_accounts() -> None:

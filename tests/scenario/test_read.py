@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from sendbox.scenario import library
-from sendbox.scenario.compile import check, load
 from sendbox.scenario.model import ScenarioError
-from sendbox.scenario.read import CHAIN, FILES, LONGEST, One, files
+from sendbox.scenario.read import CHAIN, FILES, LONGEST, One
+from tests.scenarios import check, load
 
 LEGAL = ", ".join(library.names())
 
@@ -39,7 +39,7 @@ def lines(source: Any, **options: Any) -> list[str]:
 )
 def test_texts_and_objects(source: Any) -> None:
     """A text is recognized without being told apart from a name or a path."""
-    assert load(source, name="given").attempts == ()
+    assert load(source, name="given").settled["attempts"] == ()
     assert load({"sendbox": 1}, name="given").name == "given"
 
 
@@ -55,8 +55,12 @@ def test_paths(tmp_path: Path) -> None:
 def test_the_library_by_path_is_the_library() -> None:
     """A file of the library is the same scenario by name and by path."""
     found, known = load(library.path("default")), load("default")
-    assert [rule.key for rule in found.attempts] == [rule.key for rule in known.attempts]
-    assert (found.name, found.account, found.phones) == (known.name, known.account, known.phones)
+    assert [rule.key for rule in found.settled["attempts"]] == [rule.key for rule in known.settled["attempts"]]
+    assert (found.name, found.settled["account"], found.settled["phones"]) == (
+        known.name,
+        known.settled["account"],
+        known.settled["phones"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,10 +141,10 @@ assume: {webhook_retry: [5s]}
     )
     found = load(tmp_path / "mine.yaml")
     assert (found.name, found.seed, found.mode, found.rate) == ("mine", 1, "manual", 2.0)
-    assert found.account.credit == 5_000_000
-    assert found.account.optout == {"420777000001", "420777000002"}
-    assert found.account.senders == {"sms": frozenset({"Acme"})}
-    assert [rule.name for rule in found.attempts] == ["mine", "theirs"]
+    assert found.settled["account"].credit == 5_000_000
+    assert found.settled["account"].optout == {"420777000001", "420777000002"}
+    assert found.settled["account"].senders == {"sms": frozenset({"Acme"})}
+    assert [rule.name for rule in found.settled["attempts"]] == ["mine", "theirs"]
     assert [entry.what["body"] for entry in found.timeline] == ["theirs"]
     assert (found.assume.webhook_retry, found.assume.nulls) == ((5_000,), "absent")
 
@@ -153,14 +157,14 @@ def test_a_template_replaces_its_namesake(tmp_path: Path) -> None:
         base=f"account: {{templates: [{template % 'old'}]}}\n",
         mine=f"extends: base.yaml\naccount: {{templates: [{template % 'new'}]}}\n",
     )
-    (found,) = load(tmp_path / "mine.yaml").account.templates
+    (found,) = load(tmp_path / "mine.yaml").settled["account"].templates
     assert found["components"][0]["text"] == "new"
 
 
 def test_credit_of_another_currency_replaces_that_of_the_library() -> None:
     """A scenario on top of the default one may choose the other currency, with or without an amount."""
-    assert load("sendbox: 1\nextends: default\naccount: {currency: CZK}\n").account.credit == 250_000_000_000
-    given = load("sendbox: 1\nextends: default\naccount: {currency: CZK, credit: {czk: 5}}\n").account
+    assert load("sendbox: 1\nextends: default\naccount: {currency: CZK}\n").settled["account"].credit == 250_000_000_000
+    given = load("sendbox: 1\nextends: default\naccount: {currency: CZK, credit: {czk: 5}}\n").settled["account"]
     assert (given.currency, given.credit) == ("CZK", 5_000_000)
     assert lines("sendbox: 1\nextends: default\naccount: {credit: {czk: 5}}\n", name="a.yaml") == [
         'a.yaml:3:19: {"czk":5} has no credit in EUR, the currency of the account; give eur, or say another "currency"'
@@ -221,7 +225,7 @@ def test_a_scenario_from_afar_reads_no_files(tmp_path: Path) -> None:
 
 def rules(source: Any, **options: Any) -> list[str | None]:
     """The names of the rules of attempts, in the order in which they are asked."""
-    return [rule.name for rule in load(source, **options).attempts]
+    return [rule.name for rule in load(source, **options).settled["attempts"]]
 
 
 def one(name: str, more: str = "") -> str:
@@ -239,9 +243,9 @@ def test_a_scenario_includes_others(tmp_path: Path) -> None:
         mine="include: [first.yaml, second.yaml]\nextends: base.yaml\nattempts: [{name: mine, then: sent}]\n",
     )
     found = load(tmp_path / "mine.yaml")
-    assert [rule.name for rule in found.attempts] == ["mine", "first", "second", "base"]
+    assert [rule.name for rule in found.settled["attempts"]] == ["mine", "first", "second", "base"]
     assert (found.name, found.seed, found.mode, found.rate) == ("mine", "first", "manual", 2.0)
-    assert found.account.currency == "CZK"
+    assert found.settled["account"].currency == "CZK"
 
 
 def test_what_is_met_twice_counts_once(tmp_path: Path) -> None:
@@ -298,7 +302,7 @@ def test_several_scenarios_are_joined(tmp_path: Path) -> None:
         {"sendbox": 1, "digest": {"ignore": ["payload.x"]}},
     ]
     found = load(sources)
-    assert [rule.name for rule in found.attempts] == ["b", "a", *rules("default")]
+    assert [rule.name for rule in found.settled["attempts"]] == ["b", "a", *rules("default")]
     assert (found.name, found.seed, found.rate, found.digest_ignore) == ("b", "b", 2.0, ("payload.x",))
     assert load(["default", {"sendbox": 1}], name="mine").name == "mine"
     assert load(["late-receipt"]).name == load("late-receipt").name
@@ -323,14 +327,6 @@ def test_problems_of_several_have_their_places(tmp_path: Path) -> None:
     ]
 
 
-def test_the_files_of_a_scenario(tmp_path: Path) -> None:
-    """Whoever watches a scenario for changes is told every file of it, also of one with problems."""
-    write(tmp_path, a="include: [b.yaml, gone.yaml]\nextends: default\n", b="seeed: 1\n")
-    assert files(tmp_path / "a.yaml") == ((tmp_path / "a.yaml").resolve(), (tmp_path / "b.yaml").resolve())
-    assert files(["default", {"sendbox": 1}], env={}) == ()
-    assert files([tmp_path / "b.yaml", tmp_path / "a.yaml"])[0] == (tmp_path / "b.yaml").resolve()
-
-
 def test_a_scenario_from_afar_includes_the_library_only(tmp_path: Path) -> None:
     """What comes over the network includes no file, whatever it is called."""
     write(tmp_path, secret="")
@@ -353,7 +349,7 @@ def test_a_scenario_that_is_written_out(tmp_path: Path) -> None:
         ),
     )
     blueprint = load(tmp_path / "mine.yaml")
-    assert [rule.name for rule in blueprint.attempts] == ["mine", "mine", "base"]
+    assert [rule.name for rule in blueprint.settled["attempts"]] == ["mine", "mine", "base"]
     assert (blueprint.name, blueprint.seed) == ("mine", "mine")
     assert check(tmp_path / "mine.yaml") == []
 
@@ -367,7 +363,7 @@ def test_one_within_another() -> None:
     }
     given = {"sendbox": 1, "include": [inner], "attempts": [{"name": "a", "then": "failed"}]}
     blueprint = load(given, env={"RATE": "2"})
-    assert (blueprint.rate, len(blueprint.attempts)) == (2.0, 2)
+    assert (blueprint.rate, len(blueprint.settled["attempts"])) == (2.0, 2)
 
 
 def test_problems_of_one_that_is_written_out() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from sendbox.language import LANGUAGE
 from sendbox.scenario import shape
-from sendbox.scenario.compile import load
 from sendbox.scenario.model import Source, plain
 from sendbox.scenario.parse import from_object
 from sendbox.services.assume import Assume
@@ -21,6 +21,7 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import GOALS
 from tests.core.worlds import delivered, make_world
+from tests.scenarios import load
 
 SCHEMA = shape.schema()
 DEFINITIONS = SCHEMA["$defs"]
@@ -68,7 +69,7 @@ def test_every_value_has_words() -> None:
 
 def told(path: str) -> set[str]:
     """The keywords of a subschema, with those of what it refers to."""
-    return {word for part in shape.branches([ALL[path]]) for word in part} | {*ALL[path]}
+    return {word for part in LANGUAGE.shape.branches([ALL[path]]) for word in part} | {*ALL[path]}
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def told(path: str) -> set[str]:
 )
 def test_every_form_has_an_example(path: str) -> None:
     """What must have a certain form shows an editor one that has it; so do the shared kinds of values."""
-    parts = shape.branches([ALL[path]])
+    parts = LANGUAGE.shape.branches([ALL[path]])
     if any(part.get("type") in ("object", "array", "boolean", "number", "integer") for part in parts):
         return
     assert "examples" in told(path) or "enum" in told(path)
@@ -193,11 +194,11 @@ def test_values_that_are_hard_to_carry(expected: list[str], value: dict[str, Any
     """Numbers beyond what JSON libraries take, and very long lists, are refused in words, never by an exception."""
     node, problems = from_object(value, Source("x"))
     assert not problems
-    assert [str(problem).partition("; legal")[0] for problem in shape.check(node)] == expected
+    assert [str(problem).partition("; legal")[0] for problem in LANGUAGE.shape.check(node)] == expected
 
 
 def test_a_refusal_that_nobody_can_explain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the validator refuses what the explainer takes, the refusal still stands, in general words."""
-    monkeypatch.setattr(shape, "_validator", lambda part: SimpleNamespace(is_valid=lambda value: False))
+    monkeypatch.setattr(LANGUAGE.shape, "_validator", lambda part: SimpleNamespace(is_valid=lambda value: False))
     node, _ = from_object({"sendbox": 1}, Source("x"))
-    assert list(map(str, shape.check(node))) == ['$: {"sendbox":1} is refused by the schema of the language']
+    assert list(map(str, LANGUAGE.shape.check(node))) == ['$: {"sendbox":1} is refused by the schema of the language']

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from sendbox.scenario.compile import check, compile_account_patch, load
+from sendbox.language import LANGUAGE
+from sendbox.services.account.spec import SubKeySpec
 from sendbox.services.assume import BulkLimits
-from sendbox.services.blueprint import SubKeySpec
+from tests.scenarios import check, load
 
 
 def account(**fields: Any) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def test_sub_keys_are_compiled() -> None:
         "scope": "api",
         "default_callback_url": "https://client.example",
     }
-    found = load(account(subkeys=[every, {"name": "b", "shared": True}])).account.subkeys
+    found = load(account(subkeys=[every, {"name": "b", "shared": True}])).settled["account"].subkeys
     assert found == (
         SubKeySpec("a", "shop", False, "CZK", 1_500_000, "api", "https://client.example"),
         SubKeySpec("b", shared=True),
@@ -45,7 +46,7 @@ def test_a_name_stands_once_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text("sendbox: 1\naccount: {subkeys: [{name: a, note: theirs}, {name: b}]}\n")
     file = tmp_path / "mine.yaml"
     file.write_text("sendbox: 1\nextends: ./base.yaml\naccount: {subkeys: [{name: a, note: mine}]}\n")
-    assert load(file).account.subkeys == (SubKeySpec("a", "mine"), SubKeySpec("b"))
+    assert load(file).settled["account"].subkeys == (SubKeySpec("a", "mine"), SubKeySpec("b"))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_at_most_nineteen() -> None:
 
 def test_a_change_of_an_account_names_sub_keys_too() -> None:
     """Control tops one up by its name."""
-    changes = compile_account_patch({"subkeys": [{"name": "a", "credit": 2}]}, currency="EUR", country="420")
+    changes = LANGUAGE.compile_patch("account", {"subkeys": [{"name": "a", "credit": 2}]}, current={"currency": "EUR"})
     assert changes == {"subkeys": (SubKeySpec("a", credit=2_000_000),)}
 
 

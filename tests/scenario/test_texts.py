@@ -9,10 +9,10 @@ from typing import Any, Final
 import pytest
 from faker import config
 
-from sendbox.scenario.compile import load
+from sendbox.engine.texts import FAKES, POOL, Fake
 from sendbox.scenario.keys import texts
 from sendbox.scenario.shape import schema
-from sendbox.services.messaging.content.gaps import FAKES, POOL, Fake
+from tests.scenarios import load
 
 LOCALES: Final[list[str]] = schema()["$defs"]["locale"]["enum"]
 
@@ -20,7 +20,7 @@ LOCALES: Final[list[str]] = schema()["$defs"]["locale"]["enum"]
 def invented(name: str, locale: str = "cs_CZ") -> tuple[str, ...]:
     """The pool of a gap."""
     scenario = {"sendbox": 1, "attempts": [{"locale": locale, "replies": [{"body": f"{{{{fake.{name}}}}}"}]}]}
-    (rule,) = load(scenario).attempts
+    (rule,) = load(scenario).settled["attempts"]
     assert rule.replies is not None
     text = rule.replies[0].text
     assert text is not None

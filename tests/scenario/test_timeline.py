@@ -7,12 +7,12 @@ from typing import Any, Final
 import pytest
 
 from sendbox.engine.durations import Span
+from sendbox.engine.texts import Fake, Text
 from sendbox.engine.world import World
-from sendbox.scenario.compile import check, load
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.shape import schema
 from sendbox.services.account.account import Account
-from sendbox.services.messaging.content.gaps import GAPS, Fake, Text
+from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
@@ -20,6 +20,7 @@ from sendbox.services.messaging.phones import ACTS
 from sendbox.services.messaging.records import Message
 from sendbox.services.world import PARTS
 from tests.core.worlds import HOUR, PHONE, START, advance, hook_events, journaled, moves, send_one, step
+from tests.scenarios import check, load
 
 MINUTE: Final = 60_000
 HALF_HOUR: Final = 30 * MINUTE
@@ -117,9 +118,9 @@ def test_replies_of_rules_have_a_locale() -> None:
         ({"attempts": [rule], "locale": "pl_PL"}, ["pl_PL", "sk_SK"]),
         ({"attempts": [{**rule, "locale": "fr_FR"}], "locale": "pl_PL"}, ["fr_FR", "sk_SK"]),
     ):
-        (found,) = load({"sendbox": 1, **scenario}).attempts
+        (found,) = load({"sendbox": 1, **scenario}).settled["attempts"]
         assert found.replies is not None
-        assert [reply.text.parts[0].locale for reply in found.replies if reply.text] == expected  # type: ignore[union-attr]
+        assert [reply.text.parts[0].locale for reply in found.replies if reply.text] == expected
         assert found.replies[2].text is None
 
 
@@ -130,7 +131,7 @@ def test_clicks() -> None:
             "sendbox": 1,
             "attempts": [{"click": {"after": "1m"}}, {"click": [{"after": "1m"}, {"after": "2m", "link": 2}]}],
         }
-    ).attempts
+    ).settled["attempts"]
     assert one.click is not None
     assert two.click is not None
     assert [(each.after, each.link) for each in one.click] == [(Span(60_000, 60_000), None)]
@@ -145,7 +146,7 @@ def test_after_is_part_of_a_rules_text() -> None:
         {"then": "sent"},
         *({"when": {"after": {"result": each}}, "then": "sent"} for each in ("failed", "undelivered")),
     ]
-    found = load({"sendbox": 1, "attempts": rules}).attempts
+    found = load({"sendbox": 1, "attempts": rules}).settled["attempts"]
     assert found[0].key == '{"then":"sent","when":{}}'
     assert len({rule.key for rule in found}) == 3
 

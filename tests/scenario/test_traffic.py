@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from sendbox.engine.traffic import Traffic
 from sendbox.scenario import library
-from sendbox.scenario.compile import load
-from sendbox.services.traffic import Traffic
+from tests.scenarios import load
 
 TEXT = """
 sendbox: 1

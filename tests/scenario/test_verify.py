@@ -9,10 +9,10 @@ import pytest
 from sendbox.engine.durations import Rate
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
-from sendbox.scenario.compile import compile_verify_rule, load
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assume import Proof, VerifyLimits
 from sendbox.services.verify.rules import VerifyRule
+from tests.scenarios import compile_rule, load
 
 MINUTE = 60_000
 DEFAULT = VerifyLimits()
@@ -20,7 +20,8 @@ DEFAULT = VerifyLimits()
 
 def limits(text: str) -> VerifyLimits:
     """The limits of a scenario."""
-    return load(f"sendbox: 1\n{text}").assume.verify_limits
+    found: VerifyLimits = load(f"sendbox: 1\n{text}").assume.verify_limits
+    return found
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ verify:
     - {then: {code: random, sms: sent}}
     - {when: {}, then: {sms: failed}}
 """
-    known, drawn, failed, *inherited = load(text, name="a.yaml").verify
+    known, drawn, failed, *inherited = load(text, name="a.yaml").settled["verify"]
     phone = Pattern("420777000101", digits=True)
     assert known == VerifyRule("known", When(phone=phone), "012345", None, False, name="known", place="a.yaml:6")
     assert drawn == VerifyRule(
@@ -81,7 +82,7 @@ def test_equal_rules_have_equal_texts() -> None:
     """Where a rule stands, and in which order its keys are, does not change the codes that it draws."""
     first = load('sendbox: 1\nverify: {rules: [{when: {phone: "4207*"}, then: {code: random, sms: sent}}]}')
     second = load('sendbox: 1\nverify:\n  rules:\n    - {then: {sms: sent, code: random}, when: {phone: "4207*"}}')
-    assert first.verify[0].key == second.verify[0].key
+    assert first.settled["verify"][0].key == second.settled["verify"][0].key
 
 
 @pytest.mark.parametrize(
@@ -103,10 +104,10 @@ def test_proof(given: dict[str, Any], expected: Proof) -> None:
 
 def test_a_rule_of_control() -> None:
     """It is checked like one in a file, with paths for places."""
-    rule = compile_verify_rule({"when": {"phone": "905 123 456"}, "then": {"code": "123456"}}, country="421")
+    rule = compile_rule("verify", {"when": {"phone": "905 123 456"}, "then": {"code": "123456"}}, country="421")
     assert (rule.when.pattern("phone"), rule.code, rule.place) == (Pattern("421905123456", digits=True), "123456", None)
     with pytest.raises(ScenarioError) as error:
-        compile_verify_rule({"when": {"phone": "77"}, "then": {"cod": "1"}})
+        compile_rule("verify", {"when": {"phone": "77"}, "then": {"cod": "1"}})
     assert str(error.value).splitlines() == [
         '$.then.cod: "cod" is not a key of a verify then; legal: code, sms, limits; did you mean "code"?',
         '$.when.phone: "77" is no phone number: 8 to 15 digits with an assigned calling code (A14)',

@@ -23,9 +23,9 @@ from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Moment, Span, instant
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
-from sendbox.scenario.compile import compile_webhook_rule, load
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.shape import schema
+from tests.scenarios import compile_rule, load
 
 
 def rule(fault: Any = "drop", **more: Any) -> WebhookRule:
@@ -113,17 +113,17 @@ webhooks:
     assert second.key == '{"fault":"delay 1m","when":{"phone":"4207*","result":["sent"]}}'
     assert (
         second.key
-        == compile_webhook_rule({"fault": {"delay": "1m"}, "when": {"result": ["sent"], "phone": "4207*"}}).key
+        == compile_rule("webhooks", {"fault": {"delay": "1m"}, "when": {"result": ["sent"], "phone": "4207*"}}).key
     )
 
 
 def test_a_rule_of_control() -> None:
     """It is checked like one in a file, with paths for places."""
-    assert compile_webhook_rule({"when": {"phone": "905 123 456"}, "fault": "drop"}, country="421") == WebhookRule(
+    assert compile_rule("webhooks", {"when": {"phone": "905 123 456"}, "fault": "drop"}, country="421") == WebhookRule(
         '{"fault":"drop","when":{"phone":"421905123456"}}',
         When(phone=Pattern("421905123456", digits=True)),
         Drop(),
     )
     with pytest.raises(ScenarioError) as error:
-        compile_webhook_rule({"fault": "dropp"})
+        compile_rule("webhooks", {"fault": "dropp"})
     assert str(error.value).startswith('$.fault: "dropp" is not a fault that is a word; legal: drop, ')

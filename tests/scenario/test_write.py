@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario import library
-from sendbox.scenario.compile import check, load
 from sendbox.scenario.write import dump
-from sendbox.services.blueprint import Blueprint
+from tests.scenarios import check, load
 
 
 def meaning(value: Any) -> Any:
@@ -20,6 +20,8 @@ def meaning(value: Any) -> Any:
         value = replace(value, source=None)
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: meaning(getattr(value, each.name)) for each in fields(value) if each.name != "place"}
+    if isinstance(value, dict):
+        return {key: meaning(each) for key, each in value.items()}
     return [meaning(each) for each in value] if isinstance(value, tuple | list) else value
 
 

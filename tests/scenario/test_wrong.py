@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import sendbox.scenario
-from sendbox.scenario.compile import check
 from tests.scenario import golden
+from tests.scenarios import check
 
 CASES = golden.cases()
 
@@ -72,7 +72,7 @@ MAKERS = {"problem": 1, "complain": 1, "warn": 1, "_by": 2, "_at": 3, "_complain
 def rule_words() -> Iterator[tuple[str, str]]:
     """Every rule word in the source, with the place where a problem gets it."""
     folder = Path(sendbox.scenario.__path__[0])
-    brought = folder.parent.glob("services/*/language.py")
+    brought = [*folder.parent.glob("services/**/language.py"), *folder.parent.glob("services/*/language/*.py")]
     for file in sorted([*folder.rglob("*.py"), *brought]):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if not isinstance(node, ast.Call):

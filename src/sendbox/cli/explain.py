@@ -24,9 +24,9 @@ from sendbox.services.operations import CALLS
 from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.world import World
     from sendbox.runtime.slot import Hosted
-    from sendbox.services.blueprint import Blueprint
     from sendbox.services.messaging.records import Message
 
 #: The channels of a step made of flags.
@@ -40,11 +40,11 @@ SENDERS: Final = {"richmsg": "Acme", "chatapp": "109876543210987"}
 
 def load(given: str) -> Blueprint:
     """The scenario: a name of the library, or a file. Raises `Failure` with every problem."""
-    from sendbox.scenario.compile import load as compiled
+    from sendbox.language import LANGUAGE
     from sendbox.scenario.model import ScenarioError
 
     try:
-        return compiled(Path(given) if Path(given).is_file() else given)
+        return LANGUAGE.load(Path(given) if Path(given).is_file() else given)
     except ScenarioError as error:
         found = [one_line(str(problem)) for problem in error.problems]
         if len(found) == 1:

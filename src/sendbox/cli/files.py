@@ -27,11 +27,11 @@ def check(
     names: tuple[str, ...], env: Mapping[str, str] | None = None, *, together: bool = False
 ) -> list[tuple[str, list[Problem]]]:
     """Each file or scenario of the library, with every problem of it; or all of them, joined into one."""
-    from sendbox.scenario.compile import check as problems
+    from sendbox.language import LANGUAGE
 
     if together:
-        return [(" + ".join(names), problems([meant(name) for name in names], env=env))]
-    return [(name, problems(meant(name), env=env)) for name in names]
+        return [(" + ".join(names), LANGUAGE.check([meant(name) for name in names], env=env))]
+    return [(name, LANGUAGE.check(meant(name), env=env)) for name in names]
 
 
 def report(found: Iterable[tuple[str, list[Problem]]], how: str, *, strict: bool = False) -> tuple[bool, str]:

@@ -363,7 +363,11 @@ def explain(
     from sendbox.services.messaging.rules.explained import dry_run
 
     blueprint = explaining.load(scenario)
-    request = None if verify is not None else explaining.body_of(file, **message, senders=blueprint.account.senders)
+    request = (
+        None
+        if verify is not None
+        else explaining.body_of(file, **message, senders=blueprint.settled["account"].senders)
+    )
     found = explaining.run(blueprint, request, operation, verify)
     if how == "json":
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))

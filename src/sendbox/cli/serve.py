@@ -29,8 +29,8 @@ from sendbox.runtime import collector
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
     from sendbox.runtime.worlds import Runtime
-    from sendbox.services.blueprint import Blueprint
 
 #: Where the authority of `--tls self` is fetched, over plain HTTP: whoever fetches it cannot check a certificate yet.
 CA_PATH: Final = "/_sandbox/ca.pem"
@@ -188,7 +188,7 @@ def to_stderr(line: str) -> None:
 
 def scenario(options: Options) -> Blueprint:
     """The scenario that worlds open with, and what the command line says instead. Raises `Failure`."""
-    from sendbox.scenario.compile import load
+    from sendbox.language import LANGUAGE
     from sendbox.scenario.model import ScenarioError
 
     given = options.settings.scenario
@@ -196,7 +196,7 @@ def scenario(options: Options) -> Blueprint:
     # What is no name of the library is a file, also where it has no suffix that says so.
     sources = [Path(name) if Path(name).is_file() else name for name in names]
     try:
-        blueprint = load(sources[0] if len(sources) == 1 else sources, env=os.environ)
+        blueprint = LANGUAGE.load(sources[0] if len(sources) == 1 else sources, env=os.environ)
     except ScenarioError as error:
         found = [one_line(str(problem)) for problem in error.problems]
         if len(found) == 1:

@@ -17,8 +17,8 @@ from sendbox.cli.outcome import Failure
 from sendbox.scenario.read import noting
 
 if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
     from sendbox.runtime.worlds import Runtime
-    from sendbox.services.blueprint import Blueprint
 
 #: Real seconds between two looks.
 EVERY: Final = 0.3
@@ -112,11 +112,17 @@ class Watcher:
 
 def differences(old: Blueprint, new: Blueprint) -> list[str]:
     """The parts of a scenario that differ, by their names."""
-    return [
-        each.name
-        for each in fields(new)
-        if each.compare and _content(getattr(old, each.name, None)) != _content(getattr(new, each.name))
-    ]
+    before = _parts(old)
+    return [name for name, part in _parts(new).items() if _content(before.get(name)) != _content(part)]
+
+
+def _parts(blueprint: Blueprint) -> dict[str, Any]:
+    parts: dict[str, Any] = {}
+    for each in fields(blueprint):
+        part = getattr(blueprint, each.name)
+        if each.compare:
+            parts |= part if each.name == "settled" else {each.name: part}
+    return parts
 
 
 def _content(value: Any) -> Any:

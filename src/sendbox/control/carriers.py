@@ -17,10 +17,10 @@ from urllib.parse import quote
 from sendbox.control import operations
 from sendbox.control.operation import ControlError, Operation, perform
 from sendbox.control.worlds import unreadable
+from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.scenario.compile import load
+from sendbox.scenario.language import Language
 from sendbox.scenario.model import ScenarioError
-from sendbox.services.blueprint import Blueprint
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -86,7 +86,8 @@ class InProcess:
         if given is None or isinstance(given, Blueprint):
             return given
         try:
-            return load(given, env=os.environ)
+            language: Language = self._runtime.language
+            return language.load(given, env=os.environ)
         except ScenarioError as error:
             raise unreadable(error) from None
 

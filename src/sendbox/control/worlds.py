@@ -8,49 +8,29 @@ from typing import Any, Final, TypeVar
 
 from sendbox import __version__
 from sendbox.control.operation import Call, ControlError, each, newest, operation
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import instant, iso, on_calendar, shown
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.world import World
 from sendbox.runtime.worlds import Hosted
-from sendbox.scenario.compile import (
-    compile_account_patch,
-    compile_api_rule,
-    compile_rule,
-    compile_verify_rule,
-    compile_webhook_rule,
-    load,
-)
 from sendbox.scenario.keys.texts import invents
+from sendbox.scenario.language import Language
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
 from sendbox.services.account.views import account_view
-from sendbox.services.assume import Assume
-from sendbox.services.blueprint import Blueprint
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.verify.verify import Verify
 
 T = TypeVar("T")
 
-#: What `in` may say of a rule: where a world keeps the list, and what compiles a rule of it.
-LISTS: Final[dict[str, tuple[Callable[[World], Rulebook[Any]], Callable[[dict[str, Any], World], Any]]]] = {
-    "attempts": (
-        lambda world: Messaging.of(world).attempts,
-        lambda rule, world: compile_rule(rule, country=Account.of(world).country, timing=Assume.of(world).timing),
-    ),
-    "verify": (
-        lambda world: Verify.of(world).book,
-        lambda rule, world: compile_verify_rule(rule, country=Account.of(world).country),
-    ),
-    "api": (
-        lambda world: world.api,
-        lambda rule, world: compile_api_rule(rule, country=Account.of(world).country),
-    ),
-    "webhooks": (
-        lambda world: world.outlets.faults,
-        lambda rule, world: compile_webhook_rule(rule, country=Account.of(world).country),
-    ),
+#: What `in` may say of a rule, a key of the language that has rules: where a world keeps them.
+LISTS: Final[dict[str, Callable[[World], Rulebook[Any]]]] = {
+    "attempts": lambda world: Messaging.of(world).attempts,
+    "verify": lambda world: Verify.of(world).book,
+    "api": lambda world: world.api,
+    "webhooks": lambda world: world.outlets.faults,
 }
 
 
@@ -92,7 +72,7 @@ def clock_view(hosted: Hosted) -> dict[str, Any]:
     }
 
 
-async def read_scenario(source: Any) -> Blueprint:
+async def read_scenario(language: Language, source: Any) -> Blueprint:
     """A scenario by library name, YAML text or object, or a list. Raises `ControlError` 422 with every problem.
 
     One for which texts must be invented is compiled off the loop, which may take a fifth of a second.
@@ -104,7 +84,7 @@ async def read_scenario(source: Any) -> Blueprint:
         legal = "a name, YAML text, or an object, or a list of them"
         raise ControlError(400, "bad_body", f"{shown(source)} is no scenario; legal: {legal}")
     try:
-        return await _off_the_loop(source, lambda: load(source, paths=False))
+        return await _off_the_loop(source, lambda: language.load(source, paths=False))
     except ScenarioError as error:
         raise unreadable(error) from None
 
@@ -159,7 +139,7 @@ async def open_world(
         )
     if deliveries not in ("push", "pull"):
         raise ControlError(400, "bad_argument", f'"{deliveries}" is no way of delivering; legal: push, pull')
-    blueprint = None if scenario is None else await read_scenario(scenario)
+    blueprint = None if scenario is None else await read_scenario(runtime.language, scenario)
     settings = clock_settings(clock or {})
     if frozen not in (True, False, "true", "false"):
         raise ControlError(400, "bad_argument", f"frozen: {frozen!r} is not legal; legal: true, false")
@@ -242,7 +222,7 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     at_once = reset in (True, "true", "1")
     if not at_once and reset not in (False, "false", "0"):
         raise ControlError(400, "bad_argument", f"reset: {reset!r} is not legal; legal: true, false")
-    blueprint = await read_scenario(raw)
+    blueprint = await read_scenario(call.runtime.language, raw)
     hosted = call.here
     await call.runtime.steady(hosted)
     call.runtime.not_advancing(hosted)
@@ -256,12 +236,12 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
         "api": world.api.given,
         "webhooks": world.outlets.faults.given,
     }
-    rules = ["attempts", *(name for name, old in stands.items() if old != getattr(blueprint, name))]
+    rules = ["attempts", *(name for name, old in stands.items() if old != blueprint.of(name))]
     if at_once:
         call.runtime.reset(hosted)
         return {"applied": [*rules, *differs], "at_reset": [], "skipped": []}
-    for name, (book, _) in LISTS.items():
-        book(world).set_rules(getattr(blueprint, name))
+    for name, book in LISTS.items():
+        book(world).set_rules(blueprint.of(name))
     world.expect = blueprint.expect
     return {"applied": rules, "at_reset": differs, "skipped": []}
 
@@ -269,14 +249,14 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
 def blueprint_differences(old: Blueprint, new: Blueprint) -> list[str]:
     """The parts of a scenario that hold only from the next reset on, where they differ."""
     pairs = {
-        "account": (old.account, new.account),
-        "phones": (old.phones, new.phones),
+        "account": (old.of("account"), new.of("account")),
+        "phones": (old.of("phones"), new.of("phones")),
         "seed": (old.seed, new.seed),
         "clock": ((old.mode, old.start, old.rate), (new.mode, new.start, new.rate)),
         "timeline": (old.timeline, new.timeline),
         "assume": (old.assume, new.assume),
         "digest": (old.digest_ignore, new.digest_ignore),
-        "partner": (old.partner, new.partner),
+        "partner": (old.of("partner"), new.of("partner")),
     }
     return [name for name, (before, after) in pairs.items() if before != after]
 
@@ -288,16 +268,18 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
     where = given.pop("in", "attempts")
     if not isinstance(where, str) or where not in LISTS:
         raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: {", ".join(LISTS)}')
-    book, compiling = LISTS[where]
-    world = call.here.world
+    language, world = call.runtime.language, call.here.world
+    country = Account.of(world).country
     try:
-        rule = await _off_the_loop(given, lambda: compiling(given, world))
+        rule = await _off_the_loop(
+            given, lambda: language.compile_rule(where, given, country=country, assume=world.assume)
+        )
     except ScenarioError as error:
         raise ControlError(
             422, "bad_rule", str(error), problems=[problem.as_json() for problem in error.problems]
         ) from None
     world = call.here.world  # another one where it was reset meanwhile
-    rule_id = book(world).put_rule(rule)
+    rule_id = LISTS[where](world).put_rule(rule)
     world.control("rule", {"id": rule_id, "rule": given, "in": where})
     return {"id": rule_id, "in": where}
 
@@ -312,7 +294,7 @@ def _object(raw: Any, what: str) -> dict[str, Any]:
 async def drop_rule(call: Call, rule: str) -> Any:
     """Takes a rule away that was put there."""
     world = call.here.world
-    if not any(book(world).drop_rule(rule) for book, _ in LISTS.values()):
+    if not any(book(world).drop_rule(rule) for book in LISTS.values()):
         raise ControlError(404, "no_such_rule", f'"{rule}" is no rule that control put into this world')
     return {"dropped": rule}
 
@@ -329,7 +311,9 @@ async def change_account(call: Call, raw: Any = None) -> Any:
     world = call.here.world
     raw = _object(raw, "a change of an account")
     try:
-        changes = compile_account_patch(raw, currency=Account.of(world).currency, country=Account.of(world).country)
+        account = Account.of(world)
+        current = {"currency": account.currency}
+        changes = call.runtime.language.compile_patch("account", raw, country=account.country, current=current)
     except ScenarioError as error:
         raise ControlError(
             422, "bad_account", str(error), problems=[problem.as_json() for problem in error.problems]

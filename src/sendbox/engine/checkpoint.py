@@ -11,7 +11,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sendbox.engine.world import Settled, World
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.world import World
 
 
 def take(world: World) -> bytes:
@@ -24,7 +25,7 @@ def take(world: World) -> bytes:
     return out.getvalue()
 
 
-def restore(taken: bytes, blueprint: Settled, epoch: int) -> World:
+def restore(taken: bytes, blueprint: Blueprint, epoch: int) -> World:
     """The world as it stood, in a new epoch: what was under way to a receiver waits to be tried again."""
     world: World = _Unpickler(BytesIO(taken), _shared(blueprint)).load()
     world.epoch = epoch
@@ -32,7 +33,7 @@ def restore(taken: bytes, blueprint: Settled, epoch: int) -> World:
     return world
 
 
-def _shared(blueprint: Settled) -> dict[str, Any]:
+def _shared(blueprint: Blueprint) -> dict[str, Any]:
     """What a world takes from its blueprint as it is, by a name that both sides know."""
     return {str(number): part for number, part in enumerate(blueprint.shared())}
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from heapq import heappop
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.delivery.events import EventKind, Events
@@ -29,41 +29,13 @@ from sendbox.engine.requests import RequestRecord
 from sendbox.engine.timeline import Timeline
 
 if TYPE_CHECKING:
-    from sendbox.engine.delivery.rules import WebhookRule
-    from sendbox.engine.expect.expectation import Expectation
-    from sendbox.engine.faults.calls import ApiRule
+    from sendbox.engine.blueprint import Blueprint
 
 #: The code of the advice on an entry that lies before the world's start, and where the start is written about.
 BEFORE_START: Final = "happening-before-start"
 SECTION: Final = "§1"
 #: How many light things (an event bundled, a lapse journaled) take as long as firing one step.
 LIGHT: Final = 16
-
-
-class Settled(Protocol):
-    """What a scenario settles for the engine; a service's blueprint holds more."""
-
-    @property
-    def seed(self) -> int | str: ...
-    @property
-    def mode(self) -> Mode | None: ...
-    @property
-    def rate(self) -> float: ...
-    @property
-    def api(self) -> tuple[ApiRule, ...]: ...
-    @property
-    def webhooks(self) -> tuple[WebhookRule, ...]: ...
-    @property
-    def expect(self) -> tuple[Expectation, ...]: ...
-    @property
-    def timeline(self) -> tuple[TimelineEntry, ...]: ...
-    @property
-    def digest_ignore(self) -> tuple[str, ...]: ...
-    @property
-    def assume(self) -> Carriage: ...
-
-    def shared(self) -> tuple[Any, ...]:
-        """What worlds refer to as it is; a checkpoint does not copy it."""
 
 
 class Part:
@@ -162,7 +134,7 @@ class World:
     def __init__(
         self,
         world_id: str,
-        blueprint: Settled,
+        blueprint: Blueprint,
         *,
         start: int,
         reading: int = 0,

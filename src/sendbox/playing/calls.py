@@ -11,11 +11,11 @@ from urllib.parse import quote, urlencode, urlsplit
 import orjson
 
 from sendbox.engine.journal import CODE
+from sendbox.engine.traffic import Traffic, reference, resolved
 from sendbox.server.wire import WIRE, Inside
 from sendbox.services.messaging.bulk import FILETYPES
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import CALLS
-from sendbox.services.traffic import Traffic, reference, resolved
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sendbox.services.traffic import Traffic
+from sendbox.engine.traffic import Traffic
 
 if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.world import World
-    from sendbox.services.blueprint import Blueprint
 
 
 @dataclass(slots=True)

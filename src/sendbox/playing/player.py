@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import DAY, instant
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.traffic import WORLD, Traffic
 from sendbox.playing.played import Asked as Asked
 from sendbox.playing.played import Played as Played
 from sendbox.services.kinds import ROWS
-from sendbox.services.traffic import WORLD, Traffic
 
 if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.world import World
     from sendbox.runtime.policy import HttpCall, Outcome
     from sendbox.runtime.worlds import Hosted, Runtime
-    from sendbox.services.blueprint import Blueprint
 
 #: Where the world says it is; nothing listens there.
 ORIGIN: Final = "http://127.0.0.1:7357"
@@ -44,11 +44,11 @@ def play(
 
     `until` in milliseconds from the start (30 days unless given). Raises `ScenarioError`. Not from a running loop.
     """
-    from sendbox.scenario.compile import load
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.language import LANGUAGE
     from sendbox.server.loop import new_loop
-    from sendbox.services.blueprint import Blueprint
 
-    blueprint = scenario if isinstance(scenario, Blueprint) else load(scenario)
+    blueprint = scenario if isinstance(scenario, Blueprint) else LANGUAGE.load(scenario)
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(aplay(blueprint, seed=seed, until=until))
 

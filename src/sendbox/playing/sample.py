@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from sendbox import data
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.patterns import Pattern
-from sendbox.services.blueprint import Blueprint
+from sendbox.engine.traffic import WORLD, Traffic
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.rules.payload import Payload
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.operations import CALLS
-from sendbox.services.traffic import WORLD, Traffic
 from sendbox.services.verify.rules import RANDOM, VerifyRule
 
 #: Milliseconds between two samples.
@@ -37,11 +38,11 @@ _JSON: Final = ("sendMessage", "sendPriorityMessage")
 def sample(blueprint: Blueprint) -> tuple[Traffic, ...]:
     """Requests that show a scenario off."""
     samples = _Samples(blueprint)
-    for rule in _own(blueprint.attempts):
+    for rule in _own(blueprint.settled["attempts"]):
         samples.rule(rule)
-    for verify in _own(blueprint.verify, or_all=False):
+    for verify in _own(blueprint.settled["verify"], or_all=False):
         samples.verify(verify)
-    for subkey in blueprint.account.subkeys:
+    for subkey in blueprint.settled["account"].subkeys:
         samples.message(f"key {subkey.name}", "Sent with a sub-key", key=subkey.name)
     if not samples.made:
         samples.message(None, "Hello")
@@ -64,7 +65,7 @@ class _Samples:
 
     def __init__(self, blueprint: Blueprint) -> None:
         self.made: list[Traffic] = []
-        self._account = blueprint.account
+        self._account: AccountSpec = blueprint.settled["account"]
         self._free = 0
 
     def rule(self, rule: Rule) -> None:

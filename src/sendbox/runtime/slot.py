@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Generator
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.coverage.tally import Sum
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.remarks import Advice
@@ -14,7 +15,6 @@ from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.services.blueprint import Blueprint
 
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 1_000_000

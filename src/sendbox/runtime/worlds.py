@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.clock import Mode
 from sendbox.engine.identity import tag_of
 from sendbox.engine.journal import CODE, Capped
@@ -27,7 +28,6 @@ from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
 from sendbox.runtime.slot import Conflict, Deliverer, Hosted, Refusal, Slice
 from sendbox.services.account.account import Account
-from sendbox.services.blueprint import Blueprint
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.world import PARTS
 from sendbox.settings import Settings
@@ -81,6 +81,8 @@ class Runtime:
         #: what went out against the contract (tests only), and what holds a batch of events against it
         self.violations: list[str] = []
         self.check_batch: Callable[[Any], list[str]] | None = None
+        #: the language of scenarios, rules and changes (`scenario.language`), as it is served
+        self.language: Any = None
         #: what the service remarks on the status of an answer that was taken
         self.remark: Callable[[int | None], Advice | None] = lambda status: None
         #: called with one line for the log: (world id, line); and how many of them could not be written
@@ -102,7 +104,7 @@ class Runtime:
             return None
         if suffix:
             hosted = self.worlds.get(world_id)
-            if hosted is None and any(spec.name == suffix for spec in self.blueprint.account.subkeys):
+            if hosted is None and any(spec.name == suffix for spec in self.blueprint.settled["account"].subkeys):
                 hosted = self.find(world_id, path)  # a sub-key of the scenario opens its world as its parent does
                 if hosted is None:
                     return None

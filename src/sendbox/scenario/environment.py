@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from sendbox.scenario import shape
 from sendbox.scenario.model import Node, Problem, nearest, problem, show
+from sendbox.scenario.shape import Shape, property_of
 
 MARK: Final = "${"
 #: Why a scenario may not ask, by where it came from.
@@ -27,7 +27,7 @@ _NUMBERS: Final = ("integer", "number")
 _KINDS: Final[dict[type, tuple[str, ...]]] = {bool: ("boolean",), int: ("integer", "number"), float: ("number",)}
 
 
-def fill(root: Node, environment: Mapping[str, str], refused: str | None = None) -> list[Problem]:
+def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str | None = None) -> list[Problem]:
     """Puts values of the environment into the texts of a scenario; what is wrong with that.
 
     `refused` says why this scenario may not ask. A variable that is empty counts as one that is not set.
@@ -35,7 +35,7 @@ def fill(root: Node, environment: Mapping[str, str], refused: str | None = None)
     from sendbox.scenario.parse import scalar, unfit
 
     problems: list[Problem] = []
-    for node, takes in _texts(root, [shape.schema()]):
+    for node, takes in _texts(root, shape, [shape.schema]):
         text = str(node.value)
         found: list[str] = []
         parts, end = [], 0
@@ -106,7 +106,7 @@ def _sound(value: str) -> bool:
     return True
 
 
-def _texts(node: Node, parts: list[dict[str, Any]]) -> Iterator[tuple[Node, list[dict[str, Any]]]]:
+def _texts(node: Node, shape: Shape, parts: list[dict[str, Any]]) -> Iterator[tuple[Node, list[dict[str, Any]]]]:
     """Every text with a `${`, and what the language takes there."""
     value = node.value
     if isinstance(value, str):
@@ -115,11 +115,11 @@ def _texts(node: Node, parts: list[dict[str, Any]]) -> Iterator[tuple[Node, list
     elif isinstance(value, dict):
         branches = shape.branches(parts)
         for key, item in value.items():
-            yield from _texts(item, [part for branch in branches if (part := shape.property_of(branch, key))])
+            yield from _texts(item, shape, [part for branch in branches if (part := property_of(branch, key))])
     elif isinstance(value, list):
         inner = [branch["items"] for branch in shape.branches(parts) if "items" in branch]
         for item in value:
-            yield from _texts(item, inner)
+            yield from _texts(item, shape, inner)
 
 
 def _text(part: dict[str, Any], text: str) -> bool:

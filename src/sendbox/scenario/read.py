@@ -17,8 +17,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from sendbox.scenario import environment, library, shape
+from sendbox.scenario import environment, library
 from sendbox.scenario.model import Node, Problem, Source, listed, nearest, problem, show
+from sendbox.scenario.shape import Shape
 
 #: Longest scenario in characters, longest chain of scenarios that build on each other, most files of one scenario.
 LONGEST: Final = 4_000_000
@@ -43,14 +44,19 @@ Given = One | Sequence[One]
 
 
 def read(
-    source: Given, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
+    source: Given,
+    shape: Shape,
+    *,
+    name: str | None = None,
+    paths: bool = True,
+    env: Mapping[str, str] | None = None,
 ) -> tuple[Node | None, list[Problem], Source]:
     """One scenario with everything it builds on, merged, and all problems of form and shape.
 
     Of a list each scenario builds on the one before it. `paths` False keeps it, and all it builds on, off the file
     system and the environment: only the library's names are known. `env` is what `${NAME}` asks.
     """
-    reading = _Reading(paths, {} if env is None else env)
+    reading = _Reading(shape, paths, {} if env is None else env)
     sources = _each(source)
     if not sources:
         origin = Source(name or "scenario")
@@ -61,14 +67,6 @@ def read(
     if not reading.roots:
         return None, reading.problems, origin
     return reading.merged(), reading.problems, origin
-
-
-def files(source: Given, *, env: Mapping[str, str] | None = None) -> tuple[Path, ...]:
-    """Every file that a scenario is made of, as far as it can be read; those of the library are left out."""
-    reading = _Reading(True, {} if env is None else env)
-    for each in _each(source):
-        reading.add(each, "scenario")
-    return tuple(file for file in reading.layers if isinstance(file, Path) and not _of_library(file))
 
 
 def merge(mine: Node, parents: Node, *, lists: bool = True) -> Node:
@@ -103,13 +101,14 @@ class _Layer:
 class _Reading:
     """Reads scenarios and what they build on, each file once."""
 
-    def __init__(self, paths: bool, env: Mapping[str, str]) -> None:
+    def __init__(self, shape: Shape, paths: bool, env: Mapping[str, str]) -> None:
         self.problems: list[Problem] = []
         #: the scenarios that were given, in that order, as far as they could be found
         self.roots: list[_Layer] = []
         self.origins: list[Source] = []
         #: by file; a text or an object by itself
         self.layers: dict[object, _Layer] = {}
+        self._shape = shape
         self._paths = paths
         self._env = env
 
@@ -178,7 +177,7 @@ class _Reading:
                     message = f"{show(node.value)} is file {FILES + 1} of this scenario; {FILES} are legal"
                     self.problems.append(problem(node, rule, message))
                     return
-                read_node, found = _file(file, self._env)
+                read_node, found = _file(file, self._shape, self._env)
                 self.problems += found
                 known = self.layers[file] = _Layer(read_node, library=_of_library(file))
                 self._build(known, [*way, file])
@@ -193,12 +192,12 @@ class _Reading:
             origin = Source(name, folder)
             root, found = parse.from_object(source, origin)
             self.problems += found
-            self.problems += environment.fill(root, self._env, self._refused)
-            self.problems += shape.check(root)
+            self.problems += environment.fill(root, self._shape, self._env, self._refused)
+            self.problems += self._shape.check(root)
             return object(), root, origin
         if isinstance(source, str) and _is_text(source):
             origin = Source(name, folder)
-            return object(), _text(source, origin, self.problems, self._env, self._refused), origin
+            return object(), _text(source, origin, self.problems, self._shape, self._env, self._refused), origin
         text = str(source)
         if isinstance(source, str) and text in library.names():
             file = library.path(text)
@@ -211,7 +210,7 @@ class _Reading:
         known = self.layers.get(file.resolve())
         if known is not None:
             return file.resolve(), known.node, Source(str(file), file.parent)
-        node, found = _file(file, self._env)
+        node, found = _file(file, self._shape, self._env)
         self.problems += found
         return file.resolve(), node, Source(str(file), file.parent)
 
@@ -308,21 +307,23 @@ def noting() -> Iterator[list[Path]]:
         _NOTED.reset(token)
 
 
-def _file(file: Path, env: Mapping[str, str]) -> tuple[Node | None, list[Problem]]:
+def _file(file: Path, shape: Shape, env: Mapping[str, str]) -> tuple[Node | None, list[Problem]]:
     noted = _NOTED.get()
     if noted is not None:
         noted.append(file.resolve())
     elif _of_library(file.resolve()):
-        return _library(file.resolve())
-    return _read_file(file, env, None)
+        return _library(file.resolve(), shape)
+    return _read_file(file, shape, env, None)
 
 
 @functools.cache
-def _library(file: Path) -> tuple[Node | None, list[Problem]]:
-    return _read_file(file, {}, environment.FROM_LIBRARY)
+def _library(file: Path, shape: Shape) -> tuple[Node | None, list[Problem]]:
+    return _read_file(file, shape, {}, environment.FROM_LIBRARY)
 
 
-def _read_file(file: Path, env: Mapping[str, str], refused: str | None) -> tuple[Node | None, list[Problem]]:
+def _read_file(
+    file: Path, shape: Shape, env: Mapping[str, str], refused: str | None
+) -> tuple[Node | None, list[Problem]]:
     source = Source(str(file), file.parent)
     top = Node(None, source, "$", 1, 1)
     try:
@@ -334,11 +335,11 @@ def _read_file(file: Path, env: Mapping[str, str], refused: str | None) -> tuple
     except UnicodeDecodeError as error:
         return None, [problem(top, "file", f"{show(str(file))} is not UTF-8 at byte {error.start}", value=str(file))]
     problems: list[Problem] = []
-    return _text(text, source, problems, env, refused), problems
+    return _text(text, source, problems, shape, env, refused), problems
 
 
 def _text(
-    text: str, source: Source, problems: list[Problem], env: Mapping[str, str], refused: str | None
+    text: str, source: Source, problems: list[Problem], shape: Shape, env: Mapping[str, str], refused: str | None
 ) -> Node | None:
     from sendbox.scenario import parse
 
@@ -351,6 +352,6 @@ def _text(
     if node is None:
         return None
     if environment.MARK in text:
-        problems += environment.fill(node, env, refused)
+        problems += environment.fill(node, shape, env, refused)
     problems += shape.check(node)
     return node

@@ -2,7 +2,8 @@
 
 `jsonschema-rs` decides, which takes microseconds; `jsonschema` is imported only to explain what it refused. A schema
 node says in `x-says` what is wanted there, in words; in `x-without` what is wrong with a mapping that has none of the
-keys of which it needs one; in `x-refused` which keys people look for in vain, and why.
+keys of which it needs one; in `x-refused` which keys people look for in vain, and why; in `x-stand-ins`, where it was
+added to the language, something legal for each key that a mapping must have.
 
 After the complaints the deviating parts are cut off, and what is missing gets a stand-in, so that the rules of meaning
 can be asked about all the rest and no problem hides another.
@@ -11,7 +12,7 @@ can be asked about all the rest and no problem hides another.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -84,32 +85,6 @@ _FIRST: Final = {
 }
 
 
-def check(node: Node, part: str = SCENARIO) -> list[Problem]:
-    """Every deviation from the schema; afterwards `node` has a legal shape, if not its own."""
-    value = plain(node)
-    if _validator(part).is_valid(value):
-        return []
-    problems: list[Problem] = []
-    first = True
-    while errors := list(_explainer(part).iter_errors(value)):
-        leaves = [leaf for error in errors for leaf in _leaves(error)]
-        if first:
-            news = [leaf for leaf in leaves if not _is_said(leaf, node, leaves)]
-            problems = [found for leaf in news for found in _explain(leaf, node, leaves)]
-            first = False
-        for leaf in leaves:
-            if leaf.validator == "required" or _decides_nothing(leaf):
-                _fill(node, leaf)
-        doomed = sorted({tuple(path) for leaf in leaves for path in _cuts(leaf)}, key=_order, reverse=True)
-        if () in doomed:
-            node.value = {}
-            break
-        for path in doomed:
-            _cut(node, path)
-        value = plain(node)
-    return [problem(node, "schema", f"{show(value)} is refused by the schema of the language")] if first else problems
-
-
 @functools.cache
 def schema() -> dict[str, Any]:
     """The JSON Schema of the language."""
@@ -117,37 +92,82 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def _part(part: str) -> dict[str, Any]:
-    whole = schema()
-    if part == SCENARIO:
-        return whole
-    return {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{part}"}
+class Shape:
+    """The schema of the language, with what is added to it: parts of the same form, whose mappings are joined with
+    those of the schema and whose lists follow them."""
+
+    def __init__(self, *additions: Mapping[str, Any]) -> None:
+        self._additions = additions
+        self._validators: dict[str, Any] = {}
+
+    @functools.cached_property
+    def schema(self) -> dict[str, Any]:
+        """The whole of it."""
+        return functools.reduce(_joined, self._additions, schema())
+
+    def check(self, node: Node, part: str = SCENARIO) -> list[Problem]:
+        """Every deviation from the schema; afterwards `node` has a legal shape, if not its own."""
+        value = plain(node)
+        if self._validator(part).is_valid(value):
+            return []
+        explainer = self._explainer(part)
+        problems: list[Problem] = []
+        first = True
+        while errors := list(explainer.iter_errors(value)):
+            leaves = [leaf for error in errors for leaf in _leaves(error)]
+            if first:
+                news = [leaf for leaf in leaves if not _is_said(leaf, node, leaves)]
+                problems = [found for leaf in news for found in _explain(leaf, node, leaves)]
+                first = False
+            for leaf in leaves:
+                if leaf.validator == "required" or _decides_nothing(leaf):
+                    _fill(node, leaf)
+            doomed = sorted({tuple(path) for leaf in leaves for path in _cuts(leaf)}, key=_order, reverse=True)
+            if () in doomed:
+                node.value = {}
+                break
+            for path in doomed:
+                _cut(node, path)
+            value = plain(node)
+        if first:
+            return [problem(node, "schema", f"{show(value)} is refused by the schema of the language")]
+        return problems
+
+    def branches(self, parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Parts of the schema with what they refer to in their place, and unions as their branches."""
+        found = []
+        for part in parts:
+            target = part
+            while "$ref" in target:
+                ref = target["$ref"]
+                target = self.schema if ref == "#" else self.schema["$defs"][ref.rpartition("/")[2]]
+            unions = [branch for branch in target.get("anyOf", ()) if branch.keys() != {"required"}]
+            found += self.branches(unions) if unions else [target]
+        return found
+
+    def _part(self, part: str) -> dict[str, Any]:
+        whole = self.schema
+        if part == SCENARIO:
+            return whole
+        return {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{part}"}
+
+    def _validator(self, part: str) -> Any:
+        import jsonschema_rs
+
+        if part not in self._validators:
+            self._validators[part] = jsonschema_rs.validator_for(self._part(part))
+        return self._validators[part]
+
+    def _explainer(self, part: str) -> Validator:
+        from jsonschema import Draft202012Validator
+
+        return Draft202012Validator(self._part(part))
 
 
-@functools.cache
-def _validator(part: str) -> Any:
-    import jsonschema_rs
-
-    return jsonschema_rs.validator_for(_part(part))
-
-
-@functools.cache
-def _explainer(part: str) -> Validator:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(_part(part))
-
-
-def branches(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Parts of the schema with what they refer to in their place, and unions as their branches."""
-    found = []
-    for part in parts:
-        target = part
-        while "$ref" in target:
-            target = schema() if target["$ref"] == "#" else schema()["$defs"][target["$ref"].rpartition("/")[2]]
-        unions = [branch for branch in target.get("anyOf", ()) if branch.keys() != {"required"}]
-        found += branches(unions) if unions else [target]
-    return found
+def _joined(whole: Any, addition: Any) -> Any:
+    if isinstance(whole, dict):
+        return {**whole, **{key: _joined(whole.get(key), item) for key, item in addition.items()}}
+    return [*whole, *addition] if isinstance(whole, list) else addition
 
 
 def property_of(part: dict[str, Any], key: str) -> dict[str, Any] | None:
@@ -202,7 +222,8 @@ def _fill(node: Node, error: Error) -> None:
     wanted = error.validator_value if error.validator == "required" else [_FIRST[error.schema["title"]]]
     for key in wanted:
         if key not in entries:
-            entries[key] = _stand_in(_STAND_INS[error.schema["title"]][key], node)
+            legal = error.schema.get("x-stand-ins") or _STAND_INS[error.schema["title"]]
+            entries[key] = _stand_in(legal[key], node)
 
 
 def _stand_in(value: Any, parent: Node) -> Node:

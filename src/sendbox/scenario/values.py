@@ -6,8 +6,9 @@ A value that breaks its rule becomes a problem and a harmless stand-in, so that 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import orjson
@@ -20,12 +21,11 @@ from sendbox.services.numbers.normal import normalize
 
 T = TypeVar("T")
 
-#: The steps that `chatapp` means.
-CHATAPP: Final = ("chatapp_text", "chatapp_template")
+#: The calling code of national numbers where none is given.
+COUNTRY: Final = "420"
 
 _PHONE_PATTERN: Final = re.compile(r"[0-9*?]+")
 _NOT_IN_A_PATTERN: Final = re.compile(r"[^0-9*?]+")
-_SENDER_NAME: Final = 11
 _QUOTED: Final = re.compile(r"\A'([^'\\]*)'")
 #: Units as people write them, to those of the language.
 _UNITS: Final = (
@@ -41,13 +41,30 @@ _MILLIONTHS: Final = 1_000_000
 class Reader:
     """Reads values and collects the problems.
 
-    `country` is the calling code that national numbers get (A14), `locale` the language of what is invented.
+    `country` is the calling code that national numbers get (A14), `locale` the language of what is invented, `emulated`
+    are the operations that there are, `families` the words that stand for several. `root` is the whole scenario, None
+    where a rule or a change comes alone; `file` the one that was asked for.
     """
 
-    def __init__(self, country: str = "420", locale: str = "en_US") -> None:
+    def __init__(
+        self,
+        country: str | None = None,
+        locale: str = "en_US",
+        *,
+        emulated: Sequence[str] = (),
+        families: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        root: Node | None = None,
+        file: str = "",
+    ) -> None:
         self.problems: list[Problem] = []
-        self.country = country
+        self.country = COUNTRY if country is None else country
         self.locale = locale
+        self.emulated = emulated
+        self.families = families
+        self.root = root
+        self.file = file
+        #: the settings of the assumptions
+        self.assume: Any = None
         #: where the world is pinned to begin; None = it is not
         self.start: int | None = None
 
@@ -151,21 +168,6 @@ class Reader:
         """A text pattern."""
         return Pattern(str(node.value))
 
-    def sender(self, node: Node, channel: str) -> str:
-        """A sender of an account, in the form its channel wants (A59)."""
-        text = str(node.value)
-        if channel == "chatapp":
-            if not (text.isascii() and text.isdigit()):
-                self.complain(
-                    node, "sender", f"{show(text)} is no sender of chatapp: a phone number id has digits only"
-                )
-        elif text.startswith("+") and text[1:].isdigit():
-            self.complain(node, "sender", f"{show(text)} is written with +; a virtual number has none", near=text[1:])
-        elif not text.isdigit() and len(text) > _SENDER_NAME:
-            message = f"{show(text)} has {len(text)} characters, a sender name has at most {_SENDER_NAME} (§8)"
-            self.complain(node, "sender", message)
-        return text
-
     def money(self, node: Node) -> int:
         """Millionths of a currency's unit."""
         return int(Decimal(str(node.value)) * _MILLIONTHS)
@@ -180,11 +182,31 @@ class Reader:
         return code
 
 
+def names_differ(nodes: list[Node], reader: Reader) -> None:
+    """A name stands once in a file; another file may use it again, for its own version of the rule."""
+    first: dict[tuple[int, object], Node] = {}
+    for node in nodes:
+        name = node.get("name")
+        if name is None:
+            continue
+        known = first.setdefault((id(node.source), name.value), name)
+        if known is not name:
+            where = known.path if known.line is None else f"line {known.line}"
+            reader.complain(name, "name", f"{show(name.value)} is the name of another rule already, at {where}")
+
+
 def words(node: Node | None) -> tuple[str, ...] | None:
     """A word, or a list of them, each once."""
     if node is None:
         return None
     return tuple(dict.fromkeys(str(item.value) for item in node.items())) or (str(node.value),)
+
+
+def entries(node: Node | None, reader: Reader, compiling: Callable[[Node, Reader], T]) -> tuple[T, ...]:
+    """The entries of a list, in order. Draws, counts and verdicts are keyed by their names, so that these differ."""
+    nodes = items(node)
+    names_differ(nodes, reader)
+    return tuple(compiling(each, reader) for each in nodes)
 
 
 def items(node: Node | None) -> list[Node]:

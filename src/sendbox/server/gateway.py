@@ -26,7 +26,6 @@ from sendbox.server.faults import NO_FAULT, Decision, carry_out, decide, note, r
 from sendbox.server.origin import BODY_CAP, content_type, header_key, key_field, origin_of, read_body
 from sendbox.services.account.account import Account
 from sendbox.services.advice import POLLING_STOPPED_CLOCK, advise
-from sendbox.services.blueprint import Blueprint
 from sendbox.services.http.diagnosis import valued
 from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.http.handling import handled, worked
@@ -66,7 +65,7 @@ class Emulated(BaseRoute):
         self._contract = contract
         self._paths = Paths(routes)
         #: answers what needs neither key nor world where none is named
-        self._nobody = World("", Blueprint(), start=0, services=PARTS)
+        self._nobody = World("", runtime.language.load({"sendbox": 1}), start=0, services=PARTS)
 
     def takes(self, scope: Scope) -> bool:
         """Every path of the table, and everything else below the prefixes of the interfaces."""

@@ -10,10 +10,10 @@ from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.calls import ApiRule
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.traffic import Traffic
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.partner.rules import PartnerSpec
-from sendbox.services.traffic import Traffic
 from sendbox.services.verify.rules import VerifyRule
 
 if TYPE_CHECKING:

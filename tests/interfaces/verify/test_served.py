@@ -13,10 +13,10 @@ from sendbox.app import make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
 from sendbox.runtime.worlds import Runtime
-from sendbox.scenario.compile import load
 from sendbox.server.origin import BODY_CAP
 from sendbox.services.verify.verify import Verify
 from sendbox.settings import Settings
+from tests.scenarios import load
 
 if TYPE_CHECKING:
     from sendbox.fixture import Sandbox

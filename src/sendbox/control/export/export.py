@@ -11,11 +11,11 @@ from sendbox.control.export.scenario import scenario_of
 from sendbox.control.export.script import script
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.records import digest
+from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.durations import show
 from sendbox.scenario import library
-from sendbox.scenario.compile import load
+from sendbox.scenario.language import Language
 from sendbox.scenario.write import dump
-from sendbox.services.blueprint import Blueprint
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -28,7 +28,7 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
     """The world as a file that does again what was done to it and ends in the same digest: `as` pytest, or scenario."""
     if as_ not in FORMS:
         raise ControlError(400, "bad_argument", f"as: {as_!r} is no form of an export; legal: {', '.join(FORMS)}")
-    hosted = call.here
+    hosted, language = call.here, call.runtime.language
     call.runtime.not_advancing(hosted)
     proof = await digest(call)
     world = hosted.world
@@ -36,10 +36,10 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
     stem = re.sub(r"[^0-9A-Za-z]+", "_", world.id).strip("_").lower() or "world"
     left_out = made.left_out
     if as_ == "pytest":
-        about = About(_scenario(world.blueprint), proof["digest"], proof["engine"], __version__)
+        about = About(_scenario(language, world.blueprint), proof["digest"], proof["engine"], __version__)
         file, text = f"test_{stem}.py", pytest_file(world, made, about)
     else:
-        value, left_out = scenario_of(world, made, _base(world.blueprint))
+        value, left_out = scenario_of(language, world, made, _base(language, world.blueprint))
         head = [f"# {world.id}, exported by Sendbox {__version__}; its digest was {proof['digest']}"]
         file = f"{stem}.yaml"
         until = f" --until {show(world.now - world.start)}" if _ends_early(world) else ""
@@ -55,21 +55,21 @@ def _ends_early(world: World) -> bool:
     return world.timeline.next_due() is not None or lapsed is not None
 
 
-def _scenario(blueprint: Blueprint) -> str:
+def _scenario(language: Language, blueprint: Blueprint) -> str:
     """The name of a scenario of the library, or the text of any other."""
-    return blueprint.name if _of_the_library(blueprint) else dump(_source(blueprint))
+    return blueprint.name if _of_the_library(language, blueprint) else dump(_source(blueprint))
 
 
-def _of_the_library(blueprint: Blueprint) -> bool:
+def _of_the_library(language: Language, blueprint: Blueprint) -> bool:
     if blueprint.name not in library.names():
         return False
-    known = load(blueprint.name)
+    known = language.load(blueprint.name)
     return known is blueprint or (known.source is not None and known.source == blueprint.source)
 
 
-def _base(blueprint: Blueprint) -> dict[str, Any]:
+def _base(language: Language, blueprint: Blueprint) -> dict[str, Any]:
     """What the scenario of an export begins with."""
-    if _of_the_library(blueprint):
+    if _of_the_library(language, blueprint):
         return {"sendbox": 1, "name": f"{blueprint.name}, exported", "extends": blueprint.name}
     return _source(blueprint)
 

@@ -12,10 +12,10 @@ from sendbox.control.export.script import Act, Call, Script
 from sendbox.engine.bounds import DEEPEST, deeper
 from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import CODE
-from sendbox.scenario.compile import compile_api_rule
+from sendbox.engine.traffic import reference
+from sendbox.scenario.language import Language
 from sendbox.services.account.account import Account
 from sendbox.services.operations import CALLS, Part
-from sendbox.services.traffic import reference
 
 if TYPE_CHECKING:
     from sendbox.engine.requests import RequestRecord
@@ -29,9 +29,11 @@ WRAP: Final = 4
 FORM: Final = b"application/x-www-form-urlencoded"
 
 
-def scenario_of(world: World, script: Script, source: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def scenario_of(
+    language: Language, world: World, script: Script, source: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
     """The scenario as an object, and what it cannot say, in words."""
-    made = _Made(world, script, source)
+    made = _Made(language, world, script, source)
     made.read()
     clock = {**(source.get("clock") or {}), "mode": "manual", "start": iso(world.start_given)}
     value = {**source, "sendbox": 1, "seed": world.seed_given, "clock": clock}
@@ -62,7 +64,8 @@ class _Unsaid(Exception):
 
 
 class _Made:
-    def __init__(self, world: World, script: Script, source: dict[str, Any]) -> None:
+    def __init__(self, language: Language, world: World, script: Script, source: dict[str, Any]) -> None:
+        self._language = language
         self._source = source
         self._world = world
         self._script = script
@@ -208,7 +211,7 @@ class _Made:
         when = dict(rule.get("when") or {})
         if key in when:
             raise NoEntry(f'it has a "{key}" of its own')
-        name = rule.get("name") or compile_api_rule(rule, country=Account.of(self._world).country).key
+        name = rule.get("name") or self._language.compile_rule("api", rule, country=Account.of(self._world).country).key
         if len(name) > LONGEST_NAME:
             raise NoEntry("what it asks is too long for a name")
         return {**rule, "name": name, "when": {**when, key: self._at(step.at)}}

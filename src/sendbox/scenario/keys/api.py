@@ -10,19 +10,11 @@ from sendbox.engine.faults.row import read
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.rules.rule import When
-from sendbox.scenario import validate as lint
 from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, canonical, text_of, whole
-from sendbox.services.operations import EMULATED
 
 #: What this list calls the words of a rule.
 _SPELLED: Final = {"nth": "call"}
-
-
-def compile_api_rules(nodes: list[Node], reader: Reader) -> tuple[ApiRule, ...]:
-    """The rules of a list, in order. A name may stand once in a file, since draws and counts are keyed by it."""
-    lint.names_differ(nodes, reader)
-    return tuple(compile_api_rule(node, reader) for node in nodes)
 
 
 def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
@@ -66,7 +58,7 @@ def _when(node: Node | None, reader: Reader) -> When:
         reader.complain(node, "every", '"every" stands beside "call"; a rule counts in one way', key="every")
     begins, ends = reader.window(asked)
     return When(
-        operation=reader.operations(asked.get("operation"), EMULATED, "no operation of an emulated interface"),
+        operation=reader.operations(asked.get("operation"), reader.emulated, "no operation of an emulated interface"),
         key=reader.pattern(asked["key"]) if "key" in asked else None,
         # last, since it has to be looked for in the call
         phone=reader.phones(asked["phone"]) if "phone" in asked else None,

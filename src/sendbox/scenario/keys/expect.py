@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from sendbox.engine.expect.expectation import Condition, Expectation, Range
-from sendbox.engine.expect.subjects import Field
+from sendbox.engine.expect.subjects import Field, Thing
 from sendbox.engine.patterns import Pattern
-from sendbox.scenario import validate as lint
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import CHATAPP, Reader
-from sendbox.services.subjects import THINGS
+from sendbox.scenario.values import Reader
 
-#: A family of channels stands for all of its channels.
-_CHATAPP: Final = ("chatapp", *CHATAPP)
 #: So many legal words are listed even when one of them is near.
 _LISTED: Final = 13
 _BOUND: Final = re.compile(r"(>=|<=|>|<) *([0-9]+)")
 _RANGE: Final = re.compile(r"([0-9]+)\.\.([0-9]+)")
 
 
-def compile_expectations(nodes: list[Node], reader: Reader) -> tuple[Expectation, ...]:
-    """The expectations of a list, in order. A name may stand once in a file, since a verdict is read by it."""
-    lint.names_differ(nodes, reader)
-    return tuple(_expectation(node, reader) for node in nodes)
-
-
-def _expectation(node: Node, reader: Reader, *, follows: bool = False) -> Expectation:
+def compile_expectation(
+    node: Node, reader: Reader, subjects: Mapping[str, Thing], *, follows: bool = False
+) -> Expectation:
+    """An expectation about one of the subjects that there are."""
     given = node.entries()
     that = str(given["that"].value)
     low, high = _counts(node, reader)
@@ -45,13 +39,15 @@ def _expectation(node: Node, reader: Reader, *, follows: bool = False) -> Expect
         reader.complain(node, "moment", message, key="after")
     return Expectation(
         that=that,
-        where=() if given["that"].cut else _where(node.get("where"), that, reader),
+        where=() if given["that"].cut else _where(node.get("where"), that, subjects[that], reader),
         low=low,
         high=high,
         within=length,
         after=after,
         before=before,
-        then=() if then is None else tuple(_expectation(item, reader, follows=True) for item in then.items()),
+        then=()
+        if then is None
+        else tuple(compile_expectation(item, reader, subjects, follows=True) for item in then.items()),
         name=None if name is None else str(name.value),
         place=node.place,
     )
@@ -73,10 +69,10 @@ def _whole(node: Node | None) -> int | None:
     return None if node is None or not isinstance(node.value, int) else node.value
 
 
-def _where(node: Node | None, that: str, reader: Reader) -> tuple[Condition, ...]:
+def _where(node: Node | None, that: str, subject: Thing, reader: Reader) -> tuple[Condition, ...]:
     if node is None:
         return ()
-    fields = THINGS[that].fields
+    fields = subject.fields
     conditions: list[Condition] = []
     for key, item in node.entries().items():
         field = fields.get(key)
@@ -116,7 +112,7 @@ def _words(node: Node, key: str, field: Field, reader: Reader) -> list[Any]:
     word = str(node.value)
     if word not in field.words:
         _no_word(node, key, field, reader)
-    return list(_CHATAPP) if word == "chatapp" else [word]
+    return [word, *reader.families.get(word, ())]
 
 
 def _no_word(node: Node, key: str, field: Field, reader: Reader) -> None:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.engine.identity import derive
+from sendbox.engine.texts import FAKES, POOL, Fake, Gap, Text
 from sendbox.scenario import library
 from sendbox.scenario.model import Node, listed, nearest, show
-from sendbox.services.messaging.content.gaps import FAKES, POOL, Fake, Gap, Text
 
 if TYPE_CHECKING:
     from sendbox.scenario.values import Reader

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, Protocol
 
+from sendbox.engine.traffic import NONE, PARENT, Traffic, reference
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader
-from sendbox.services.operations import CALLS, PARTS
-from sendbox.services.traffic import NONE, PARENT, Traffic, reference
 
 _SUFFIX: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
-def compile_traffic(nodes: list[Node], reader: Reader, start: int | None) -> tuple[Traffic, ...]:
-    """The entries of a list. `start` is the world's, where the scenario pins it: then every moment can be compared."""
+class Called(Protocol):
+    """How an operation is called: what it carries (None = nothing), and the parameters that stand in its path."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def part(self) -> str | None: ...
+    @property
+    def params(self) -> tuple[str, ...]: ...
+
+
+def compile_traffic(nodes: list[Node], reader: Reader, calls: Mapping[str, Called]) -> tuple[Traffic, ...]:
+    """The entries of a list, which ask for `calls`. Where the scenario pins the start, all moments are compared."""
     found: list[Traffic] = []
     names: dict[str, Node] = {}
     later = {str(name.value) for node in nodes if (name := node.get("name")) is not None}
     last: dict[bool, tuple[int, Node]] = {}
     for node in nodes:
-        entry = _entry(node, reader, names, later)
-        _in_time(node, entry, last, start, reader)
+        entry = _entry(node, reader, calls, names, later)
+        _in_time(node, entry, last, reader)
         name = node.get("name")
         if name is not None and entry.name in names:
             first = names[entry.name]
@@ -34,18 +46,18 @@ def compile_traffic(nodes: list[Node], reader: Reader, start: int | None) -> tup
     return tuple(found)
 
 
-def _entry(node: Node, reader: Reader, names: dict[str, Node], later: set[str]) -> Traffic:
+def _entry(node: Node, reader: Reader, calls: Mapping[str, Called], names: dict[str, Node], later: set[str]) -> Traffic:
     parts = node.entries()
     at, relative = reader.moment(parts["at"])
     request = parts["request"]
     asked = request.entries()
     operation = str(asked["operation"].value)
-    call = CALLS.get(operation)
+    call = calls.get(operation)
     if call is None:
-        near = nearest(operation, CALLS)
-        legal = "" if near else f"; legal: {listed(CALLS)}"
+        near = nearest(operation, calls)
+        legal = "" if near else f"; legal: {listed(calls)}"
         reader.complain(asked["operation"], "operation", f"{show(operation)} is not an operation{legal}", near=near)
-    carried = [part for part in PARTS if part in asked]
+    carried = [part for part in _parts(calls) if part in asked]
     if call is not None:
         for part in carried:
             if part != call.part:
@@ -70,6 +82,11 @@ def _entry(node: Node, reader: Reader, names: dict[str, Node], later: set[str]) 
         status=None if status is None else 0 if status.value == NONE else int(str(status.value)),
         place=node.place,
     )
+
+
+def _parts(calls: Mapping[str, Called]) -> list[str]:
+    """What calls carry, in one fixed order."""
+    return list(dict.fromkeys(call.part for call in calls.values() if call.part is not None))
 
 
 def _params(request: Node, operation: str, wanted: tuple[str, ...], reader: Reader) -> None:
@@ -119,9 +136,9 @@ def _key(node: Node, reader: Reader) -> str | None:
     return None if text == PARENT else text
 
 
-def _in_time(node: Node, entry: Traffic, last: dict[bool, tuple[int, Node]], start: int | None, reader: Reader) -> None:
+def _in_time(node: Node, entry: Traffic, last: dict[bool, tuple[int, Node]], reader: Reader) -> None:
     """Entries stand in order of time; those that cannot be compared, because nobody knows the start, are left alone."""
-    at, relative = entry.at, entry.relative
+    at, relative, start = entry.at, entry.relative, reader.start
     place = node.entries()["at"]
     if place.cut:  # it is missing, which was said
         return

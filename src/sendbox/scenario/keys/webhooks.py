@@ -9,20 +9,11 @@ from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.row import read
 from sendbox.engine.rules.rule import When
-from sendbox.scenario import validate as lint
 from sendbox.scenario.model import Node, show
-from sendbox.scenario.values import CHATAPP, Reader, canonical, text_of, whole, words
+from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 
-#: `chatapp` means both of its steps, and what phones write there.
-_CHATAPP: Final = (*CHATAPP, "chatapp")
 #: The one kind of event that has a result.
 _SENT: Final = "sentMessage"
-
-
-def compile_webhooks(nodes: list[Node], reader: Reader) -> tuple[WebhookRule, ...]:
-    """The rules of a list, in order. A name may stand once in a file, since draws and counts are keyed by it."""
-    lint.names_differ(nodes, reader)
-    return tuple(compile_webhook_rule(node, reader) for node in nodes)
 
 
 def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
@@ -55,7 +46,8 @@ def _when(node: Node | None, reader: Reader) -> When:
     begins, ends = reader.window(asked)
     gateways = words(node.get("gateway"))
     if gateways is not None:
-        gateways = tuple(dict.fromkeys(w for word in gateways for w in (_CHATAPP if word == "chatapp" else (word,))))
+        # a family means its steps, and what phones write there
+        gateways = tuple(dict.fromkeys(w for word in gateways for w in (*reader.families.get(word, ()), word)))
     results, events = words(node.get("result")), words(node.get("event"))
     if results is not None and events is not None and _SENT not in events:
         message = f"{show(list(results))} is asked of {show(list(events))}: only {_SENT} has a result (§6)"

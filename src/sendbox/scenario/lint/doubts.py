@@ -6,19 +6,25 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from sendbox.scenario.model import Node, Problem, errors, problem
-from sendbox.services.blueprint import Blueprint
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.patterns import Pattern
+from sendbox.scenario.lint import globs
+from sendbox.scenario.model import Node, Problem, errors, problem, show
+from sendbox.scenario.values import Reader
 
+_NO_TAG: Final = re.compile(r"[^a-z0-9._*-]+")
 #: Where a path goes a step deeper.
 _STEP: Final = re.compile(r"[.\[]")
 
 
 class Doubts:
-    """What is asked about, and the warnings that were found."""
+    """What is asked about, as `reader` read it, and the warnings that were found."""
 
-    def __init__(self, root: Node, blueprint: Blueprint, problems: Iterable[Problem]) -> None:
+    def __init__(self, root: Node, blueprint: Blueprint, reader: Reader, problems: Iterable[Problem]) -> None:
         self.root = root
         self.blueprint = blueprint
+        self.country = reader.country
+        self.families = reader.families
         self.found: list[Problem] = []
         #: (file, path) of everything in which something is wrong
         self._wrong = {
@@ -57,3 +63,27 @@ class Doubts:
         for at, item in enumerate([] if part is None else part.items()):
             if self.sound(item):
                 yield at, item
+
+    def happens(self, kind: str, *keys: str) -> bool:
+        """Whether an entry of the timeline, sound or not, is of a kind and names one of these keys."""
+        timeline = self.part("timeline")
+        parts = [item.get(kind) for item in ([] if timeline is None else timeline.items())]
+        return any(part is not None and part.get(key) is not None for part in parts for key in keys)
+
+    def number(self, node: Node, pattern: Pattern) -> None:
+        """Warns about a phone pattern that no number is like."""
+        if not pattern.literal and (why := globs.why_no_number(pattern.text)) is not None:
+            self.warn(node, "no-number", f"{show(node.value)} is like no phone number: {why}")
+
+    def tag(self, node: Node) -> None:
+        """Warns about a pattern that no tag is like."""
+        text = str(node.value)
+        if _NO_TAG.search(text) or not text:
+            near = _NO_TAG.sub("", text.lower()) or None
+            message = f"{show(text)} is no tag after cleaning: lower case, a-z 0-9 . _ - (A60)"
+            self.warn(node, "tag", message, near=near)
+
+
+def nothing_like_it(pattern: Pattern, known: list[str]) -> bool:
+    """Whether a pattern is about nothing that is known; where nothing is known, it is about what will be."""
+    return (pattern.literal or bool(known)) and pattern.text != "*" and not any(map(pattern.matches, known))

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from sendbox.engine import durations as spans
 from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, plain, show
-from sendbox.services.messaging.rules.rules import GOALS
 
 #: As far as one advance reaches (`Settings.max_reach_ms`).
 REACH: Final = 400 * spans.DAY
-_LEGAL: Final = f"an advance reaches {spans.show(REACH)}"
-#: Parts in which times are said, and the keys under which they stand.
-_PARTS: Final = ("attempts", "partner", "timeline", "api", "webhooks", "expect")
+LEGAL: Final = f"an advance reaches {spans.show(REACH)}"
+#: The keys under which times stand, beside those that a key of the language has of its own.
 _LENGTHS: Final = ("after", "delay", "for", "ttl", "within", "timeout")
 
 
-def find(doubts: Doubts) -> None:
-    """Warns about every time that is too long."""
-    for at, item in doubts.entries("attempts"):
-        path = doubts.blueprint.attempts[at].path
-        if path is not None and (total := sum(entry.after.high for entry in path.entries)) > REACH:
-            then = item.entries()["then"]
-            longest = max(path.entries, key=lambda entry: entry.after.high).after.high
-            if longest <= REACH:
-                doubts.warn(then, "too-long", f"{_brief(then)} takes {spans.show(total)} in all; {_LEGAL}")
-    for part in _PARTS:
+def find(doubts: Doubts, parts: Mapping[str, tuple[str, ...]]) -> None:
+    """Warns about every time that is too long in these parts of the scenario, each with words for times of its own."""
+    lengths = {*_LENGTHS, *(word for words in parts.values() for word in words)}
+    for part in parts:
         node = doubts.part(part)
         for each in [] if node is None else _mappings(node):
             if doubts.sound(each):
-                _lengths(each, doubts)
-
-
-def _brief(node: Node) -> str:
-    return show(plain(node))
+                _lengths(each, lengths, doubts)
 
 
 def _mappings(node: Node) -> Iterator[Node]:
@@ -45,12 +33,12 @@ def _mappings(node: Node) -> Iterator[Node]:
         yield from _mappings(item)
 
 
-def _lengths(node: Node, doubts: Doubts) -> None:
+def _lengths(node: Node, lengths: set[str], doubts: Doubts) -> None:
     for key, item in node.entries().items():
-        if key in _LENGTHS or key in GOALS:
+        if key in lengths:
             length = _length(item)
             if length is not None and length > REACH:
-                doubts.warn(item, "too-long", f"{_brief(item)} is longer than anybody waits; {_LEGAL}")
+                doubts.warn(item, "too-long", f"{show(plain(item))} is longer than anybody waits; {LEGAL}")
 
 
 def _length(node: Node) -> int | None:

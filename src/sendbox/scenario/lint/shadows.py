@@ -1,14 +1,14 @@
 """Rules that never have a say, because an earlier one of the same file fits whenever they do and decides as much.
 
-`LISTS` says for each list of rules where its conditions stand and what a rule of it may decide; `CONDITIONS` how
-conditions are compared. A rule that asks for anything else, or counts, is never taken to shadow another one: a doubt
-that is wrong would be worse than one that is missing.
+`CONDITIONS` says how conditions are compared; a `RuleList` where those of a list stand, and what a rule of it may
+decide. A rule that asks for anything else, or counts, is never taken to shadow another one: a doubt that is wrong would
+be worse than one that is missing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,54 +17,12 @@ from sendbox.engine.faults.table import CALLS
 from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, plain, show
-from sendbox.scenario.values import CHATAPP
+from sendbox.scenario.vocabulary import RuleList
 from sendbox.services.numbers.normal import normalize
 
 
-@dataclass(frozen=True, slots=True)
-class RuleList:
-    """A list of rules. `path` leads to it; `when` is the key of the conditions, "" where they stand in the entry.
-
-    `asks` are the conditions that can be compared, `decides` the keys of things decided apart from each other, several
-    for one thing; under `within` they stand in a mapping of their own. Without `decides` the first rule that fits
-    decides everything. `extra` are keys that neither ask nor decide.
-    """
-
-    path: tuple[str, ...]
-    asks: tuple[str, ...]
-    decides: tuple[tuple[str, ...], ...] = ()
-    when: str = "when"
-    within: str | None = None
-    extra: tuple[str, ...] = ("name",)
-
-
-LISTS: Final = (
-    RuleList(("phones",), ("number",), when="", extra=("name", "channels", "conversation", "offline")),
-    RuleList(
-        ("attempts",),
-        ("channel", "phone", "tag", "body", "sender", "operation", "attempt", "key", "payload"),
-        (("then", "mix"), ("replies",), ("click",)),
-        extra=("name", "illegal", "locale"),
-    ),
-    RuleList(("verify", "rules"), ("phone",), (("code",), ("sms",), ("limits",)), within="then"),
-    RuleList(
-        ("partner", "template_review"),
-        ("template", "language", "category"),
-        extra=("name", "after", "result", "reason"),
-    ),
-    RuleList(("partner", "signup"), ("client", "mode"), extra=("name", "after", "result", "reason")),
-    RuleList(("api",), ("operation", "phone", "key"), (("fault",),), extra=("name", "processed")),
-    RuleList(("webhooks",), ("result", "event", "gateway", "phone", "tag"), (("fault",),)),
-)
-
-
-def _words(value: Any) -> set[str]:
-    words = {str(each) for each in (value if isinstance(value, list) else [value])}
-    return words - {"chatapp"} | set(CHATAPP) if "chatapp" in words else words
-
-
-def _among(wide: Any, narrow: Any, _country: str) -> bool:
-    return _words(narrow) <= _words(wide)
+def _among(wide: set[str], narrow: set[str], _country: str) -> bool:
+    return narrow <= wide
 
 
 def _text(wide: Any, narrow: Any, _country: str) -> bool:
@@ -123,18 +81,18 @@ class _Rule:
     odd: bool
 
 
-def find(doubts: Doubts) -> None:
+def find(doubts: Doubts, lists: Iterable[RuleList]) -> None:
     """Warns about every rule that another one shadows."""
-    for kind in LISTS:
+    for kind in lists:
         _find(kind, doubts)
 
 
 def _find(kind: RuleList, doubts: Doubts) -> None:
-    country = doubts.blueprint.assume.country or doubts.blueprint.account.country
+    country = doubts.country
     #: file (its source) -> what is looked up -> the rules before
     before: dict[int, dict[tuple[str, str] | None, list[_Rule]]] = {}
     for _, node in doubts.entries(*kind.path):
-        rule = _rule(node, kind)
+        rule = _rule(node, kind, doubts.families)
         known = before.setdefault(id(node.source), {})
         shadow = None if rule.odd else _shadow(rule, known, country)
         if shadow is not None:
@@ -143,14 +101,14 @@ def _find(kind: RuleList, doubts: Doubts) -> None:
             known.setdefault(_place(rule, country), []).append(rule)
 
 
-def _rule(node: Node, kind: RuleList) -> _Rule:
+def _rule(node: Node, kind: RuleList, families: Mapping[str, tuple[str, ...]]) -> _Rule:
     conditions = node if not kind.when else node.get(kind.when)
     known = {*kind.asks, *kind.extra, *(key for thing in kind.decides for key in thing), kind.when, kind.within}
     asks = {}
     whole = node.entries().keys() <= known
     for key, value in ({} if conditions is None else conditions.entries()).items():
         if key in kind.asks:
-            asks[key] = plain(value)
+            asks[key] = _words(plain(value), families) if CONDITIONS.get(key) is _among else plain(value)
         elif kind.when:
             whole = False
     said = node if kind.within is None else node.get(kind.within) or node
@@ -160,6 +118,12 @@ def _rule(node: Node, kind: RuleList) -> _Rule:
         decides = {(word,)}
     whole = whole and not _faults(fault) & _LENIENT
     return _Rule(node, asks, decides or {()}, whole, bool(node.entries().keys() - known - _COUNTS))
+
+
+def _words(value: Any, families: Mapping[str, tuple[str, ...]]) -> set[str]:
+    """The words of a condition, what they stand for in the place of families."""
+    words = [str(each) for each in (value if isinstance(value, list) else [value])]
+    return {each for word in words for each in families.get(word, (word,))}
 
 
 def _faults(node: Node | None) -> set[str]:

@@ -12,9 +12,9 @@ from sendbox.engine.world import Part
 from sendbox.services.account.billing import DEFAULT_SUBID, Billing
 from sendbox.services.account.keys import Key
 from sendbox.services.account.orders import Orders
+from sendbox.services.account.spec import AccountSpec
 from sendbox.services.account.subkeys import SubKeys
 from sendbox.services.assume import Assume
-from sendbox.services.blueprint import AccountSpec
 from sendbox.services.templates.templates import Template, compile_template
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Account(Billing, Part):
     )  # fmt: skip
 
     def __init__(self, world: World) -> None:
-        spec: AccountSpec = world.blueprint.account
+        spec: AccountSpec = world.blueprint.settled["account"]
         super().__init__(DEFAULT_SUBID, spec.currency, spec.credit, spec.optout, spec.blacklist)
         self.country = Assume.of(world).country or spec.country
         self.senders = spec.senders

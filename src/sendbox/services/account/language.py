@@ -1,22 +1,26 @@
-"""Compiles `account:`, and changes of an account, into what `engine/blueprint.AccountSpec` holds."""
+"""Compiles `account:`, and changes of an account, into what `AccountSpec` holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from sendbox.scenario import validate as lint
-from sendbox.scenario.model import Node, plain, show
+from sendbox.engine.traffic import PARENT, reference
+from sendbox.scenario.keys.timeline import Happening
+from sendbox.scenario.lint.doubts import Doubts
+from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader
-from sendbox.services.blueprint import AccountSpec, SubKeySpec
+from sendbox.scenario.vocabulary import Key, Vocabulary
+from sendbox.services.account.spec import AccountSpec, SubKeySpec
+from sendbox.services.language import compile_sender, template_makes_sense
 
 
-def compile_account(node: Node | None, reader: Reader, root_file: str) -> AccountSpec:
-    """The account a world starts with. `root_file` is the file that was asked for, whose word on credit must count."""
+def compile_account(node: Node | None, reader: Reader) -> AccountSpec:
+    """The account a world starts with. The word on credit of the file that was asked for must count."""
     if node is None:
         return AccountSpec()
     currency = currency_of(node)
-    return AccountSpec(**{"currency": currency, **changes(node, reader, currency, root_file)})
+    return AccountSpec(**{"currency": currency, **changes(node, reader, currency, reader.file)})
 
 
 def changes(node: Node, reader: Reader, currency: str, root_file: str) -> dict[str, Any]:
@@ -71,7 +75,7 @@ def _senders(node: Node, reader: Reader) -> Any:
     if not isinstance(node.value, dict):
         return node.value
     return {
-        channel: frozenset(reader.sender(item, channel) for item in senders.items())
+        channel: frozenset(compile_sender(item, channel, reader) for item in senders.items())
         for channel, senders in node.value.items()
     }
 
@@ -120,7 +124,7 @@ def _templates(node: Node, reader: Reader) -> tuple[dict[str, Any], ...]:
                 message = f"{show(key[0])} ({key[1]}) is a template of this account already"
                 reader.complain(record["name"], "template", message)
             continue
-        lint.template_makes_sense(item, reader)
+        template_makes_sense(item, reader)
     return tuple({"category": "UTILITY", "status": "APPROVED"} | plain(item) for item in kept.values())
 
 
@@ -137,3 +141,39 @@ _READ: Final[dict[str, tuple[str, Callable[[Node, Reader], Any]]]] = {
     "stop_words": ("stop_words", _stop_words),
     "subkeys": ("subkeys", _subkeys),
 }
+
+
+def _patch(node: Node, reader: Reader, current: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes of an account: `current` has its currency."""
+    if (country := node.get("country")) is not None:
+        reader.country = str(country.value)
+    return _changed(node, reader, str(current["currency"]))
+
+
+def _happening(node: Node, _what: dict[str, Any], reader: Reader) -> dict[str, Any]:
+    account = None if reader.root is None else reader.root.get("account")
+    return _changed(node, reader, "EUR" if account is None else currency_of(account))
+
+
+def _changed(node: Node, reader: Reader, currency: str) -> dict[str, Any]:
+    stated = node.get("currency")
+    return changes(node, reader, currency if stated is None else str(stated.value), node.source.file)
+
+
+def _doubts(doubts: Doubts) -> None:
+    """Calls with sub-keys that nothing makes."""
+    subkeys = [subkey.name for subkey in doubts.blueprint.settled["account"].subkeys]
+    if any(entry.operation == "addSubKey" for entry in doubts.blueprint.traffic):
+        return
+    for _, item in doubts.entries("traffic"):
+        key = item.entries()["request"].get("key")
+        if key is not None and reference(key.value) is None and key.value not in (*subkeys, PARENT):
+            message = f"{show(key.value)} is no sub-key of account.subkeys; there are: {listed(subkeys) or 'none'}"
+            doubts.warn(key, "key-unknown", message, near=nearest(key.value, subkeys))
+
+
+ACCOUNT: Final = Vocabulary(
+    keys=(Key("account", compile_account, patch=_patch),),
+    happenings=(Happening("account", _happening),),
+    doubts=(_doubts,),
+)

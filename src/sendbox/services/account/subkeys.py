@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sendbox.engine.world import World
-    from sendbox.services.blueprint import SubKeySpec
+    from sendbox.services.account.spec import SubKeySpec
 
 
 class Keyring(Protocol):

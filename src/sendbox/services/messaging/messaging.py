@@ -6,12 +6,13 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sendbox.engine.delivery.events import Events
+from sendbox.engine.texts import Text
 from sendbox.engine.world import Part
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.accept import accept
 from sendbox.services.messaging.bulk import Bulks
 from sendbox.services.messaging.channels import FAMILY, USUAL
-from sendbox.services.messaging.content.gaps import Line, Text
+from sendbox.services.messaging.content.gaps import Line
 from sendbox.services.messaging.content.interpolation import fill
 from sendbox.services.messaging.events import EVENTS
 from sendbox.services.messaging.flow import Simulator
@@ -46,7 +47,7 @@ class Messaging(Part):
         self.world = world
         self.account = account_of(world)
         self.assume = Assume.of(world)
-        self.attempts = Attempts(world.blueprint.attempts, world.seed, world.start)
+        self.attempts = Attempts(world.blueprint.settled["attempts"], world.seed, world.start)
         self.costs = Costs(self.assume.prices)
         self.messages: list[Message] = []
         self.by_id: dict[str, Message] = {}

@@ -21,8 +21,8 @@ from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
-    from sendbox.services.blueprint import PhoneSpec
     from sendbox.services.messaging.home import Home
+    from sendbox.services.messaging.spec import PhoneSpec
 
 #: The number a phone writes to when nothing else is said and the account has none of its own.
 DEFAULT_NUMBER: Final = "420900000000"
@@ -50,7 +50,7 @@ class Phones:
         self._world = home.world
         self._account = home.account
         #: what the scenario says of phones
-        self.specs: tuple[PhoneSpec, ...] = home.world.blueprint.phones
+        self.specs: tuple[PhoneSpec, ...] = home.world.blueprint.settled["phones"]
         #: number -> instant until which free text may be sent (A66)
         self.conversations: dict[str, int] = {}
         self.offline: dict[str, bool] = {}

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 import orjson
 
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
-from sendbox.scenario import validate as lint
-from sendbox.scenario.model import Node, plain, show
-from sendbox.scenario.values import Reader, items, text_of
+from sendbox.scenario.keys.timeline import Happening
+from sendbox.scenario.lint.doubts import Doubts, nothing_like_it
+from sendbox.scenario.model import Node, listed, nearest, plain, show
+from sendbox.scenario.values import Reader, items, names_differ, text_of
+from sendbox.scenario.vocabulary import Key, RuleList, Vocabulary
+from sendbox.services.language import template_makes_sense
+from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
 
 T = TypeVar("T")
@@ -23,9 +27,9 @@ def compile_partner(node: Node | None, reader: Reader) -> PartnerSpec:
         return PartnerSpec()
     parts = {key: item.items() for key, item in node.entries().items()}
     for key in ("template_review", "signup"):
-        lint.names_differ(parts.get(key, []), reader)
+        names_differ(parts.get(key, []), reader)
     for item in parts.get("library", ()):
-        lint.template_makes_sense(item, reader)
+        template_makes_sense(item, reader)
     return PartnerSpec(
         accounts=_accounts(parts.get("accounts", []), reader),
         reviews=tuple(_review(item, reader) for item in parts.get("template_review", ())),
@@ -111,3 +115,64 @@ def _with(record: T, given: dict[str, Node | None]) -> T:
 
 def _pattern(node: Node | None) -> Pattern | None:
     return None if node is None else Pattern(str(node.value))
+
+
+def _number(node: Node, what: dict[str, Any], reader: Reader) -> None:
+    what["phone_number"] = reader.phones(node.entries()["phone_number"]).text
+    if what.keys() == {"phone_number"} and not node.cut:
+        reader.complain(node, "number", f"{show(what)} changes nothing; give it a status or a quality")
+
+
+def _template_doubt(change: Node, doubts: Doubts) -> None:
+    """Its name; a scenario with reviews is about templates that the client creates."""
+    node = change.entries()["name"]
+    known = [str(record["name"]) for record in doubts.blueprint.settled["account"].templates]
+    defined = doubts.part("account")
+    reviewed = doubts.blueprint.settled["partner"].reviews
+    if (defined is not None and defined.cut) or reviewed or doubts.happens("account", "templates"):
+        return
+    if nothing_like_it(Pattern(str(node.value)), known):
+        message = f"{show(node.value)} is no template of account.templates"
+        doubts.warn(node, "template-unknown", _or_created(message, known), near=nearest(node.value, known))
+
+
+def _number_doubt(change: Node, doubts: Doubts) -> None:
+    """Its number; a scenario with signups is about numbers that clients bring."""
+    node = change.entries()["phone_number"]
+    text = str(node.value)
+    country = doubts.country
+    pattern = text if {"*", "?"} & set(text) else normalize(text, country) or text
+    partner = doubts.blueprint.settled["partner"]
+    defined = doubts.part("partner")
+    if (defined is not None and defined.cut) or partner.signups:
+        return
+    known = [number.phone_number for account in partner.accounts for number in account.numbers]
+    if nothing_like_it(Pattern(pattern, digits=True), known):
+        message = f"{show(node.value)} is no business number of partner.accounts"
+        doubts.warn(node, "number-unknown", _or_created(message, known), near=nearest(pattern, known))
+
+
+def _or_created(message: str, known: list[str]) -> str:
+    there = listed(known[:10]) or "none"
+    return f"{message}; there are: {there}; nothing happens unless the client makes it before"
+
+
+PARTNER: Final = Vocabulary(
+    keys=(
+        Key(
+            "partner",
+            compile_partner,
+            late=True,
+            lists=(
+                RuleList(
+                    ("partner", "template_review"),
+                    ("template", "language", "category"),
+                    extra=("name", "after", "result", "reason"),
+                ),
+                RuleList(("partner", "signup"), ("client", "mode"), extra=("name", "after", "result", "reason")),
+            ),
+            times=(),
+        ),
+    ),
+    happenings=(Happening("template", doubt=_template_doubt), Happening("number", _number, _number_doubt)),
+)

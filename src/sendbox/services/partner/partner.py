@@ -59,9 +59,9 @@ class Partner(Part):
         #: texts on handsets that are no messages of the account
         self.notices: list[Notice] = []
         self.templates = Templates(world)
-        self._rules = Signups(world.blueprint.partner.signups, world.seed, world.start)
+        self._rules = Signups(world.blueprint.settled["partner"].signups, world.seed, world.start)
         self._codes: dict[str, int] = {}
-        for spec in world.blueprint.partner.accounts:
+        for spec in world.blueprint.settled["partner"].accounts:
             account = self._add_account(spec.id, spec.name, spec.client_id, None)
             for each in spec.numbers:
                 number = self._add_number(account, each.id, each.phone_number, each.name or spec.name)

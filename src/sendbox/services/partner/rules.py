@@ -116,3 +116,7 @@ class PartnerSpec:
     reviews: tuple[ReviewRule, ...] = ()
     signups: tuple[SignupRule, ...] = ()
     library: tuple[dict[str, Any], ...] = ()
+
+    def shared(self) -> tuple[Any, ...]:
+        """What worlds refer to as it is; a checkpoint does not copy it."""
+        return (*self.reviews, *self.signups)

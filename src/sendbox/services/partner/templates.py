@@ -42,7 +42,7 @@ class Templates:
         self._made: dict[tuple[str, str, str], int] = {}
         #: id -> how often it was sent to review; an older review counts no more
         self._versions: dict[str, int] = {}
-        self._reviews = Reviews(world.blueprint.partner.reviews, world.seed, world.start)
+        self._reviews = Reviews(world.blueprint.settled["partner"].reviews, world.seed, world.start)
         #: id -> why it has its status
         self.reasons: dict[str, str] = {}
 
@@ -108,7 +108,7 @@ class Templates:
     def create_from_library(self, account: BusinessAccount, given: Record) -> Record:
         """A template made from one of the provider's library (§4.3, A42). Raises `Failure`."""
         category, components = components_of(
-            self._world.blueprint.partner.library,
+            self._world.blueprint.settled["partner"].library,
             given["library_template_name"],
             given.get("category"),
             given.get("library_template_button_inputs") or [],

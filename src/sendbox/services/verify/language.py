@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
-from sendbox.engine.durations import Rate
 from sendbox.engine.rules.rule import When
-from sendbox.scenario import validate as lint
+from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node
-from sendbox.scenario.values import Reader, canonical, text_of
-from sendbox.services.assume import VerifyLimits
+from sendbox.scenario.values import Reader, canonical, entries, text_of
+from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
+from sendbox.services.assume import Assume
+from sendbox.services.language import compile_limits
 from sendbox.services.verify.rules import VerifyRule
-
-_OFF = "off"
-
-
-def compile_limits(node: Node, reader: Reader, base: VerifyLimits | None = None) -> VerifyLimits:
-    """`off`, or a mapping of limits; what that leaves out stays as in `base`."""
-    if node.value == _OFF:
-        return VerifyLimits(None, None)
-    given = {name: _limit(item, reader) for name, item in node.entries().items()}
-    return replace(base or VerifyLimits(), **given)
-
-
-def _limit(node: Node, reader: Reader) -> Rate | None:
-    return None if node.value == _OFF else reader.rate(node)
-
-
-def compile_verify_rules(nodes: list[Node], reader: Reader) -> tuple[VerifyRule, ...]:
-    """The rules of a list, in order. A name may stand once in a file, since codes are keyed by it."""
-    lint.names_differ(nodes, reader)
-    return tuple(compile_verify_rule(node, reader) for node in nodes)
 
 
 def compile_verify_rule(node: Node, reader: Reader) -> VerifyRule:
@@ -48,3 +30,35 @@ def compile_verify_rule(node: Node, reader: Reader) -> VerifyRule:
         name=text_of(name),
         place=node.place,
     )
+
+
+def _limited(node: Node, reader: Reader) -> Assume:
+    """The settings with the limits that stand here."""
+    assume: Assume = reader.assume
+    limits = node.get("limits")
+    if limits is None:
+        return assume
+    return replace(assume, verify_limits=compile_limits(limits, reader, assume.verify_limits))
+
+
+def _doubts(doubts: Doubts) -> None:
+    """Rules about what is no number."""
+    for at, item in doubts.entries("verify", "rules"):
+        pattern = doubts.blueprint.settled["verify"][at].when.pattern("phone")
+        if pattern is not None:
+            doubts.number(item.entries()["when"].entries()["phone"], pattern)
+
+
+VERIFY: Final = Vocabulary(
+    keys=(
+        Key(
+            "verify",
+            lambda node, reader: entries(node and node.get("rules"), reader, compile_verify_rule),
+            late=True,
+            assumes=_limited,
+            rules=Rules("verifyRule", compile_verify_rule),
+            lists=(RuleList(("verify", "rules"), ("phone",), (("code",), ("sms",), ("limits",)), within="then"),),
+        ),
+    ),
+    doubts=(_doubts,),
+)

@@ -13,7 +13,8 @@ import json  # `sendbox --help` reads this module, and need not load more
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.identity import Draw
-from sendbox.services.messaging.content.gaps import Fake, Gap, Line
+from sendbox.engine.texts import Fake, Gap
+from sendbox.services.messaging.content.gaps import Line
 from sendbox.services.messaging.content.text import text_shown
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.book import Drawn, Rulebook, draw_key
 from sendbox.engine.rules.rule import Rule as AnyRule
-from sendbox.services.messaging.content.gaps import Line, Text
+from sendbox.engine.texts import Text
+from sendbox.services.messaging.content.gaps import Line
 
 if TYPE_CHECKING:
     from sendbox.engine.cases import Case

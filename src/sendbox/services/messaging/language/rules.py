@@ -6,11 +6,11 @@ from typing import Any
 
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.rule import When
-from sendbox.scenario import validate as lint
 from sendbox.scenario.keys.texts import compile_text
-from sendbox.scenario.model import Node, plain, show
-from sendbox.scenario.values import CHATAPP, Reader, canonical, text_of, words
+from sendbox.scenario.model import Node, listed, plain, show
+from sendbox.scenario.values import Reader, canonical, text_of, words
 from sendbox.services.assume import Timing
+from sendbox.services.messaging.channels import ATTEMPT, legal_next
 from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.messaging.rules.history import After
 from sendbox.services.messaging.rules.payload import Payload
@@ -18,14 +18,8 @@ from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply
 from sendbox.services.operations import SENDING
 
 
-def compile_rules(nodes: list[Node], reader: Reader, timing: Timing) -> tuple[Rule, ...]:
-    """The rules of a list, in order. A name may stand once in a file, since draws and counts are keyed by it."""
-    lint.names_differ(nodes, reader)
-    return tuple(compile_rule(node, reader, timing) for node in nodes)
-
-
-def compile_rule(node: Node, reader: Reader, timing: Timing) -> Rule:
-    """One rule. `timing` gives the entries of a path that say no time their usual one (A63)."""
+def compile_rule(node: Node, reader: Reader) -> Rule:
+    """One rule. Entries of a path that say no time have their usual one (A63)."""
     asks = node.get("when")
     when = _when(asks, reader)
     #: for the rules of meaning: a condition that could not be read may have been any channel
@@ -35,15 +29,15 @@ def compile_rule(node: Node, reader: Reader, timing: Timing) -> Rule:
     then, mixed = node.get("then"), node.get("mix")
     decides: dict[str, Any] = {}
     if then is not None:
-        path, decides["then"] = _path(then, reader, timing)
+        path, decides["then"] = _path(then, reader, reader.assume.timing)
         if not illegal:
-            lint.path_is_legal(then, path, channels, reader)
+            _path_is_legal(then, path, channels, reader)
     if mixed is not None:
         if then is not None:
             reader.complain(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
         mix = tuple((Path(goal=goal), _number(weight)) for goal, weight in mixed.entries().items())
         decides["mix"] = {goal.goal: weight for goal, weight in mix if goal.goal}
-        lint.goals_are_reachable(mixed, channels, reader)
+        _goals_are_reachable(mixed, channels, reader)
     if (answers := node.get("replies")) is not None:
         replies = tuple(_reply(item, reader, node.get("locale")) for item in answers.items())
         decides["replies"] = [[*_pair(reply.after), reply.body] for reply in replies]
@@ -140,7 +134,7 @@ def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
     given = [str(item.value) for item in node.items() or [node]]
     if len(set(given)) < len(given):
         reader.complain(node, "uniqueItems", f"{show(given)} names a channel twice")
-    meant = [channel for word in given for channel in (CHATAPP if word == "chatapp" else (word,))]
+    meant = [channel for word in given for channel in reader.families.get(word, (word,))]
     return tuple(dict.fromkeys(meant))
 
 
@@ -206,3 +200,56 @@ def _flag(node: Node | None) -> bool:
 def _number(node: Node) -> float:
     assert isinstance(node.value, int | float)
     return node.value
+
+
+# Whether the way is a legal one
+
+
+def _path_is_legal(node: Node, path: Path, channels: tuple[str, ...] | None, reader: Reader) -> None:
+    """Each result of a path may follow the one before (§3.1, A25).
+
+    On every channel that the rule names; when it names none, on any one of them, since a channel on which the path
+    cannot go on simply ends there.
+    """
+    if path.goal is not None:
+        _goal_is_reachable(node, path.goal, channels, reader)
+        return
+    if node.cut:
+        return
+    asked = channels or tuple(ATTEMPT)
+    state = "accepted"
+    for entry, item in zip(path.entries, node.items(), strict=True):
+        result = entry.result
+        refusing = [channel for channel in asked if result not in legal_next(channel, state)]
+        if refusing and (channels is not None or len(refusing) == len(asked)):
+            _illegal(item, state, result, refusing[0] if channels else None, reader, alone=len(path.entries) == 1)
+        state = result
+
+
+def _illegal(node: Node, state: str, result: str, channel: str | None, reader: Reader, *, alone: bool) -> None:
+    where = f" on {channel}" if channel else ""
+    # the channel that can most shows what is legal when the rule names none
+    legal = listed(legal_next(channel or "richmsg", state)) or "nothing, it is an end"
+    way_out = (
+        f'write "then: {result}" for the usual way to it'
+        if alone and state == "accepted"
+        else '"illegal: true" on the rule permits it'
+    )
+    message = f'"{result}" does not follow "{state}"{where}; legal: {legal} (§3.1, A25); {way_out}'
+    key = result if isinstance(node.value, dict) else None
+    reader.complain(node, "transition", message, key=key)
+
+
+def _goals_are_reachable(node: Node, channels: tuple[str, ...] | None, reader: Reader) -> None:
+    """Every result of a mix exists on a channel of the rule."""
+    for goal in node.entries():
+        _goal_is_reachable(node, goal, channels, reader, key=goal)
+
+
+def _goal_is_reachable(
+    node: Node, goal: str, channels: tuple[str, ...] | None, reader: Reader, *, key: str | None = None
+) -> None:
+    """`seen` exists where recipients can be seen to read (§3.1)."""
+    if channels == ("sms",) and goal == "seen":
+        message = '"seen" does not exist on sms, the only channel of this rule (§3.1); legal: delivered or a bad end'
+        reader.complain(node, "transition", message, key=key)

@@ -1,0 +1,53 @@
+"""A blueprint: a compiled scenario, immutable and shared by every world that is opened from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sendbox.engine.clock import Mode
+from sendbox.engine.delivery.rules import WebhookRule
+from sendbox.engine.expect.expectation import Expectation
+from sendbox.engine.faults.calls import ApiRule
+from sendbox.engine.happenings import TimelineEntry
+from sendbox.engine.traffic import Traffic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blueprint:
+    """All that a scenario settles. `start` in virtual milliseconds, None = the present second when a world opens.
+
+    `settled` is what each service compiled from its keys of the language, by key: records, or tuples of records.
+    `assume` are the settings of the assumptions, which the services share.
+    """
+
+    name: str = "empty"
+    seed: int | str = 0
+    mode: Mode | None = None
+    start: int | None = None
+    rate: float = 1.0
+    settled: Mapping[str, Any]
+    timeline: tuple[TimelineEntry, ...] = ()
+    assume: Any
+    digest_ignore: tuple[str, ...] = ()
+    expect: tuple[Expectation, ...] = ()
+    #: what a sample client sends; only `play` and tests look at it
+    traffic: tuple[Traffic, ...] = ()
+    api: tuple[ApiRule, ...] = ()
+    webhooks: tuple[WebhookRule, ...] = ()
+    #: the scenario as it stands in files, merged with all that it builds on; None where it never was one
+    source: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+
+    def of(self, key: str) -> Any:
+        """What a key of the language settles, whether a service brought it or not."""
+        return self.settled[key] if key in self.settled else getattr(self, key)
+
+    def shared(self) -> tuple[Any, ...]:
+        """What worlds refer to as it is; a checkpoint does not copy it.
+
+        Of what the services settled these are the entries of tuples, and what a record answers to `shared()`.
+        """
+        parts = [each if isinstance(each, tuple) else each.shared() for each in self.settled.values()]
+        own = (self, self.assume, *self.timeline, *self.api, *self.webhooks)
+        return (*own, *(each for part in parts for each in part))

@@ -1,0 +1,241 @@
+"""The language of scenarios: its general keys, and what services bring. It compiles scenarios into blueprints, and
+single rules and changes for control.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.expect.subjects import Thing
+from sendbox.scenario import library
+from sendbox.scenario.keys.api import compile_api_rule
+from sendbox.scenario.keys.expect import compile_expectation
+from sendbox.scenario.keys.texts import LOCALE
+from sendbox.scenario.keys.timeline import Happening, compile_timeline
+from sendbox.scenario.keys.traffic import Called, compile_traffic
+from sendbox.scenario.keys.webhooks import compile_webhook_rule
+from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order
+from sendbox.scenario.read import Given, read
+from sendbox.scenario.shape import Shape
+from sendbox.scenario.values import Reader, entries, items, text_of
+from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
+from sendbox.scenario.write import standalone
+
+#: The rules of calls and of deliveries, which the engine asks.
+API: Final = Key(
+    "api",
+    lambda node, reader: entries(node, reader, compile_api_rule),
+    rules=Rules("apiRule", compile_api_rule),
+    lists=(RuleList(("api",), ("operation", "phone", "key"), (("fault",),), extra=("name", "processed")),),
+    times=(),
+)
+WEBHOOKS: Final = Key(
+    "webhooks",
+    lambda node, reader: entries(node, reader, compile_webhook_rule),
+    rules=Rules("webhookRule", compile_webhook_rule),
+    lists=(RuleList(("webhooks",), ("result", "event", "gateway", "phone", "tag"), (("fault",),)),),
+    times=(),
+)
+#: The general kind of happening.
+CLOCK: Final = Happening("clock")
+
+
+class Language:
+    """The language with the keys of these services, in this order.
+
+    `subjects` are what a scenario may expect, `calls` what its traffic may ask for, `emulated` the operations of which
+    a rule may speak. `assume` compiles the settings that the services share; `country` finds the calling code that
+    national numbers of a scenario get.
+    """
+
+    def __init__(
+        self,
+        vocabularies: tuple[Vocabulary, ...],
+        *,
+        assume: Callable[[Node | None, Reader], Any],
+        country: Callable[[Node], Node | None],
+        subjects: Mapping[str, Thing],
+        calls: Mapping[str, Called],
+        emulated: tuple[str, ...],
+    ) -> None:
+        self.shape = Shape(*(each.schema for each in vocabularies))
+        self._vocabularies = vocabularies
+        self._assume = assume
+        self._country = country
+        self._facts: dict[str, Any] = {
+            "emulated": emulated,
+            "families": {word: means for each in vocabularies for word, means in each.families.items()},
+        }
+        self._library: dict[str, Blueprint] = {}
+
+        def expected(node: Node | None, reader: Reader) -> Any:
+            return entries(node, reader, lambda each, reader: compile_expectation(each, reader, subjects))
+
+        own = [key for each in vocabularies for key in each.keys]
+        #: the keys of services, by name
+        self.brought = {key.name: key for key in own}
+        #: the keys that settle something, by name, in the order in which they are compiled
+        self.keys = {
+            key.name: key
+            for key in (
+                *(key for key in own if not key.late),
+                Key("timeline", lambda node, reader: compile_timeline(items(node), reader, self.happenings), times=()),
+                *(key for key in own if key.late),
+                Key("expect", expected, times=()),
+                Key("traffic", lambda node, reader: compile_traffic(items(node), reader, calls)),
+                API,
+                WEBHOOKS,
+            )
+        }
+
+    @cached_property
+    def happenings(self) -> dict[str, Happening]:
+        """The kinds of entries of a timeline, in the order of the schema."""
+        known = {each.kind: each for given in self._vocabularies for each in given.happenings} | {CLOCK.kind: CLOCK}
+        listed = self.shape.schema["$defs"]["happening"]["properties"]
+        return {kind: known[kind] for kind in listed if kind in known}
+
+    def load(
+        self, source: Given, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
+    ) -> Blueprint:
+        """The blueprint of a scenario: a name of the library, a path, YAML text, or an object as JSON gives it.
+
+        Or of a list of them, the later over the earlier. `name` is what messages call a text or object, `env` what
+        `${NAME}` asks. With `paths` False no file but the library's is read, and no environment, as for a
+        scenario that comes over the network. Raises `ScenarioError` with every problem. A scenario of the library is
+        compiled once.
+        """
+        if isinstance(source, str) and source in library.names():
+            known = self._library.get(source)
+            return known or self._library.setdefault(source, self._load(source, None, paths=True, env=None))
+        return self._load(source, name, paths=paths, env=env)
+
+    def check(
+        self, source: Given, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
+    ) -> list[Problem]:
+        """Every problem of a scenario, those of shape and those of meaning, by file and place; empty when it is fine.
+
+        Among them are the warnings, for which `load` does not refuse it.
+        """
+        return self._compile(source, name, paths=paths, env=env, doubts=True)[1]
+
+    def compile_rule(self, key: str, rule: Mapping[str, Any], *, country: str | None = None, assume: Any = None) -> Any:
+        """One rule of a key as control takes it. Raises `ScenarioError`; places are paths.
+
+        `country` and `assume` are the world's: the prefix of national numbers, and the settings of the assumptions.
+        """
+        form = self.keys[key].rules
+        assert form is not None
+        node, reader, problems = self._alone(rule, form.definition, country)
+        reader.assume = self._assume(None, reader) if assume is None else assume
+        compiled = form.compile(node, reader)
+        _raise_any(problems + reader.problems)
+        return replace(compiled, place=None)
+
+    def compile_patch(
+        self, key: str, patch: Mapping[str, Any], *, country: str | None = None, current: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The changes of what a key settled, by name: only what the patch names. Raises `ScenarioError`; places are
+        paths.
+
+        `country` is the world's, `current` what stands there now.
+        """
+        compiling = self.keys[key].patch
+        assert compiling is not None
+        node, reader, problems = self._alone(patch, key, country)
+        found = compiling(node, reader, current)
+        _raise_any(problems + reader.problems)
+        return found
+
+    def _alone(
+        self, given: Mapping[str, Any], definition: str, country: str | None
+    ) -> tuple[Node, Reader, list[Problem]]:
+        """A part of no file, held to its definition in the schema."""
+        from sendbox.scenario import parse
+
+        node, problems = parse.from_object(given, Source("rule"))
+        problems += self.shape.check(node, definition)
+        return node, Reader(country, **self._facts), problems
+
+    def _load(self, source: Given, name: str | None, *, paths: bool, env: Mapping[str, str] | None) -> Blueprint:
+        blueprint, problems = self._compile(source, name, paths=paths, env=env)
+        if (found := errors(problems)) or blueprint is None:
+            raise ScenarioError(found)
+        return blueprint
+
+    def _compile(
+        self,
+        source: Given,
+        name: str | None,
+        *,
+        paths: bool,
+        env: Mapping[str, str] | None,
+        doubts: bool = False,
+    ) -> tuple[Blueprint | None, list[Problem]]:
+        node, problems, origin = read(source, self.shape, name=name, paths=paths, env=env)
+        if node is None:
+            return None, in_order(problems)
+        reader = Reader(
+            text_of(self._country(node)),
+            text_of(node.get("locale")) or LOCALE,
+            root=node,
+            file=origin.file,
+            **self._facts,
+        )
+        blueprint = self._blueprint(node, reader, name, origin)
+        if doubts:
+            problems += self._doubts(blueprint, reader, node, [*problems, *reader.problems])
+        return blueprint, in_order([*problems, *reader.problems], origin.file)
+
+    def _blueprint(self, node: Node, reader: Reader, name: str | None, origin: Source) -> Blueprint:
+        reader.assume = self._assume(node.get("assume"), reader)
+        for key in self.brought.values():
+            part = node.get(key.name)
+            if key.assumes is not None and part is not None:
+                reader.assume = key.assumes(part, reader)
+        clock = (node.get("clock") or Node({}, origin, "$")).entries()
+        start, rate, mode = clock.get("start"), clock.get("rate"), clock.get("mode")
+        title, seed, digest = node.get("name"), node.get("seed"), node.get("digest")
+        ignored = None if digest is None else digest.get("ignore")
+        reader.start = None if start is None or start.value is None else reader.instant(start)
+        compiled = {key.name: key.compile(node.get(key.name), reader) for key in self.keys.values()}
+        settled = {key: compiled.pop(key) for key in self.brought}
+        return Blueprint(
+            name=str(title.value) if title is not None else name or Path(origin.file).stem,
+            seed=0 if seed is None else seed.value,  # type: ignore[arg-type] # an integer or text, by its shape
+            mode=None if mode is None else mode.value,  # type: ignore[arg-type] # one of the three, by its shape
+            start=reader.start,
+            rate=1.0 if rate is None else float(rate.value),  # type: ignore[arg-type] # a number, by its shape
+            settled=settled,
+            assume=reader.assume,
+            digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
+            source=standalone(node),
+            **compiled,
+        )
+
+    def _doubts(self, blueprint: Blueprint, reader: Reader, root: Node, problems: list[Problem]) -> list[Problem]:
+        """What a scenario says that can be used, and is probably not meant; `problems` are those it has already."""
+        from sendbox.scenario.lint import lengths, reach, shadows, spelling
+        from sendbox.scenario.lint.doubts import Doubts
+
+        doubts = Doubts(root, blueprint, reader, problems)
+        keys = self.keys.values()
+        shadows.find(doubts, [each for key in keys for each in key.lists])
+        reach.timeline(doubts, self.happenings)
+        for vocabulary in self._vocabularies:
+            for find in vocabulary.doubts:
+                find(doubts)
+        reach.find(doubts, [key.name for key in keys if key.rules is not None])
+        lengths.find(doubts, {key.name: key.times for key in keys if key.times is not None})
+        spelling.find(doubts, self.shape)
+        return doubts.found
+
+
+def _raise_any(problems: list[Problem]) -> None:
+    if problems:
+        raise ScenarioError(in_order(problems))

@@ -1,0 +1,50 @@
+"""What a scenario settles about the account (`account:`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class SubKeySpec:
+    """A sub-key `<world>~<name>` that is there from the start (§2.5, A32). `credit` in millionths, of its own balance.
+
+    None leaves what a key that exists already has, or the default.
+    """
+
+    name: str
+    note: str | None = None
+    shared: bool = False
+    currency: Literal["EUR", "CZK"] | None = None
+    credit: int | None = None
+    scope: str | None = None
+    default_callback_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountSpec:
+    """The account a world starts with. Money in millionths of the currency's unit (1 EUR = 1_000_000).
+
+    `senders` maps `sms`, `richmsg`, `chatapp` to registered senders, or is "any". `templates` are records as §2.5
+    (`name, language, category, status, components`). Lists hold normalized numbers.
+    """
+
+    credit: int = 10_000_000_000
+    currency: Literal["EUR", "CZK"] = "EUR"
+    country: str = "420"
+    default_callback_url: str | None = None
+    default_callback_secret: str | None = None
+    verification_secret: str | None = None
+    senders: dict[str, frozenset[str]] | Literal["any"] = "any"
+    numbers: frozenset[str] = frozenset()
+    domains: frozenset[str] = frozenset()
+    templates: tuple[dict[str, Any], ...] = ()
+    optout: frozenset[str] = frozenset()
+    blacklist: frozenset[str] = frozenset()
+    stop_words: frozenset[str] = frozenset({"STOP"})
+    subkeys: tuple[SubKeySpec, ...] = ()
+
+    def shared(self) -> tuple[Any, ...]:
+        """What worlds refer to as it is; a checkpoint does not copy it."""
+        return (self.senders, self.templates, *self.templates, self.numbers, self.domains, self.stop_words)

@@ -1,0 +1,170 @@
+"""What scenarios say about messages and phones that is probably not meant."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sendbox.engine import durations as spans
+from sendbox.engine.blueprint import Blueprint
+from sendbox.scenario.lint import globs
+from sendbox.scenario.lint.doubts import Doubts
+from sendbox.scenario.lint.lengths import LEGAL, REACH
+from sendbox.scenario.model import Node, listed, nearest, plain, show
+from sendbox.services.messaging.channels import FAMILY
+from sendbox.services.messaging.rules.rules import Rule
+from sendbox.services.messaging.spec import PhoneSpec
+from sendbox.services.numbers.normal import normalize
+
+#: Longest body of a message (§2.1); what is longer was cut off before a rule is asked.
+BODY: Final = 1_000
+#: From these a phone answers.
+_ARRIVED: Final = ("delivered", "seen")
+#: What can happen at the instant of a request; the others need an operator or a phone, whose times are no less than 0.
+_AT_ONCE: Final = frozenset({"sending", "rejected"})
+
+
+def find(doubts: Doubts) -> None:
+    """Warns about rules and phones that are about nothing, and about results that no webhook tells of."""
+    settled = doubts.blueprint.settled
+    for at, item in doubts.entries("attempts"):
+        _rule(item, settled["attempts"][at], doubts)
+    for at, item in doubts.entries("phones"):
+        doubts.number(item.entries()["number"], settled["phones"][at].number)
+    _webhooks(doubts)
+
+
+def inbound(node: Node, doubts: Doubts) -> None:
+    """Whoever writes has the channel, and the number written to is the account's."""
+    parts = node.entries()
+    channel, phone = str(parts["channel"].value), str(parts["from"].value)
+    number = normalize(phone, doubts.country) or phone
+    spec = _handset(number, doubts.blueprint.settled["phones"])
+    if spec is not None and spec.channels is not None and channel not in spec.channels:
+        message = f"{show(parts['from'].value)} has no {channel}, by its entry in phones"
+        doubts.warn(parts["from"], "no-channel", f"{message}; it has {listed(sorted(spec.channels)) or 'nothing'}")
+    if "to" in parts and not doubts.happens("account", "numbers", "senders"):
+        _recipient(parts["to"], channel, doubts)
+
+
+def _recipient(node: Node, channel: str, doubts: Doubts) -> None:
+    """To whom a phone writes: nothing is said where the account names nobody."""
+    account, partner = (doubts.blueprint.settled[key] for key in ("account", "partner"))
+    defined = [doubts.part("account"), doubts.part("partner")]
+    if any(each is not None and each.cut for each in defined):
+        return
+    known = set() if isinstance(account.senders, str) else set(account.senders.get(channel, ()))
+    if channel == "chatapp":
+        # an id that is not given is drawn, and cannot be known here
+        numbers = [number for business in partner.accounts for number in business.numbers]
+        if any(number.id is None for number in numbers) or partner.signups:
+            return
+        known |= {str(number.id) for number in numbers}
+    else:
+        known |= account.numbers
+    if known and str(node.value) not in known:
+        message = f"{show(node.value)} is no number or sender of this account; there are: {listed(sorted(known)[:10])}"
+        doubts.warn(node, "recipient-unknown", message, near=nearest(str(node.value), known))
+
+
+def _rule(item: Node, rule: Rule, doubts: Doubts) -> None:
+    asked = item.get("when")
+    when = {} if asked is None else asked.entries()
+    if (phone := rule.when.pattern("phone")) is not None:
+        doubts.number(when["phone"], phone)
+        _channels(when["phone"], rule, doubts)
+    if rule.when.words("operation") == ("createValidation",):
+        _validation(when, rule, doubts)
+    if "tag" in rule.when.asked:
+        doubts.tag(when["tag"])
+    body = rule.when.pattern("body")
+    if body is not None and (length := len(body.text.replace("*", ""))) > BODY:
+        message = (
+            f"{show(when['body'].value)} asks for {length} characters; a body has at most {BODY}, the rest is cut off"
+        )
+        doubts.warn(when["body"], "body-too-long", message)
+    if (goals := _ends(rule)) and not set(_ARRIVED).intersection(goals):
+        for key in ("replies", "click"):
+            if key in item.entries():
+                message = f'"{key}" counts from delivered, and no way of this rule comes to that: {listed(goals)}'
+                doubts.warn(item.entries()[key], "never-delivered", message, value=key)
+    _length(item, rule, doubts)
+
+
+def _length(item: Node, rule: Rule, doubts: Doubts) -> None:
+    """A path none of whose times is too long may be too long as a whole."""
+    path = rule.path
+    if path is not None and (total := sum(entry.after.high for entry in path.entries)) > REACH:
+        then = item.entries()["then"]
+        longest = max(path.entries, key=lambda entry: entry.after.high).after.high
+        if longest <= REACH:
+            doubts.warn(then, "too-long", f"{show(plain(then))} takes {spans.show(total)} in all; {LEGAL}")
+
+
+def _webhooks(doubts: Doubts) -> None:
+    """Results of which no event can tell, or that come too late for the fault."""
+    for at, item in doubts.entries("webhooks"):
+        rule = doubts.blueprint.webhooks[at]
+        results = rule.when.words("result")
+        if results is None:
+            continue
+        asked = item.entries()["when"].entries()["result"]
+        if results == ("seen",) and rule.when.words("gateway") == ("sms",):
+            doubts.warn(asked, "never-asked", '"seen" does not exist on sms, the only gateway of this rule (§3.1)')
+        if rule.fault.racing and not _AT_ONCE.intersection(results) and not _hurried(doubts.blueprint):
+            message = f"nothing overtakes the answer to its request: {listed(results)}"
+            doubts.warn(asked, "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
+
+
+def _hurried(blueprint: Blueprint) -> bool:
+    """Whether somebody takes no time for what usually takes some."""
+    ways = [
+        way
+        for rule in blueprint.settled["attempts"]
+        for way in (rule.path, *(path for path, _ in rule.mix or ()))
+        if way
+    ]
+    entries = [entry for way in ways for entry in way.entries if entry.result not in _AT_ONCE]
+    timing = blueprint.assume.timing
+    return any(entry.after.low == 0 for entry in entries) or 0 in (timing.sent, timing.delivered, timing.seen)
+
+
+def _validation(when: dict[str, Node], rule: Rule, doubts: Doubts) -> None:
+    """The code of a session is one SMS, tried once (A73)."""
+    channels, attempt = rule.when.words("channel"), rule.when.asked.get("attempt")
+    if channels is not None and "sms" not in channels:
+        message = f"{show(plain(when['channel']))} is never the channel of createValidation; it sends an sms (A73)"
+        doubts.warn(when["channel"], "never-asked", message)
+    if attempt not in (None, 1):
+        message = f"{attempt} is never the attempt of createValidation; it is tried once (A73)"
+        doubts.warn(when["attempt"], "never-asked", message)
+
+
+def _ends(rule: Rule) -> list[str]:
+    """The results that the rule's ways go through; nothing when it leaves the way to others."""
+    paths = [rule.path] if rule.path is not None else [path for path, _ in rule.mix or ()]
+    found = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in paths]
+    return [result for results in found for result in results]
+
+
+def _channels(node: Node, rule: Rule, doubts: Doubts) -> None:
+    """A phone without a channel is never tried on it."""
+    channels, phone = rule.when.words("channel"), rule.when.pattern("phone")
+    if channels is None or phone is None:
+        return
+    spec = _handset(phone.text, doubts.blueprint.settled["phones"])
+    if spec is None or spec.channels is None:
+        return
+    if not any(FAMILY[channel] in spec.channels for channel in channels):
+        message = f"{show(node.value)} has no {listed(channels)}, by its entry in phones"
+        message = f"{message}; it has {listed(sorted(spec.channels)) or 'nothing'}, and is tried on nothing else"
+        doubts.warn(node, "no-channel", message)
+
+
+def _handset(pattern: str, specs: tuple[PhoneSpec, ...]) -> PhoneSpec | None:
+    """The entry of `phones` for every number of a pattern, None where there is none, or not one alone."""
+    for spec in specs:
+        if globs.covers(spec.number.text, pattern, phone=True):
+            return spec
+        if globs.overlaps(spec.number.text, pattern):
+            return None
+    return None

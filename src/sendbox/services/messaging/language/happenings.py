@@ -1,0 +1,100 @@
+"""Compiles the happenings that phones and operators make: messages from phones, acts of their owners, outages."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sendbox.scenario.keys.texts import compile_text
+from sendbox.scenario.keys.timeline import Happening
+from sendbox.scenario.model import Node, listed, nearest, show
+from sendbox.scenario.values import Reader
+from sendbox.services.language import compile_sender
+from sendbox.services.messaging.content.gaps import GAPS
+from sendbox.services.messaging.language.doubts import inbound as doubt_inbound
+from sendbox.services.messaging.language.rules import channels_of
+from sendbox.services.messaging.outages import Outage
+from sendbox.services.numbers import countries
+
+#: Which act a key of `phone` belongs to.
+_ONLY_WITH: Final = {"link": "click", "button": "press"}
+
+
+def _inbound(node: Node, what: dict[str, Any], reader: Reader) -> Any:
+    parts = node.entries()
+    what["from"] = reader.number(parts["from"])
+    if "to" in parts:
+        what["to"] = compile_sender(parts["to"], str(what["channel"]), reader)
+    return compile_text(parts["body"], reader, ("phone",), node.get("locale"))
+
+
+def _reply(node: Node, what: dict[str, Any], reader: Reader) -> Any:
+    parts = node.entries()
+    what["phone"] = reader.number(parts["phone"])
+    return compile_text(parts["body"], reader, GAPS, node.get("locale"))
+
+
+def _phone(node: Node, what: dict[str, Any], reader: Reader) -> None:
+    parts = node.entries()
+    what["number"] = reader.number(parts["number"])
+    for key, act in _ONLY_WITH.items():
+        if key in parts and what["act"] != act and not parts["act"].cut and not node.cut:
+            message = f'{show(key)} stands beside the act "{what["act"]}"; it belongs to "{act}"'
+            reader.complain(node, "act", message, key=key)
+
+
+def _outage(node: Node, what: dict[str, Any], reader: Reader) -> Outage:
+    parts = node.entries()
+    lasts = reader.duration(parts["for"])
+    if lasts == 0 and not any(found.path == parts["for"].path for found in reader.problems):
+        reader.complain(parts["for"], "outage", f"{show(what['for'])} is no time; an outage lasts a while")
+    if "info" in parts and not node.cut and {what.get("in_flight", "wait"), what.get("new", "wait")} == {"wait"}:
+        message = f'{show(what["info"])} is never used, since all wait; it belongs to a bad end of "in_flight" or "new"'
+        reader.complain(parts["info"], "outage", message)
+    places = _places(node.get("country"), reader)
+    return Outage(
+        lasts,
+        channels_of(node.get("channel"), reader),
+        None if places is None else frozenset(place.iso for place in places),
+        _network(node, places, reader),
+        str(what.get("in_flight", "wait")),
+        str(what.get("new", "wait")),
+        what.get("info"),
+    )
+
+
+def _places(node: Node | None, reader: Reader) -> list[countries.Country] | None:
+    """The countries that an MCC or an ISO code means."""
+    if node is None:
+        return None
+    every = countries.every()
+    found = [place for place in every if node.value in (place.mcc, place.iso)]
+    if not found:
+        by_name = {place.name: place.iso for place in every}
+        near = by_name.get(nearest(node.value, by_name) or "")
+        message = f"{show(node.value)} is no country: an MCC such as 230 (§6), or two letters such as CZ"
+        reader.complain(node, "country", message, near=near)
+    return found
+
+
+def _network(node: Node, places: list[countries.Country] | None, reader: Reader) -> int | None:
+    operator = node.get("operator")
+    if operator is None or not isinstance(operator.value, int):
+        return None
+    if places is None:
+        message = f'{show(operator.value)} is an MNC, which means nothing without its "country" (§6)'
+        reader.complain(operator, "operator", message)
+    elif places:
+        legal = sorted({network for place in places for network in place.mncs})
+        if operator.value not in legal:
+            known = listed(map(str, legal)) or "none is known"
+            message = f"{show(operator.value)} is no operator of {places[0].name}; legal: {known} (A82)"
+            reader.complain(operator, "operator", message)
+    return operator.value
+
+
+HAPPENINGS: Final = (
+    Happening("inbound", _inbound, doubt_inbound),
+    Happening("reply", _reply),
+    Happening("phone", _phone),
+    Happening("outage", _outage),
+)

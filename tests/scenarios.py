@@ -1,0 +1,22 @@
+"""Scenarios for tests, in the language that is served; and blueprints that never were a scenario."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, Final
+
+from sendbox.engine.blueprint import Blueprint
+from sendbox.language import LANGUAGE
+
+load: Final = LANGUAGE.load
+check: Final = LANGUAGE.check
+compile_rule: Final = LANGUAGE.compile_rule
+_OWN: Final = {field.name for field in fields(Blueprint)}
+
+
+def make_blueprint(**parts: Any) -> Blueprint:
+    """A blueprint of which these parts are settled, by their keys of the language (`attempts=…`, `account=…`)."""
+    empty = load({"sendbox": 1})
+    settled = {**empty.settled, **{key: part for key, part in parts.items() if key not in _OWN}}
+    own = {key: part for key, part in parts.items() if key in _OWN}
+    return replace(empty, **{"name": "empty", "source": None, "settled": settled, **own})
