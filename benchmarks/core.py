@@ -19,11 +19,10 @@ from benchmarks.load import TYPICAL
 from sendbox.contract.validators import Contract
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.world import World
-from sendbox.language import LANGUAGE
+from sendbox.language import LANGUAGE, PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
-from sendbox.services.world import PARTS
 
 REPETITIONS = 5
 

@@ -14,6 +14,8 @@ import statistics
 import subprocess
 import sys
 
+from sendbox.language import PARTS
+
 REQUESTS = 8_000
 CONNECTIONS = 16
 
@@ -51,7 +53,7 @@ def serve_sendbox() -> None:
     from sendbox.settings import Settings
 
     async def run() -> None:
-        runtime = Runtime(Settings(mode="manual"), LANGUAGE.load("default"))
+        runtime = Runtime(Settings(mode="manual"), LANGUAGE.load("default"), PARTS)
         server = HttpServer(make_app(runtime, Contract()), "127.0.0.1", 0)
         port = await server.start()
         collector.tune()

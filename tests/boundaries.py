@@ -29,6 +29,8 @@ def part(name: str, may: str, why: str) -> Part:
 
 
 _SERVICE: Final = "a service can be read, and removed, without the others; what it needs of them is given to it"
+#: What a service needs to make operations of control, and to say how an export does them again.
+_ROWS: Final = "control.operation control.export.rows control.export.literals"
 #: The longest name that fits a module is its part. Whoever is not here is the shell, which may import everything
 #: but the two ends.
 PARTS: Final = (
@@ -45,39 +47,28 @@ PARTS: Final = (
     part("services.http", "engine contract services services.numbers", "how a service speaks HTTP, whichever it is"),
     part(
         "services.coverage",
-        "engine services services.world " + " ".join(f"services.{name}" for name in SERVICES),
+        "engine services " + " ".join(f"services.{name}" for name in SERVICES),
         "facts of all",
-    ),
-    part(
-        "services.kinds",
-        "engine services services.coverage services.world " + " ".join(f"services.{name}" for name in SERVICES),
-        "the list of all",
     ),
     part("services.language", "engine scenario services", "what all services share of the language of scenarios"),
     part(
         "services.subjects",
-        "engine services services.world " + " ".join(f"services.{name}" for name in SERVICES),
+        "engine services " + " ".join(f"services.{name}" for name in SERVICES),
         "the list of all that a scenario may expect",
     ),
-    part(
-        "services.routes",
-        "services services.http " + " ".join(f"services.{name}" for name in SERVICES),
-        "the list of all",
-    ),
-    *(
-        part(
-            f"services.{name}",
-            "engine services services.events " + " ".join(f"services.{each}" for each in SERVICES),
-            "what all services make together",
-        )
-        for name in ("upcoming", "world")
-    ),
-    part("services.events", "engine " + " ".join(f"services.{name}" for name in SERVICES), "the list of all"),
     *(
         part(
             f"services.{name}",
             "engine contract scenario services services.http services.language services.numbers services.tables",
             _SERVICE,
+        )
+        for name in SERVICES
+    ),
+    *(
+        part(
+            f"services.{name}.control",
+            f"{_ROWS} engine scenario services services.{name} services.numbers",
+            "what a tester does with a service is its own affair: operations of it, as its `http` has routes",
         )
         for name in SERVICES
     ),
@@ -91,53 +82,31 @@ PARTS: Final = (
     part("server.loop", "runtime.wall", "it makes event loops and knows nothing of what runs on them"),
     part(
         "server",
-        "contract engine runtime server.loop services services.http services.world settings",
+        "contract engine runtime server.loop services services.http settings",
         "HTTP in front of the runtime",
     ),
     part(
         "page",
-        "control services.kinds",
+        "control control.operation",
         "what the page can do, a script can do: it reads and acts through control, and words entries as all do",
     ),
     part(
         "control",
-        "contract data engine runtime scenario server services services.coverage services.http "
-        "services.kinds services.numbers services.routes services.subjects services.upcoming services.world settings",
-        "one set of operations under every carrier; it does not know the page",
+        f"contract {_ROWS} data engine runtime scenario server services services.http services.numbers settings",
+        "one set of operations under every carrier; it does not know the page, nor which services there are",
+    ),
+    *(
+        part(
+            name, f"contract control {_ROWS} engine runtime scenario services.http", "forms of rows, and their helpers"
+        )
+        for name in _ROWS.split()
     ),
     part(
         "fixture",
-        "app contract control engine language runtime runtime.wall server server.loop services.kinds settings",
+        "app contract control control.operation engine language runtime runtime.wall server server.loop settings",
         "the pytest side: it drives a sandbox as any client of control does",
     ),
 )
-#: Imports against the rows above that are still to go, by how many there are: (importer, imported). A number that is
-#: too high or too low fails, so that the table shrinks with the code and never grows.
-DEBTS: Final[dict[tuple[str, str], int]] = {
-    ("control", "services.account"): 7,
-    ("control", "services.messaging"): 22,
-    ("control", "services.partner"): 12,
-    ("control", "services.verify"): 8,
-    ("fixture", "services.messaging"): 1,
-    ("runtime", "services.account"): 1,
-    ("runtime", "services.messaging"): 1,
-    ("runtime", "services.world"): 1,
-    ("server", "services.account"): 1,
-    ("server", "services.messaging"): 14,
-    ("server", "services.partner"): 1,
-    ("server", "services.verify"): 1,
-    ("services", "services.messaging"): 1,
-    ("services", "services.partner"): 1,
-    ("services", "services.verify"): 1,
-    ("services.http", "services.account"): 4,
-    ("services.http", "services.messaging"): 11,
-    ("services.http", "services.partner"): 1,
-    ("services.http", "services.verify"): 1,
-    ("services.messaging", "services.verify"): 2,
-    ("services.partner", "services.messaging"): 3,
-}
-#: Circles of imports that are still to be cut, by how many modules each has.
-CIRCLES: Final[tuple[int, ...]] = ()
 #: Modules of the engine and the services that observe. What happens imports none of them.
 OBSERVERS: Final = (
     "engine.coverage",
@@ -146,9 +115,8 @@ OBSERVERS: Final = (
     "engine.expect.verdict",
     "engine.kinds",
     "services.coverage",
-    "services.kinds",
     "services.subjects",
-    *(f"services.{name}.{half}" for name in SERVICES for half in ("kinds", "subjects")),
+    *(f"services.{name}.{half}" for name in SERVICES for half in ("kinds", "subjects", "upcoming")),
 )
 #: So many modules a folder of the package may hold.
 MOST_FILES: Final = 20
@@ -163,8 +131,8 @@ PURE: Final = (
     "services.tables",
     *(f"services.{name}" for name in SERVICES),
 )
-#: Modules of the pure parts that read requests or scenarios, and so are not.
-NOT_PURE: Final = tuple(f"services.{name}.{half}" for name in SERVICES for half in ("http", "language"))
+#: Modules of the pure parts that read requests or scenarios or wait for what happens, and so are not.
+NOT_PURE: Final = tuple(f"services.{name}.{half}" for name in SERVICES for half in ("control", "http", "language"))
 #: What the pure parts take from the standard library.
 STDLIB: Final = frozenset(
     "__future__ abc array base64 binascii bisect collections contextlib copy dataclasses datetime decimal difflib enum "

@@ -12,6 +12,7 @@ import orjson
 from sendbox.app import make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant, iso
+from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings
 from tests.scenarios import load
@@ -196,7 +197,7 @@ async def boxed(
     """
     defaults = {"mode": "manual", "start": START, "check_answers": True, "public_url": None}
     given = Settings(**{**defaults, **settings})
-    runtime = Runtime(given, load(scenario), **({} if reading is None else {"reading": reading}))
+    runtime = Runtime(given, load(scenario), PARTS, **({} if reading is None else {"reading": reading}))
     box = Box(runtime, make_app(runtime, CONTRACT))
     try:
         yield box

@@ -12,6 +12,7 @@ import httpx
 
 from sendbox.app import make_app
 from sendbox.fixture.transport import LocalTransport
+from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.listener import HttpServer
 from sendbox.server.loop import Kind
@@ -86,7 +87,7 @@ def housed(kind: Kind = "auto") -> Iterator[House]:
     """The house until the context is left; nothing may go wrong in it unnoticed."""
 
     async def opened() -> tuple[Runtime, Any]:
-        runtime = Runtime(Settings(mode="manual", start=START, check_answers=True), load("default"))
+        runtime = Runtime(Settings(mode="manual", start=START, check_answers=True), load("default"), PARTS)
         return runtime, make_app(runtime, CONTRACT)
 
     with threaded(kind) as thread, self_signed() as tls:

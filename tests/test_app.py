@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from openapi_spec_validator import validate
 
-from sendbox.app import ROUTES
+from sendbox.app import SERVED
 from sendbox.server import gateway as emulated
 from sendbox.server.origin import BODY_CAP, origin_of
 from sendbox.services.account.account import Account
@@ -259,7 +259,7 @@ async def test_openapi_is_valid_and_complete() -> None:
         document = (await box.get("/openapi.json")).json
         validate(document)
         served = {(path, method.upper()) for path, row in document["paths"].items() for method in row}
-        assert served == {(route.path, route.method) for route in ROUTES}
+        assert served == {(route.path, route.method) for route in SERVED.routes}
         assert set(document["webhooks"]) == {
             "sentMessage", "incomingReplyMessage", "incomingMessage", "partnerOnboarding",
         }  # fmt: skip

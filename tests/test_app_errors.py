@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from sendbox.app import ROUTES, make_app
+from sendbox.app import SERVED, make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
+from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime, masked
 from sendbox.server.gateway import Emulated
 from sendbox.services.http.exchange import Answer as Reply
@@ -124,8 +125,8 @@ async def test_s7_1_an_unexpected_error_is_500(caplog: pytest.LogCaptureFixture)
 
     async with boxed() as box:
         runtime = box.runtime
-        route = next(each for each in ROUTES if each.path == "/v2/message")
-        table = Emulated(runtime, Contract(), [_with(route, broken)])
+        route = next(each for each in SERVED.routes if each.path == "/v2/message")
+        table = Emulated(runtime, Contract(), [_with(route, broken)], ())
         box.app = table.handle
         with caplog.at_level(logging.ERROR, "sendbox"):
             answer = await box.post("/v2/message", MESSAGE, x_api_key=KEY)
@@ -144,14 +145,14 @@ def _with(route: Any, handler: Callable[[Exchange], Reply]) -> Any:
 async def test_answers_are_held_against_the_contract() -> None:
     """In tests an answer that breaks its schema is reported; statuses without a schema are not looked at."""
     async with boxed() as box:
-        route = next(each for each in ROUTES if each.path == "/v2/message")
-        table = Emulated(box.runtime, Contract(), [_with(route, lambda exchange: Reply(200, b'{"request_id": 5}'))])
+        route = next(each for each in SERVED.routes if each.path == "/v2/message")
+        table = Emulated(box.runtime, Contract(), [_with(route, lambda exchange: Reply(200, b'{"request_id": 5}'))], ())
         box.app = table.handle
         await box.post("/v2/message", MESSAGE, x_api_key=KEY)
         (violation,) = box.runtime.violations
         assert violation.startswith("sendMessage answered b'{\"request_id\": 5}': ")
         box.runtime.violations.clear()
-        table = Emulated(box.runtime, Contract(), [_with(route, lambda exchange: Reply(599, b"not JSON"))])
+        table = Emulated(box.runtime, Contract(), [_with(route, lambda exchange: Reply(599, b"not JSON"))], ())
         box.app = table.handle
         await box.post("/v2/message", MESSAGE, x_api_key=KEY)
         assert box.runtime.violations == []
@@ -242,7 +243,7 @@ async def test_a_late_request_cannot_write_into_a_world_that_ended(end: str) -> 
 async def test_the_first_refusal_imports_nothing_on_the_loop() -> None:
     """What explains a refusal is loaded on another thread, once; the answer is the same as ever."""
     validators._engine_class.cache_clear()
-    runtime = Runtime(Settings(mode="manual", public_url=None), load("default"))
+    runtime = Runtime(Settings(mode="manual", public_url=None), load("default"), PARTS)
     box = Box(runtime, make_app(runtime, Contract(deferred=True)))
     answers = [await box.post("/v2/message", {"body": "x", "to": []}, x_api_key=KEY) for _ in range(2)]
     assert [answer.status for answer in answers] == [400, 400]

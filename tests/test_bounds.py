@@ -18,15 +18,14 @@ from urllib.parse import quote
 import orjson
 import pytest
 
-from sendbox.control import operations
-from sendbox.control.operation import ControlError, perform
+from sendbox.app import SERVED
+from sendbox.control.operation import Control, ControlError
 from sendbox.engine.bounds import DEEPEST, END, FASTEST, HIGHEST, LOWEST, SLOWEST
 from sendbox.engine.durations import instant, iso
 from sendbox.language import LANGUAGE
 from sendbox.scenario import shape
 from sendbox.scenario.model import errors
 from sendbox.services.operations import CALLS
-from sendbox.services.routes import ROUTES
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, Reading, boxed
 from tests.contract.samples import FULL
 from tests.scenarios import check
@@ -106,7 +105,7 @@ async def test_every_place_of_every_request() -> None:
     """Whatever number or depth stands anywhere in a body: 4xx or a good answer, and afterwards every view."""
     async with boxed() as box:
         await box.open()
-        for row in ROUTES:
+        for row in SERVED.routes:
             if CALLS[row.operation].part != "body" or row.operation == "sendMessage":
                 continue
             path = row.path.replace("{token}", "0" * 64)
@@ -201,7 +200,7 @@ async def test_every_argument_of_every_operation_of_control() -> None:
         await box.send()
         await box.advance("1m")
         values = (*NUMBERS, *NEARLY, *(f'"{number}"' for number in NUMBERS), *map(nested, DEPTHS))
-        for row in operations.load().values():
+        for row in SERVED.by_name.values():
             if row.name == "close_world":
                 continue
             for name, raw in ((name, raw) for name in row.takes for raw in values):
@@ -269,7 +268,7 @@ async def test_what_control_says(error: str, said: str, method: str, target: str
 async def test_arguments_in_process_are_held_to_the_same_bounds() -> None:
     """The carrier of the fixture hands values over as they are, which may be what JSON cannot write."""
     async with boxed() as box:
-        rows = operations.load()
+        control = Control(box.runtime, SERVED)
         endless: list[Any] = []
         endless.append(endless)
         for name, arguments in (
@@ -283,12 +282,12 @@ async def test_arguments_in_process_are_held_to_the_same_bounds() -> None:
             ("open_world", {"scenario": {"sendbox": endless}}),
         ):
             with pytest.raises(ControlError) as caught:
-                await perform(box.runtime, "http://box", rows[name], None, arguments)
+                await control.perform("http://box", name, None, arguments)
             assert caught.value.status in (400, 422)
             assert orjson.dumps(caught.value.as_json())
         await box.open()
         with pytest.raises(ControlError, match="nested deeper"):
-            await perform(box.runtime, "http://box", rows["hook_receive"], KEY, {"raw": endless})
+            await control.perform("http://box", "hook_receive", KEY, {"raw": endless})
         await shown(box)
 
 

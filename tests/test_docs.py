@@ -16,10 +16,10 @@ from typing import Any, Final
 import pytest
 from starlette.routing import Route
 
-from sendbox.app import ROUTES, make_app
+from sendbox.app import SERVED, make_app
 from sendbox.cli import main as cli
 from sendbox.contract.validators import Contract
-from sendbox.control import operations
+from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.services.advice import ADVICE
 from sendbox.services.assumptions import registry
@@ -119,7 +119,7 @@ def documented(*pages: str) -> str:
     return "\n".join(map(text_of, [DOCS / page for page in pages] or DOCUMENTS))
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+@pytest.mark.parametrize("route", SERVED.routes, ids=lambda route: f"{route.method} {route.path}")
 def test_rows_of_the_interfaces_are_documented(route: Any) -> None:
     """The README's table has each row, and the assumptions page says what it rests on."""
     row = f"| `{route.method} {route.path}` |"
@@ -130,11 +130,11 @@ def test_rows_of_the_interfaces_are_documented(route: Any) -> None:
 @pytest.mark.asyncio
 async def test_all_other_routes_are_documented() -> None:
     """Each path that the application serves stands in a document, by its whole path or by that under /_sandbox."""
-    runtime = Runtime(Settings(), load("default"))
+    runtime = Runtime(Settings(), load("default"), PARTS)
     routes = [route for route in make_app(runtime, Contract()).routes if isinstance(route, Route)]
     await runtime.aclose()
     text = documented()
-    assert len(routes) > len(operations.load())
+    assert len(routes) > len(SERVED.by_name)
     missing = [
         route.path
         for route in routes
@@ -143,10 +143,10 @@ async def test_all_other_routes_are_documented() -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("name", operations.load())
+@pytest.mark.parametrize("name", SERVED.by_name)
 def test_operations_of_control_are_documented(name: str) -> None:
     """docs/control.md has each operation, with what it takes."""
-    operation = operations.load()[name]
+    operation = SERVED.by_name[name]
     assert f"| `{operation.method} {operation.path}` |" in documented("control.md")
 
 

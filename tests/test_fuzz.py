@@ -24,14 +24,14 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from sendbox import __version__
-from sendbox.app import ROUTES
+from sendbox.app import SERVED
 from sendbox.contract.openapi import document
 from sendbox.server.gateway import Emulated
 from sendbox.server.origin import BODY_CAP
 from sendbox.services.http.exchange import Exchange, Route
 from tests.box import CONTRACT, KEY, ORIGIN, Answer, Box, boxed
 
-DOCUMENT: Final = document(ROUTES, CONTRACT, origin=ORIGIN, version=__version__)
+DOCUMENT: Final = document(SERVED.routes, CONTRACT, origin=ORIGIN, version=__version__)
 OPERATIONS: Final = {
     each.ok().definition.raw["operationId"]: each.ok()
     for each in schemathesis.openapi.from_dict(DOCUMENT).get_all_operations()
@@ -64,7 +64,7 @@ TOO_LONG: Final = bytes(BODY_CAP + 1)
 def test_every_row_is_tried() -> None:
     """Schemathesis makes calls of each row of each interface."""
     assert {(each.method.upper(), each.path) for each in OPERATIONS.values()} == {
-        (route.method, route.path) for route in ROUTES
+        (route.method, route.path) for route in SERVED.routes
     }
 
 
@@ -147,7 +147,7 @@ def declared(route: Route, answer: Answer) -> list[str]:
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("status", [413, 500])
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+@pytest.mark.parametrize("route", SERVED.routes, ids=lambda route: f"{route.method} {route.path}")
 async def test_a75_errors_of_any_operation_are_declared(route: Route, status: int) -> None:
     """Too long a body, and an error inside: each operation's document says how they are answered."""
 
@@ -156,7 +156,7 @@ async def test_a75_errors_of_any_operation_are_declared(route: Route, status: in
 
     async with boxed() as box:
         begun = await box.post("/v1/validations", {"phoneNumber": "420777000101"}, x_api_key=KEY)
-        box.app = Emulated(box.runtime, CONTRACT, [replace(route, handler=broken)]).handle
+        box.app = Emulated(box.runtime, CONTRACT, [replace(route, handler=broken)], ()).handle
         body = orjson.dumps({"token": begun.json["token"]}) if route.auth == "none" else f"apikey={KEY}".encode()
         if status == 413:
             body = TOO_LONG

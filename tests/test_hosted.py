@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from sendbox.engine.world import World
+from sendbox.language import PARTS
 from sendbox.runtime.slot import Hosted, Slice
-from sendbox.services.world import PARTS
 from tests.scenarios import make_blueprint
 
 pytestmark = pytest.mark.asyncio

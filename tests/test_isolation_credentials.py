@@ -17,7 +17,7 @@ import jwt
 import orjson
 import pytest
 
-from sendbox.app import ROUTES
+from sendbox.app import SERVED
 from sendbox.services.account.account import Account
 from sendbox.services.http.exchange import Route
 from sendbox.services.messaging.http.sending.errors import DENIED
@@ -286,7 +286,7 @@ PLACES: Final = {
     "bearer": set(),
     "cookie": set(),
 }
-KEYED: Final = [route for route in ROUTES if route.auth != "none"]
+KEYED: Final = [route for route in SERVED.routes if route.auth != "none"]
 
 
 def named(route: Route) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from freezegun import freeze_time
 
+from sendbox.language import PARTS
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.worlds import Conflict, Runtime, masked
 from sendbox.services.account.account import Account
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.asyncio
 
 
 def runtime(**settings: Any) -> Runtime:
-    return Runtime(Settings(mode="manual", **settings), load("default"))
+    return Runtime(Settings(mode="manual", **settings), load("default"), PARTS)
 
 
 # --- which key opens a world ------------------------------------------------------------------------------------------

@@ -1,112 +1,133 @@
-"""The application: the one place where everything meets.
-
-It is a Starlette app. The emulated interfaces are one route of their own (`server/gateway.py`); everything else is
-ordinary Starlette routing.
-"""
+"""The application: the one place where everything meets, and the one list of what the services register."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from string import punctuation
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
-from urllib.parse import quote
 
-import orjson
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Match
+from starlette.responses import Response
 from starlette.routing import Route as HttpRoute
-from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
 from sendbox.contract.openapi import document
 from sendbox.contract.validators import Contract
+from sendbox.control import checkpoints, coverage, pending, records, refused, time, worlds
 from sendbox.control.catalog import catalog
+from sendbox.control.export import export
+from sendbox.control.export.rows import OWN
+from sendbox.control.operation import Control, Served, operations_of
 from sendbox.control.routes import control_routes
+from sendbox.engine.kinds import own
+from sendbox.engine.kinds.rows import Kinds, Observed
 from sendbox.language import LANGUAGE
 from sendbox.page.routes import page_routes
 from sendbox.runtime.worlds import Runtime
+from sendbox.server.application import Application, json_answer
 from sendbox.server.gateway import Emulated
+from sendbox.server.links import link_route
 from sendbox.server.origin import origin_of
 from sendbox.server.uploads import upload_route
+from sendbox.services.account import control as account
+from sendbox.services.account import kinds as account_kinds
+from sendbox.services.account.http.routes import ROUTES as ACCOUNT
 from sendbox.services.advice import on_answer
-from sendbox.services.kinds import ROWS
-from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.routes import ROUTES as ROUTES
+from sendbox.services.coverage.assumptions import UNTOLD
+from sendbox.services.coverage.calls import called, denied
+from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
+from sendbox.services.http import rest
+from sendbox.services.messaging import kinds as messaging_kinds
+from sendbox.services.messaging.control import export as messaging_export
+from sendbox.services.messaging.control import messages, phones
+from sendbox.services.messaging.http.accepting import send_template
+from sendbox.services.messaging.http.legacy.routes import ROUTES as LEGACY
+from sendbox.services.messaging.http.links import LINK
+from sendbox.services.messaging.http.rest.routes import ROUTES as ROWS
+from sendbox.services.messaging.http.rest.uploads import UPLOAD
+from sendbox.services.messaging.http.sending import errors as sending
+from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
+from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
+from sendbox.services.operations import EMULATED
+from sendbox.services.partner import control as partner
+from sendbox.services.partner import kinds as partner_kinds
+from sendbox.services.partner.http.routes import routes as partner_routes
+from sendbox.services.subjects import THINGS
+from sendbox.services.verify import control as verify
+from sendbox.services.verify import kinds as verify_kinds
+from sendbox.services.verify.http import errors as verify_errors
+from sendbox.services.verify.http.routes import ROUTES as VERIFY
 
 #: Any mix of events in one delivery, and the one that goes by itself (A24).
 BATCH: Final = "webhooks.json#/$defs/Batch"
 ONBOARDING: Final = "webhooks.json#/$defs/Onboarding"
 
+#: All that the services register. The order is that of lists and documents; an interface comes before one whose paths
+#: hold its own.
+SERVED: Final = Served(
+    operations=operations_of(
+        verify,
+        coverage,
+        records,
+        export,
+        partner,
+        pending,
+        worlds,
+        account,
+        checkpoints,
+        refused,
+        time,
+        messages,
+        phones,
+    ),
+    routes=sorted(
+        (*SENDING, *SIMPLE, *LEGACY, *ROWS, *ACCOUNT, *VERIFY, *partner_routes(send_template)),
+        key=lambda route: EMULATED.index(route.operation),
+    ),
+    interfaces=(sending.INTERFACE, verify_errors.INTERFACE, rest.INTERFACE),
+    uploads=(UPLOAD,),
+    links=(LINK,),
+    kinds=Kinds(
+        own.OBSERVED,
+        messaging_kinds.OBSERVED,
+        verify_kinds.OBSERVED,
+        partner_kinds.OBSERVED,
+        account_kinds.OBSERVED,
+        Observed(called=called),
+    ),
+    things=THINGS,
+    dimensions=DIMENSIONS,
+    facts=FACTS,
+    untold=UNTOLD,
+    denied=denied,
+    pending={"codes": verify.open_codes},
+    exported={**OWN, **messaging_export.EXPORTED, **partner.EXPORTED, **account.EXPORTED},
+)
 
-def make_app(runtime: Runtime, contract: Contract) -> Starlette:
-    """The whole application over one runtime."""
+
+def make_app(runtime: Runtime, contract: Contract, served: Served | None = None) -> Starlette:
+    """The whole application over one runtime; `served` None stands for `SERVED`."""
+    served = served or SERVED
     runtime.language = LANGUAGE
     runtime.remark = on_answer
-    runtime.tried.load = catalog
-    runtime.logged = ROWS.logged
-    emulated = Emulated(runtime, contract, ROUTES)
-    app = Application(
-        emulated,
-        routes=[
-            emulated,
-            upload_route(runtime, contract, emulated.journal),
-            HttpRoute("/s/{code}", _short_link(runtime), methods=["GET"]),
-            HttpRoute("/openapi.json", _openapi(runtime, contract), methods=["GET"]),
-            *control_routes(runtime),
-            *page_routes(runtime),
-            HttpRoute("/", _home, methods=["GET"]),
-        ],
-        exception_handlers={404: _not_found, 405: _wrong_method},
-    )
+    runtime.tried.load = partial(catalog, served)
+    runtime.tried.item_of = served.denied
+    runtime.logged = served.kinds.logged
+    control = Control(runtime, served)
+    emulated = Emulated(runtime, contract, served.routes, served.interfaces)
     if runtime.settings.check_answers:
         runtime.check_batch = _batches(contract)
-    app.router.redirect_slashes = False
-    return app
-
-
-class Application(Starlette):
-    """A Starlette app that hands calls of the emulated interfaces to their route before any middleware.
-
-    What the middleware is for, turning exceptions into answers, that route does itself, in the shape of each interface;
-    going round it saves a tenth of what a small call takes.
-    """
-
-    def __init__(self, emulated: Emulated, **given: Any) -> None:
-        super().__init__(**given)
-        self._emulated = emulated
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one connection."""
-        if self._emulated.takes(scope):
-            await self._emulated.handle(scope, receive, send)
-        else:
-            await super().__call__(scope, receive, send)
-
-
-async def _home(_request: Request) -> Response:
-    """The page is elsewhere."""
-    return RedirectResponse("/_sandbox/")
-
-
-async def _not_found(request: Request, _error: Exception) -> Response:
-    """A path of no interface and no tool."""
-    path = request.url.path
-    message = f"{path} is served by nothing here; the interfaces are listed at /openapi.json, control at /_sandbox/"
-    return _json({"error": "not_found", "message": message}, 404)
-
-
-async def _wrong_method(request: Request, _error: Exception) -> Response:
-    """A method that a tool does not have; `Allow` says which it has."""
-    fitting = [each for each in request.app.routes if each.matches(request.scope)[0] != Match.NONE]
-    legal = ", ".join(sorted(set().union(*(each.methods for each in fitting))))
-    message = f"{request.method} is not served at {request.url.path}; legal: {legal}"
-    return _json({"error": "method_not_allowed", "message": message}, 405, {"allow": legal})
-
-
-def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(orjson.dumps(value), status, headers, media_type="application/json")
+    return Application(
+        emulated,
+        (
+            *(upload_route(runtime, contract, emulated.journal, upload) for upload in served.uploads),
+            *(link_route(runtime, link) for link in served.links),
+            HttpRoute("/openapi.json", _openapi(control, contract), methods=["GET"]),
+            *control_routes(control),
+            *page_routes(control),
+        ),
+    )
 
 
 def _batches(contract: Contract) -> Callable[[Any], list[str]]:
@@ -119,34 +140,10 @@ def _batches(contract: Contract) -> Callable[[Any], list[str]]:
     return check
 
 
-def _openapi(runtime: Runtime, contract: Contract) -> Any:
+def _openapi(control: Control, contract: Contract) -> Any:
     async def show(request: Request) -> Response:
         """The contract of what is served."""
-        origin = origin_of(runtime, request.scope)
-        return _json(document(ROUTES, contract, origin=origin, version=__version__))
+        origin = origin_of(control.runtime, request.scope)
+        return json_answer(document(control.served.routes, contract, origin=origin, version=__version__))
 
     return show
-
-
-def _short_link(runtime: Runtime) -> Any:
-    async def follow(request: Request) -> Response:
-        """A short link: 302 to its target, counted as a click unless it was HEAD; 410 once it expired (A17)."""
-        code = request.path_params["code"]
-        hosted = runtime.by_tag(code)
-        if hosted is None or code not in Messaging.of(hosted.world).links:
-            return PlainTextResponse("there is no such link", 404)
-        runtime.present(hosted)
-        link = Messaging.of(hosted.world).open_link(code, count=request.method == "GET")
-        if link is not None and request.method == "GET":
-            hosted.world.control("link", {"code": code})
-        if link is None:
-            return PlainTextResponse("this link has expired", 410)
-        target = link.target
-        query = request.url.query
-        if query:
-            base, hash_sign, fragment = target.partition("#")
-            target = f"{base}{'&' if '?' in base else '?'}{query}{hash_sign}{fragment}"
-        runtime.changed(hosted)
-        return Response(status_code=302, headers={"location": quote(target, safe=punctuation)})
-
-    return follow

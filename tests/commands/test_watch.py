@@ -14,6 +14,7 @@ import pytest_asyncio
 from sendbox.cli.outcome import USAGE, Failure
 from sendbox.cli.serve import Options, scenario, serving
 from sendbox.cli.watch import EVERY, Watcher, differences
+from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.read import noting
 from sendbox.settings import Settings
@@ -55,7 +56,7 @@ class Watched:
         self.options = Options(Settings(scenario=str(self.file)), mode="manual")
         with noting() as files:
             blueprint = scenario(self.options)
-        self.runtime = Runtime(self.options.settings, blueprint)
+        self.runtime = Runtime(self.options.settings, blueprint, PARTS)
         self.lines: list[str] = []
         self.timer = Timer()
         self.watcher = Watcher(
@@ -164,7 +165,7 @@ async def test_stop_ends_it(watched: Watched) -> None:
 
 async def test_a_watcher_that_never_started_can_be_stopped() -> None:
     """Nothing is there to be called off."""
-    runtime = Runtime(Settings(), load("default"))
+    runtime = Runtime(Settings(), load("default"), PARTS)
     Watcher(lambda: load("default"), [], runtime.blueprint, runtime, print).stop()
     await runtime.aclose()
 

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from sendbox.app import SERVED
 from sendbox.control.carriers import Client, InProcess, is_file
 from sendbox.control.operation import ControlError
 from sendbox.engine.blueprint import Blueprint
@@ -33,7 +34,7 @@ def carrier(request: pytest.FixtureRequest, server: SandboxServer) -> Iterator[I
     if request.param == "in process":
         yield server.carrier
     else:
-        client = Client(server.origin + "/")
+        client = Client(server.origin + "/", SERVED)
         yield client
         client.close()
 
@@ -151,7 +152,7 @@ def test_scenarios_over_http(tmp_path: Path) -> None:
     """Over HTTP a file travels as its text, which is read here; everything else as it is."""
     file = tmp_path / "mine.yaml"
     file.write_text(TEXT, encoding="utf-8")
-    client = Client("http://127.0.0.1:1")
+    client = Client("http://127.0.0.1:1", SERVED)
     assert client.scenario(file) == client.scenario(str(file)) == TEXT
     for given in ("default", TEXT, {"sendbox": 1}, None):
         assert client.scenario(given) == given
@@ -214,7 +215,7 @@ def answering(*answers: httpx.Response | Exception) -> Client:
             raise found
         return found
 
-    return Client("http://sandbox.example", httpx.Client(transport=httpx.MockTransport(answer)))
+    return Client("http://sandbox.example", SERVED, httpx.Client(transport=httpx.MockTransport(answer)))
 
 
 @pytest.mark.parametrize(
@@ -246,7 +247,7 @@ def test_close_leaves_what_is_under_way() -> None:
         release.wait()
         return httpx.Response(200, json={})
 
-    client = Client("http://sandbox.example", httpx.Client(transport=httpx.MockTransport(answer)))
+    client = Client("http://sandbox.example", SERVED, httpx.Client(transport=httpx.MockTransport(answer)))
     future = client.submit("health", None, {})
     begun.wait()
     client.close()

@@ -12,6 +12,7 @@ import pytest
 
 from sendbox.app import make_app
 from sendbox.contract.validators import Contract
+from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings
 from tests.scenarios import load
@@ -44,7 +45,7 @@ class Box:
 
 @asynccontextmanager
 async def serving(scenario: str = "default") -> AsyncIterator[Box]:
-    runtime = Runtime(Settings(mode="manual", start=1_772_355_600_000), load(scenario))
+    runtime = Runtime(Settings(mode="manual", start=1_772_355_600_000), load(scenario), PARTS)
     runtime.open(KEY)
     transport = httpx.ASGITransport(make_app(runtime, Contract()))
     async with httpx.AsyncClient(transport=transport, base_url="http://box:7357") as client:

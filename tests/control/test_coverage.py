@@ -9,18 +9,18 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
 from sendbox.engine.coverage.tally import Item, Row
 from sendbox.runtime.slot import Slice
 from sendbox.services.assumptions import registry
 from sendbox.services.coverage.catalog import DIMENSIONS
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.routes import ROUTES
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, boxed, turns
 from tests.scenarios import check
 
-ITEMS: Final = catalog().items
-ROWS: Final[dict[str, Any]] = {row.operation: row for row in ROUTES}
+ITEMS: Final = catalog(SERVED).items
+ROWS: Final[dict[str, Any]] = {row.operation: row for row in SERVED.routes}
 FORM: Final = "application/x-www-form-urlencoded"
 #: Items whose request needs a name that another call gave out, a domain of the account, or is denied in no world.
 NEED_MORE: Final = {
@@ -92,8 +92,8 @@ def test_requests_of_fields_are_legal(item: Item) -> None:
     """The request that would try a field has it, and keeps to the contract."""
     operation = item.name.partition(" ")[0]
     route = ROWS[operation]
-    request = _request(catalog().rows[operation], item.snippet)
-    assert item.name in catalog().fields(operation, request)
+    request = _request(catalog(SERVED).rows[operation], item.snippet)
+    assert item.name in catalog(SERVED).fields(operation, request)
     assert CONTRACT.checker(route.request or route.query).findings(request) == []
 
 

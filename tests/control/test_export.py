@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from sendbox.control.export.acts import NoEntry, entry_of
-from sendbox.control.export.script import Act
+from sendbox.app import SERVED
+from sendbox.control.export.acts import entry_of
+from sendbox.control.export.rows import Act, NoEntry
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.journal import CODE, Capped
 from sendbox.scenario import library
-from tests.box import WORLD, boxed
+from tests.box import KEY, WORLD, boxed
 from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
@@ -158,7 +159,7 @@ async def test_an_act_whose_outcome_is_forgotten() -> None:
         assert world.journal.forget(number)
         step = Act(world.journal.add(world.now, CODE["control"], what), world.now, "phone_reply", what)
         with pytest.raises(NoEntry, match="the journal forgot what it did"):
-            entry_of(world, step)
+            entry_of(world, step, SERVED.exported)
 
 
 @pytest.mark.parametrize(
@@ -177,3 +178,62 @@ async def test_the_default_scenario_goes_by_its_name(scenario: Callable[[], Any]
         text = (await box.get(f"{WORLD}/export")).json["text"]
         assert ('SCENARIO = "default"' in text) is named
         assert ("extends: default\n" in (await box.get(f"{WORLD}/export?as=scenario")).json["text"]) is named
+
+
+async def test_a_link_of_an_earlier_attempt() -> None:
+    """A timeline follows the first link of a message, or a link of its newest attempt; no other can be named."""
+    scenario = {"sendbox": 1, "attempts": [{"when": {"channel": "richmsg"}, "then": "undelivered"}]}
+    async with boxed(scenario) as box:
+        text = "https://acme.example/1 https://acme.example/2"
+        flow = [{"richmsg": {"sender": "Acme"}}, {"sms": {}}]
+        (message_id,) = await box.send(body=text, flow=flow, params={"_url": {}})
+        await box.advance()
+        links = (await box.get(f"{WORLD}/messages/{message_id}")).json["links"]
+        assert len(links) == 4
+        assert (await box.get("/s/" + links[1]["url"].rpartition("/")[2])).status == 302
+        (line,) = (await box.get(f"{WORLD}/export?as=scenario")).json["left_out"]
+        assert line.endswith("it was not about the newest message of that kind, and a timeline cannot name one")
+
+
+async def test_a_code_is_no_message_to_answer() -> None:
+    """A phone that got nothing but a code writes of its own accord, at the first instant too."""
+    async with boxed() as box:
+        await box.open()
+        await box.post("/v1/validations", {"phoneNumber": "420777000101"}, x_api_key=KEY)
+        await box.post(f"{WORLD}/phones/420777000101/write", {"body": "Hello", "to": "420900000001"})
+        value = yaml.safe_load((await box.get(f"{WORLD}/export?as=scenario")).json["text"])
+        inbound = {"channel": "sms", "from": "420777000101", "body": "Hello", "to": "420900000001"}
+        assert value["timeline"] == [{"at": "0s", "inbound": inbound}]
+
+
+@pytest.mark.parametrize(
+    ("what", "detail", "why"),
+    [
+        ("move_template", {"template": "gone", "status": "PAUSED"}, "the template is gone"),
+        ("move_number", {"number": "420900000009"}, "the number is gone"),
+        ("checkpoint", {}, "no entry of a timeline does that"),
+    ],
+)
+async def test_what_is_gone_cannot_be_named(what: str, detail: dict[str, Any], why: str) -> None:
+    """An act about something that is there no more, or that no timeline does, has no entry."""
+    async with boxed() as box:
+        await box.open()
+        world = box.runtime.worlds[KEY].world
+        with pytest.raises(NoEntry, match=why):
+            entry_of(world, Act(0, world.now, what, detail), SERVED.exported)
+
+
+async def test_a_template_goes_by_its_id_too() -> None:
+    """The entry names what the act was about, by name and language."""
+    components = [{"type": "BODY", "text": "Hi"}]
+    scenario = {
+        "sendbox": 1,
+        "account": {"templates": [{"name": "a", "language": each, "components": components} for each in ("en", "cs")]},
+    }
+    async with boxed(scenario) as box:
+        await box.open()
+        (_, template) = (await box.get(f"{WORLD}/partner")).json["templates"]
+        named = template["template_id"]
+        assert (await box.patch(f"{WORLD}/templates/{named}", {"status": "PAUSED"})).status == 200
+        value = yaml.safe_load((await box.get(f"{WORLD}/export?as=scenario")).json["text"])
+        assert value["timeline"] == [{"at": "0s", "template": {"name": "a", "language": "cs", "status": "PAUSED"}}]

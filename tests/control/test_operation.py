@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from sendbox.control import operations
-from sendbox.control.operation import ControlError, perform
+from sendbox.app import SERVED
+from sendbox.control.operation import Control, ControlError
 from sendbox.services.messaging.messaging import Messaging
 from tests.box import KEY, ORIGIN, WORLD, boxed, turns
 
 pytestmark = pytest.mark.asyncio
-ROWS = operations.load()
+ROWS = SERVED.by_name
 
 
 def path_of(name: str) -> str:
@@ -235,15 +235,15 @@ async def test_nothing_that_happens_during_a_look_is_missed(monkeypatch: pytest.
 async def test_in_process_an_operation_answers_plain_objects_and_raises() -> None:
     """The same operations without HTTP: values go through as they are, errors are `ControlError`."""
     async with boxed() as box:
-        await perform(box.runtime, ORIGIN, ROWS["open_world"], None, {"id": KEY})
-        shown = await perform(box.runtime, ORIGIN, ROWS["world"], KEY, {})
+        await Control(box.runtime, SERVED).perform(ORIGIN, "open_world", None, {"id": KEY})
+        shown = await Control(box.runtime, SERVED).perform(ORIGIN, "world", KEY, {})
         assert shown == (await box.get(WORLD)).json
         with pytest.raises(ControlError, match="is no open world") as raised:
-            await perform(box.runtime, ORIGIN, ROWS["world"], "test-2", {})
+            await Control(box.runtime, SERVED).perform(ORIGIN, "world", "test-2", {})
         assert raised.value.as_json() == {
             "error": "no_such_world",
             "message": '"test-2" is no open world; POST /_sandbox/worlds opens one',
         }
         with pytest.raises(ControlError) as raised:
-            await perform(box.runtime, ORIGIN, ROWS["advance"], KEY, {"by": "500d"})
+            await Control(box.runtime, SERVED).perform(ORIGIN, "advance", KEY, {"by": "500d"})
         assert (raised.value.status, raised.value.error) == (409, "too_far")

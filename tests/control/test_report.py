@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from sendbox import __version__
+from sendbox.app import SERVED
 from sendbox.control.report import Report, Unreadable, minimum
 from sendbox.engine.coverage.tally import Catalog, FieldRow, Row
 from sendbox.engine.digest import ENGINE
 from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
-from sendbox.services.kinds import ROWS
 
 #: A service with one operation that has one field.
 SMALL = Catalog(
@@ -21,7 +21,7 @@ SMALL = Catalog(
     [
         Row("ask", "rest", "§4", "json", (FieldRow("$.q<b>", "A01", 'GET /ask {"q": "<i>"}'),), "GET /ask", None),
     ],
-    ROWS,
+    SERVED.kinds,
 )
 ITEMS = len(SMALL.items)
 
@@ -116,11 +116,11 @@ def test_minima() -> None:
 )
 def test_how_a_minimum_is_given(given: str, expected: tuple[str | None, float]) -> None:
     """A percentage, of all or of a dimension."""
-    assert minimum(given) == expected
+    assert minimum(given, DIMENSIONS) == expected
 
 
 @pytest.mark.parametrize("given", ["", "x", "101", "-1", "nan", "operations=", "operation=5"])
 def test_what_is_no_minimum(given: str) -> None:
     """Anything else is refused with what is legal."""
     with pytest.raises(ValueError, match="; legal: "):
-        minimum(given)
+        minimum(given, DIMENSIONS)

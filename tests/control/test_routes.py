@@ -12,8 +12,9 @@ import orjson
 import pytest
 from openapi_spec_validator import validate
 
-from sendbox.control import operations, routes
-from sendbox.control.operation import OPERATIONS
+from sendbox.app import SERVED
+from sendbox.control import routes
+from sendbox.control.operation import Control
 from tests.box import KEY, WORLD, Box, boxed, turns
 
 pytestmark = pytest.mark.asyncio
@@ -62,7 +63,7 @@ async def test_the_contract_of_control_is_valid_and_complete() -> None:
             for path, rows in document["paths"].items()
             for method, row in rows.items()
         }
-        expected = {name: (row.method, f"/_sandbox{row.path}") for name, row in operations.load().items()}
+        expected = {name: (row.method, f"/_sandbox{row.path}") for name, row in SERVED.by_name.items()}
         assert found == {**expected, "stream": ("GET", "/_sandbox/worlds/{id}/stream")}
         inbound = document["paths"]["/_sandbox/worlds/{id}/inbound"]["post"]
         body = inbound["requestBody"]["content"]["application/json"]["schema"]
@@ -73,7 +74,7 @@ async def test_the_contract_of_control_is_valid_and_complete() -> None:
 
 async def test_every_operation_says_what_it_does() -> None:
     """The contract, the documentation and the clients show the docstring."""
-    assert [name for name, row in OPERATIONS.items() if not row.function.__doc__] == []
+    assert [name for name, row in SERVED.by_name.items() if not row.function.__doc__] == []
 
 
 # --- the stream -------------------------------------------------------------------------------------------------------
@@ -169,7 +170,7 @@ async def test_what_the_stream_is_reading_is_not_taken_apart() -> None:
     async with boxed() as box:
         await box.open()
         hosted = box.runtime.worlds[KEY]
-        entries = routes._entries(box.runtime, hosted)
+        entries = routes._entries(Control(box.runtime, SERVED), hosted)
         assert await anext(entries) == b": open\n\n"
         hosted.world.control("x", {})
         assert (await anext(entries)).startswith(b"event: entry")

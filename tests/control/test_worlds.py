@@ -8,6 +8,8 @@ from typing import Any, Final
 import pytest
 
 from sendbox import __version__
+from sendbox.app import SERVED
+from sendbox.control.operation import Control
 from sendbox.engine.digest import ENGINE
 from sendbox.scenario.keys import texts
 from tests.box import KEY, ORIGIN, START, WORLD, boxed
@@ -97,12 +99,9 @@ async def test_a_scenario_is_a_name_a_text_or_an_object(scenario: Any, name: str
 
 async def test_a_carrier_in_this_process_hands_over_a_compiled_scenario() -> None:
     """What is compiled already is taken as it is."""
-    from sendbox.control import operations
-    from sendbox.control.operation import perform
-
     async with boxed() as box:
         blueprint = load("late-receipt")
-        await perform(box.runtime, ORIGIN, operations.load()["open_world"], None, {"id": KEY, "scenario": blueprint})
+        await Control(box.runtime, SERVED).perform(ORIGIN, "open_world", None, {"id": KEY, "scenario": blueprint})
         assert box.runtime.worlds[KEY].blueprint is blueprint
 
 

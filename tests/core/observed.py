@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
+from sendbox.app import SERVED
 from sendbox.engine import digest as digests
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.expect import verdict as verdicts
@@ -13,28 +14,27 @@ from sendbox.engine.expect.subjects import Found, found_of
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Line, Observer
 from sendbox.engine.world import World
-from sendbox.services.kinds import ROWS
 from sendbox.services.subjects import THINGS
 
 
 def entry_view(world: World, number: int) -> dict[str, Any]:
-    return Observer(world, ROWS).entry(number)
+    return Observer(world, SERVED.kinds).entry(number)
 
 
 def delivery_view(world: World, delivery: Delivery) -> dict[str, Any]:
-    return own.delivery_view(Observer(world, ROWS), delivery)
+    return own.delivery_view(Observer(world, SERVED.kinds), delivery)
 
 
 def digest(world: World) -> str:
-    return digests.digest(world, ROWS)
+    return digests.digest(world, SERVED.kinds)
 
 
 def digest_in_slices(world: World) -> Generator[None, None, str]:
-    return digests.digest_in_slices(world, ROWS)
+    return digests.digest_in_slices(world, SERVED.kinds)
 
 
 def canonical_in_slices(world: World) -> Generator[None, None, list[Line]]:
-    return digests.canonical_in_slices(world, ROWS)
+    return digests.canonical_in_slices(world, SERVED.kinds)
 
 
 def things(world: World, that: str) -> Iterator[Found | None]:

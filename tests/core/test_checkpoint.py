@@ -11,12 +11,12 @@ from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.world import World
+from sendbox.language import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.views import message_view
-from sendbox.services.world import PARTS
 from tests.core.observed import digest, entry_view
 from tests.core.runs import END, RULES, SENDINGS, Sending, request, to
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, rule, send, send_one

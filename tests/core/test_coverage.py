@@ -11,10 +11,11 @@ from typing import Any
 import orjson
 import pytest
 
+from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
 from sendbox.engine import checkpoint
 from sendbox.engine.coverage.collector import collect
-from sendbox.engine.coverage.tally import Sum, Tally, denied, last_restore, merge
+from sendbox.engine.coverage.tally import Sum, Tally, last_restore, merge
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.happenings import TimelineEntry
@@ -25,6 +26,7 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, VerifyLimits
+from sendbox.services.coverage.calls import denied
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import Reply
@@ -57,7 +59,7 @@ DAY = 24 * HOUR
 
 def tallied(world: World, *dimensions: str) -> Tally:
     """What was tried, of these dimensions."""
-    tally = collect(world, catalog()).tally
+    tally = collect(world, catalog(SERVED)).tally
     return {name: tally[name] for name in dimensions if name in tally}
 
 
@@ -210,9 +212,9 @@ def test_a_try_that_is_under_way_counts_as_none_of_them() -> None:
     send_one(world, callback=HOOK)
     world.run(START, 100)
     world.outlets.take()
-    tally = collect(world, catalog()).tally
+    tally = collect(world, catalog(SERVED)).tally
     assert tally["webhooks"] == {"under way": 1}
-    assert set(catalog().named(tally)["webhooks"].values()) == {0}
+    assert set(catalog(SERVED).named(tally)["webhooks"].values()) == {0}
 
 
 def test_s6_an_event_that_comes_in_two_batches() -> None:
@@ -427,11 +429,11 @@ def test_faults_count_by_their_word() -> None:
         )
     for shown in ({"delay": "2s"}, "garbage"):
         world.journal.add(world.now, CODE["fault"], SimpleNamespace(shown=shown))
-    assert collect(world, catalog()).tally == {
+    assert collect(world, catalog(SERVED)).tally == {
         "webhook faults": {"drop": 1, "delay": 1},
         "api faults": {"delay": 1, "garbage": 1},
     }
-    assert collect(world, catalog(), 4).tally == {}
+    assert collect(world, catalog(SERVED), 4).tally == {}
 
 
 @pytest.mark.parametrize(
@@ -479,8 +481,8 @@ def test_tallies_add_up() -> None:
     world = make_world()
     call(world, "sendMessages", [])
     both = Sum()
-    both.add(collect(world, catalog()))
-    both.add(collect(world, catalog()))
+    both.add(collect(world, catalog(SERVED)))
+    both.add(collect(world, catalog(SERVED)))
     assert both.tally["operations"] == {"sendMessages accepted": 2}
     assert both.leaned == {"A09": 2, "A10": 2}
 
@@ -494,7 +496,7 @@ def test_a_restored_world_counts_on() -> None:
     restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
     restored.journal.add(restored.now, CODE["restored"], {})
     advance(restored, MINUTE)
-    tally = collect(restored, catalog(), last_restore(restored)).tally
+    tally = collect(restored, catalog(SERVED), last_restore(restored)).tally
     assert tally["transitions"] == {"sms sent -> delivered": 1}
     assert tally["results"] == {"sms delivered": 1}
 

@@ -15,7 +15,8 @@ from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.delivery.events import EventKind, Events
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE
-from sendbox.engine.world import Part, World
+from sendbox.engine.part import Part
+from sendbox.engine.world import World
 from tests.scenarios import make_blueprint
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.app import SERVED
 from sendbox.engine.journal import CODE, KINDS, Journal
 from sendbox.engine.kinds import own
 from sendbox.services.account import kinds as account
-from sendbox.services.kinds import ROWS
 from sendbox.services.messaging import kinds as messaging
 from sendbox.services.messaging.results import STATES
 from sendbox.services.partner import kinds as partner
@@ -72,11 +72,16 @@ def test_the_first_kinds_are_the_states() -> None:
 
 def test_every_kind_has_one_row() -> None:
     """Each kind of the journal has a row, under its code; each row is of a kind, and no kind has two."""
-    assert [kind.name for kind in ROWS.by_code] == list(KINDS)
+    assert [kind.name for kind in SERVED.kinds.by_code] == list(KINDS)
     parts = (own, messaging, verify, partner, account)
     assert sorted(kind.name for part in parts for kind in part.OBSERVED.kinds) == sorted(KINDS)
 
 
 def test_every_kind_is_in_the_digest_or_is_the_testers() -> None:
     """The digest has lines for all that the world did, and for nothing that a tester did."""
-    assert {kind.name for kind in ROWS.by_code if kind.lines is None} == {"opened", "reset", "restored", "control"}
+    assert {kind.name for kind in SERVED.kinds.by_code if kind.lines is None} == {
+        "opened",
+        "reset",
+        "restored",
+        "control",
+    }

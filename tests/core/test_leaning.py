@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from sendbox import data
+from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
 from sendbox.engine.coverage.collector import collect
 from sendbox.engine.coverage.tally import MOST_ENTRIES, Leaned, note
@@ -59,7 +60,7 @@ def test_the_tellers_are_there() -> None:
     """  # fmt: skip
     src = ROOT / "src" / "sendbox"
     tellers: dict[str, set[str | None]] = {
-        "item": {item.assumed for item in catalog().items},
+        "item": {item.assumed for item in catalog(SERVED).items},
         "operation": {id_ for ids in OPERATIONS.values() for id_ in ids},
         "remark": {*_named(r'"(A\d\d)"', src / "contract", src / "engine", src / "services", data.folder("schemas"))},
         "rule": {*_named(r'"(A\d\d)"', src / "services")},
@@ -74,8 +75,8 @@ def test_the_tellers_are_there() -> None:
 
 def test_the_table_names_operations_that_there_are() -> None:
     """Operations and interfaces of the tables are those that are served."""
-    assert set(OPERATIONS) <= set(catalog().rows)
-    assert set(REFUSALS) == {row.interface for row in catalog().rows.values()}
+    assert set(OPERATIONS) <= set(catalog(SERVED).rows)
+    assert set(REFUSALS) == {row.interface for row in catalog(SERVED).rows.values()}
 
 
 def test_an_entry_counts_once_and_the_first_few_are_named() -> None:
@@ -92,7 +93,7 @@ def test_an_entry_counts_once_and_the_first_few_are_named() -> None:
 
 def leaned(world: World) -> dict[str, list[int]]:
     """The rows that a world's client leaned on, with their entries."""
-    return {id_: mine.entries for id_, mine in collect(world, catalog()).leaned.items()}
+    return {id_: mine.entries for id_, mine in collect(world, catalog(SERVED)).leaned.items()}
 
 
 def sent(**fields: Any) -> Callable[[World], object]:
@@ -211,7 +212,7 @@ def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
     """What happens rests on the row, and a world in which nothing happens rests on none."""
     from sendbox.engine.patterns import Pattern
     from sendbox.services.account.spec import AccountSpec
-    from sendbox.services.messaging.spec import PhoneSpec
+    from sendbox.services.messaging.model import PhoneSpec
 
     fields: dict[str, Any] = {name: settings[name] for name in ("assume", "attempts") if name in settings}
     if settings.get("conversation"):
@@ -255,7 +256,7 @@ def test_a_row_is_not_told_by_what_rests_on_the_law(id_: str, does: Any) -> None
     """What the specification settles leans on nothing."""
     from sendbox.engine.patterns import Pattern
     from sendbox.services.account.spec import AccountSpec
-    from sendbox.services.messaging.spec import PhoneSpec
+    from sendbox.services.messaging.model import PhoneSpec
 
     phones = (PhoneSpec(Pattern("*", digits=True), conversation=True),)
     world = make_world(account=AccountSpec(templates=(OTP,)), phones=phones)
@@ -279,5 +280,5 @@ def test_what_was_remembered_only_leans_on_nothing() -> None:
     world = make_world()
     send_one(world)
     advance(world, HOUR)
-    collected = collect(world, catalog(), len(world.journal))
+    collected = collect(world, catalog(SERVED), len(world.journal))
     assert (collected.tally, collected.leaned) == ({}, {})

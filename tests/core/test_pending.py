@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 import sendbox
+from sendbox.app import SERVED
 from sendbox.engine.durations import Span
 from sendbox.engine.happenings import TimelineEntry
+from sendbox.engine.kinds.upcoming import next_steps
 from sendbox.engine.texts import Text
 from sendbox.engine.world import World
-from sendbox.services import upcoming as pending
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import Click, Reply
-from sendbox.services.upcoming import next_steps
 from tests.core.faulty import fault
 from tests.core.worlds import PHONE, advance, make_world, path, rule, send, send_one, step
 
@@ -26,12 +26,12 @@ SECOND = 1000
 
 
 def words(world: World, most: int = 20) -> list[str]:
-    return [found["what"] for found in next_steps(world, most)]
+    return [found["what"] for found in next_steps(world, SERVED.kinds.steps, most)]
 
 
 def test_nothing_is_to_come() -> None:
     """A world at rest has no steps."""
-    assert next_steps(make_world(), 5) == []
+    assert next_steps(make_world(), SERVED.kinds.steps, 5) == []
 
 
 def test_steps_of_a_message() -> None:
@@ -45,7 +45,7 @@ def test_steps_of_a_message() -> None:
     world = make_world(attempts=(slow,))
     flow = [step("richmsg", sender="Acme", ttl=60 * SECOND, condition="delivered"), step()]
     send(world, PHONE, "420777000102", steps=flow, body="see https://acme.example")
-    assert next_steps(world, 5) == [
+    assert next_steps(world, SERVED.kinds.steps, 5) == [
         {"at": "2026-03-01T09:00:00.000Z", "what": "hand-over of sendMessage to 2 phones", "phone": PHONE}
     ]
     world.run(world.now, 1)
@@ -53,7 +53,7 @@ def test_steps_of_a_message() -> None:
     advance(world, SECOND)
     ttl = 'ttl of richmsg ends; if it is not "delivered" by then the flow goes on'
     assert words(world) == [ttl, ttl, "richmsg delivered", "richmsg delivered"]
-    assert len(next_steps(world, 3)) == 3
+    assert len(next_steps(world, SERVED.kinds.steps, 3)) == 3
     advance(world, 59 * SECOND)
     assert "sms sent" in words(world)
     advance(world, 32 * SECOND)
@@ -144,7 +144,7 @@ def test_every_step_has_words() -> None:
     files = [file for folder in ("engine", "services") for file in (source / folder).rglob("*.py")]
     trees = [ast.parse(file.read_text("utf-8")) for file in files]
     functions = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    assert {name for name in functions if name.endswith("_due") and name != "next_due"} == set(pending._WORDS)
+    assert {name for name in functions if name.endswith("_due") and name != "next_due"} == set(SERVED.kinds.steps)
 
 
 def test_the_end_of_an_outage() -> None:

@@ -20,19 +20,18 @@ from sendbox.engine.durations import Rate, Span
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
+from sendbox.language import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import LEGAL, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.model import Send, Shortening, Step
+from sendbox.services.messaging.model import PhoneSpec, Send, Shortening, Step
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule
-from sendbox.services.messaging.spec import PhoneSpec
 from sendbox.services.messaging.windows import Window
-from sendbox.services.world import PARTS
 from tests.core.observed import digest
 from tests.core.worlds import START, advance, command, content_of, path, rule, step
 from tests.scenarios import make_blueprint

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sendbox.app import ROUTES
+from sendbox.app import SERVED
 from sendbox.engine.traffic import field, reference, resolved
 from sendbox.services.operations import CALLS, EMULATED
 
@@ -14,7 +14,7 @@ from sendbox.services.operations import CALLS, EMULATED
 def test_every_operation_of_the_table_is_served() -> None:
     """Each operation of an interface has one row, in the order of the table."""
     table = [name for name in EMULATED if name != "uploadBulk"]
-    assert [row.operation for row in ROUTES] == table
+    assert [row.operation for row in SERVED.routes] == table
     assert [name for name in CALLS if name not in table] == ["uploadBulk", "openLink"]
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.app import SERVED
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.account.views import account_view
-from sendbox.services.kinds import ROWS
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.model import Shortening
-from sendbox.services.messaging.spec import PhoneSpec
+from sendbox.services.messaging.model import PhoneSpec, Shortening
 from sendbox.services.messaging.views import link_view, message_view, phone_view
 from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import HOUR, PHONE, advance, make_world, path, rule, send, send_one, step
@@ -249,4 +248,4 @@ def test_events_in_short() -> None:
     world = make_world()
     Messaging.of(world).phones.write("sms", OTHER, None, "Hello")
     ((inbound,),) = ([each] for each in Messaging.of(world).phones.inbound)
-    assert Observer(world, ROWS).event(inbound) == {"event": "incomingMessage", "from": OTHER, "body": "Hello"}
+    assert Observer(world, SERVED.kinds).event(inbound) == {"event": "incomingMessage", "from": OTHER, "body": "Hello"}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.app import SERVED
 from sendbox.engine.checkpoint import restore, take
 from sendbox.engine.delivery.detours import Detoured
 from sendbox.engine.delivery.faults.drop import Drop
@@ -17,7 +18,6 @@ from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
-from sendbox.services.kinds import ROWS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.partner.partner import Partner
 from tests.core.faulty import SECOND, fault, met, run, sent
@@ -82,7 +82,7 @@ def test_conditions(given: dict[str, Any], expected: list[Any]) -> None:
 
 def applied_line(world: World, applied: Detoured) -> str:
     """The line of the log."""
-    (line,) = ROWS.logged[CODE["webhook_fault"]](world, applied)
+    (line,) = SERVED.kinds.logged[CODE["webhook_fault"]](world, applied)
     return line
 
 

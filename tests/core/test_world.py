@@ -18,15 +18,14 @@ from sendbox.engine.patterns import Pattern
 from sendbox.engine.requests import RequestRecord
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
+from sendbox.language import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.model import Shortening
+from sendbox.services.messaging.model import PhoneSpec, Shortening
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.spec import PhoneSpec
 from sendbox.services.messaging.windows import Window
-from sendbox.services.world import PARTS
 from tests.core.observed import digest
 from tests.core.worlds import (
     HOOK,

@@ -14,15 +14,14 @@ from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
+from sendbox.language import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.model import Recipient, Send, Step
+from sendbox.services.messaging.model import PhoneSpec, Recipient, Send, Step
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import Path, PathEntry, Rule
-from sendbox.services.messaging.spec import PhoneSpec
-from sendbox.services.world import PARTS
 from tests.scenarios import make_blueprint
 
 #: 2026-03-01T09:00:00Z, a Sunday.

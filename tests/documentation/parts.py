@@ -13,9 +13,8 @@ from typing import Any, Final
 
 import click
 
-from sendbox.app import ROUTES
+from sendbox.app import SERVED
 from sendbox.cli.main import sendbox as command_line
-from sendbox.control import operations
 from sendbox.control.catalog import catalog
 from sendbox.control.operation import Operation
 from sendbox.engine.journal import KINDS
@@ -49,7 +48,7 @@ def served() -> str:
     """Every row of the emulated interfaces, with the number of assumptions it rests on."""
     rows = [
         (code(f"{row.method} {row.path}"), row.summary, row.section, f"[{len(row.assumed)}]({_RESTS})")
-        for row in ROUTES
+        for row in SERVED.routes
     ]
     return table(("request", "does", "specification", "assumptions"), rows)
 
@@ -59,7 +58,7 @@ _RESTS: Final = "docs/assumptions.md#which-request-rests-on-which"
 
 def rests() -> str:
     """Every row of the emulated interfaces with the ids of its assumptions."""
-    rows = [(code(f"{row.method} {row.path}"), row.operation, ", ".join(row.assumed)) for row in ROUTES]
+    rows = [(code(f"{row.method} {row.path}"), row.operation, ", ".join(row.assumed)) for row in SERVED.routes]
     return table(("request", "operation", "rests on"), rows)
 
 
@@ -152,10 +151,27 @@ _RAW: Final = {
 
 
 def control(module: str) -> str:
-    """The operations of a module of `sendbox.control`."""
-    found = [row for row in operations.load().values() if row.function.__module__.rpartition(".")[2] == module]
+    """The operations that are described together."""
+    found = [row for row in SERVED.operations if _together(row) == module]
     rows = [(code(f"{row.method} {row.path}"), _does(row.function), _arguments(row)) for row in found]
     return table(("under `/_sandbox`", "does", "takes"), rows)
+
+
+#: What the operations of a module are described with, where that is not its own name.
+_WITH: Final = {
+    "verify.control": "codes",
+    "partner.control": "partner",
+    "account.control": "worlds",
+    "control.checkpoints": "worlds",
+    "control.refused": "worlds",
+    "control.messages": "traffic",
+    "control.phones": "traffic",
+}
+
+
+def _together(row: Operation) -> str:
+    *_, room, name = row.function.__module__.split(".")
+    return _WITH.get(f"{room}.{name}", name)
 
 
 def _arguments(row: Operation) -> str:
@@ -318,7 +334,7 @@ def expectable() -> str:
 
 def coverage() -> str:
     """Every dimension of coverage with the number of its items, and one of them."""
-    items = catalog().items
+    items = catalog(SERVED).items
     rows = []
     for name, heading in DIMENSIONS.items():
         mine = [item for item in items if item.dimension == name]
@@ -370,5 +386,5 @@ def render(name: str) -> str:
 
 def names() -> Iterable[str]:
     """The name of every part that must stand in some document."""
-    modules = dict.fromkeys(row.function.__module__.rpartition(".")[2] for row in operations.load().values())
+    modules = dict.fromkeys(map(_together, SERVED.operations))
     return [*PARTS, *(f"control {name}" for name in modules), *(f"keys {title}" for title in language.listed())]

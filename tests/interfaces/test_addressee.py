@@ -6,6 +6,7 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.services.http.addressee import addressee
+from sendbox.services.verify.http.routes import ROUTES
 from sendbox.services.verify.session import Session
 from sendbox.services.verify.verify import Verify
 from tests.core.worlds import make_world
@@ -36,7 +37,7 @@ CASES: dict[str, tuple[bytes, bytes, str]] = {
 @pytest.mark.parametrize(("body", "query", "expected"), CASES.values(), ids=CASES)
 def test_the_first_number(body: bytes, query: bytes, expected: str) -> None:
     """The first number of a call, in international form; as it was written where it is none."""
-    assert addressee(make_world(), body, query, {}) == expected
+    assert addressee(make_world(), body, query) == expected
 
 
 def test_a_token_names_its_phone() -> None:
@@ -45,5 +46,7 @@ def test_a_token_names_its_phone() -> None:
     session = object.__new__(Session)
     session.phone = "420777000109"
     Verify.of(world).sessions["t"] = session
-    assert addressee(world, b'{"code":"123456"}', b"", {"token": "t"}) == "420777000109"
-    assert addressee(world, b'{"code":"123456"}', b"", {"token": "u"}) == ""
+    about = next(route.about for route in ROUTES if route.operation == "verifyCode")
+    assert about is not None
+    assert about(world, {"token": "t"}) == "420777000109"
+    assert about(world, {"token": "u"}) == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ FOUND = Finding("$", "rule", "wrong", "§4")
 ANSWER = Answer(200, b"{}")
 
 
-def call(outcome: Any, made: dict[str, Any] | None = None) -> Any:
+def call(outcome: Any, findings: Sequence[Finding] = ()) -> Any:
     """A call whose handler has this outcome."""
 
     def handler(_exchange: Any) -> Answer:
@@ -29,22 +30,22 @@ def call(outcome: Any, made: dict[str, Any] | None = None) -> Any:
         return Answer(status, text.encode())
 
     route = SimpleNamespace(handler=handler, error=error, operation="op")
-    return cast("Any", SimpleNamespace(route=route, made=made or {}, world=SimpleNamespace(id="test-a")))
+    return cast("Any", SimpleNamespace(route=route, findings=findings, world=SimpleNamespace(id="test-a")))
 
 
 @pytest.mark.parametrize(
-    ("outcome", "made", "status", "body", "findings"),
+    ("outcome", "left", "status", "body", "findings"),
     [
-        (ANSWER, {}, 200, b"{}", []),
-        (ANSWER, {"findings": [FOUND]}, 200, b"{}", [FOUND]),
-        (Refused([FOUND], 409, "no"), {}, 409, b"no", [FOUND]),
-        (Refused([FOUND], 409, "no", Answer(429, b"own")), {}, 429, b"own", [FOUND]),
+        (ANSWER, [], 200, b"{}", []),
+        (ANSWER, [FOUND], 200, b"{}", [FOUND]),
+        (Refused([FOUND], 409, "no"), [], 409, b"no", [FOUND]),
+        (Refused([FOUND], 409, "no", Answer(429, b"own")), [], 429, b"own", [FOUND]),
     ],
     ids=["answer", "findings", "refused", "own-answer"],
 )
-def test_handled(outcome: Any, made: dict[str, Any], status: int, body: bytes, findings: list[Finding]) -> None:
+def test_handled(outcome: Any, left: list[Finding], status: int, body: bytes, findings: list[Finding]) -> None:
     """The handler's answer; for a refusal its own, or the one that the route makes of status and text."""
-    answer, found = handled(call(outcome, made))
+    answer, found = handled(call(outcome, left))
     assert (answer.status, answer.body, list(found)) == (status, body, findings)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sendbox.engine.world import World
+from sendbox.language import PARTS
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
-from sendbox.services.http.senders import unregistered
+from sendbox.services.messaging.http.senders import unregistered
 from sendbox.services.messaging.model import Recipient, Send, Step
-from sendbox.services.world import PARTS
 from tests.scenarios import make_blueprint
 
 TAKEN = "it is taken all the same"

@@ -11,14 +11,14 @@ from typing import Any
 import httpx
 import pytest
 
-from sendbox.app import make_app
+from sendbox.app import SERVED, make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.journal import KINDS
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.fixture.timeline import line_of
+from sendbox.language import PARTS
 from sendbox.page import view
 from sendbox.runtime.worlds import Runtime
-from sendbox.services.kinds import ROWS
 from sendbox.services.subjects import EVENTS
 from sendbox.settings import Settings
 from tests.core.test_entries import eventful
@@ -52,7 +52,7 @@ class Sandbox:
 
 @asynccontextmanager
 async def serving(**settings: Any) -> AsyncIterator[Sandbox]:
-    runtime = Runtime(Settings(mode="manual", start=1_772_355_600_000, **settings), load("default"))
+    runtime = Runtime(Settings(mode="manual", start=1_772_355_600_000, **settings), load("default"), PARTS)
     transport = httpx.ASGITransport(make_app(runtime, Contract()))
     async with httpx.AsyncClient(transport=transport, base_url="http://box:7357") as client:
         yield Sandbox(client, runtime)
@@ -181,7 +181,7 @@ async def test_a_world_in_which_everything_happened() -> None:
             assert " ".join(filter(None, view.event(event).values())) in text
         shown = (await ask(box, f"{here}/journal"))["entries"]
         assert {entry["kind"] for entry in shown} >= set(KINDS[8:]) | {"transition"}
-        teller = Teller(ROWS.told, Names(), shown)
+        teller = Teller(SERVED.kinds.told, Names(), shown)
         assert all(line_of(teller, entry) for entry in shown if entry["kind"] != "delivery")
         for what in ("coverage", "digest", "verdict", "assumptions", "export", "pending", "outbox", "hook", "partner"):
             assert (await box.client.get(f"/_sandbox/{here}/{what}")).status_code == 200

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.app import SERVED
 from sendbox.page import lines, view
 
 AT = "2026-03-01T09:00:00.000Z"
@@ -73,13 +74,14 @@ def remark(**more: Any) -> dict[str, Any]:
 def test_remarks_are_the_newest_first() -> None:
     """Findings of refused and of accepted requests and advice come newest first, each with its word and entry."""
     found = view.remarks(
+        SERVED.kinds.words,
         [
             entry(1, findings=[], advice=[remark(code="unknown-field")]),
             entry(2, findings=[remark(rule="minimum")], advice=[], status=400),
             entry(3, findings=[remark(rule="number")], advice=[]),
             {"n": 4, "at": AT, "kind": "advice", "advice": remark(code="answer-not-200"), "about": "id"},
             {"n": 5, "at": AT, "kind": "fault", "operation": "getMessage", "rule": "flaky", "message": "m"},
-        ]
+        ],
     )
     assert [(each["entry"], each["word"], each["rule"], each["about"]) for each in found] == [
         (5, "fault", "api", "getMessage"),
@@ -92,7 +94,8 @@ def test_remarks_are_the_newest_first() -> None:
 
 def test_remarks_are_bounded() -> None:
     """No more remarks are shown than fit on a page, however many one request got."""
-    assert len(view.remarks([entry(1, findings=[], advice=[remark(code="c")] * 80)])) == view.REMARKS
+    many = entry(1, findings=[], advice=[remark(code="c")] * 80)
+    assert len(view.remarks(SERVED.kinds.words, [many])) == view.REMARKS
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from sendbox.language import LANGUAGE
 from sendbox.scenario.model import Problem, ScenarioError
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Prices, Timing
-from sendbox.services.messaging.spec import PhoneSpec
+from sendbox.services.messaging.model import PhoneSpec
 from tests.scenarios import load, make_blueprint
 
 

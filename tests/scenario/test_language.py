@@ -8,13 +8,12 @@ from typing import Any, Final
 import pytest
 
 from sendbox.engine.rules.rule import Rule
-from sendbox.language import LANGUAGE, language
+from sendbox.language import LANGUAGE, PARTS, language
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, ScenarioError, show
 from sendbox.scenario.values import Reader, items, text_of
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
-from sendbox.services.world import PARTS
 from tests.scenarios import load
 
 

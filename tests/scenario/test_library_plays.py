@@ -13,12 +13,12 @@ from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.verdict import lines
 from sendbox.engine.traffic import Traffic
 from sendbox.engine.world import World
+from sendbox.language import PARTS
 from sendbox.playing import Played, play
 from sendbox.playing.player import START
 from sendbox.scenario import library
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import SENDING
-from sendbox.services.world import PARTS
 from tests.core.observed import verdict
 from tests.scenarios import check, load
 

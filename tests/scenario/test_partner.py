@@ -8,10 +8,10 @@ from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
+from sendbox.language import PARTS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
-from sendbox.services.world import PARTS
 from tests.core.clients import connect, form, send_template, sign_up
 from tests.core.worlds import HOUR, PHONE, START, advance, send_one, step
 from tests.scenarios import load

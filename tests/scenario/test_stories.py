@@ -7,11 +7,11 @@ from typing import Final
 import pytest
 
 from sendbox.engine.world import World
+from sendbox.language import PARTS
 from sendbox.scenario import numbers
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.templates.templates import TemplateUse
-from sendbox.services.world import PARTS
 from tests.core.worlds import HOUR, PHONE, START, advance, results, send, send_one, step
 from tests.scenarios import load
 

@@ -9,6 +9,7 @@ import pytest
 from sendbox.engine.durations import Span
 from sendbox.engine.texts import Fake, Text
 from sendbox.engine.world import World
+from sendbox.language import PARTS
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.shape import schema
 from sendbox.services.account.account import Account
@@ -18,7 +19,6 @@ from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.phones import ACTS
 from sendbox.services.messaging.records import Message
-from sendbox.services.world import PARTS
 from tests.core.worlds import HOUR, PHONE, START, advance, hook_events, journaled, moves, send_one, step
 from tests.scenarios import check, load
 

@@ -75,7 +75,8 @@ def _schemas(patch: pytest.MonkeyPatch, edit: Callable[[dict[str, Node]], object
 
 def _routes(patch: pytest.MonkeyPatch, change: Callable[[Route], Route | None]) -> None:
     """The application with other rows; None leaves one out."""
-    patch.setattr(app, "ROUTES", tuple(row for row in map(change, app.ROUTES) if row is not None))
+    routes = [row for row in map(change, app.SERVED.routes) if row is not None]
+    patch.setattr(app, "SERVED", replace(app.SERVED, routes=routes))
 
 
 def _around(patch: pytest.MonkeyPatch, owner: Any, name: str, wrap: Callable[..., Any]) -> None:
@@ -345,5 +346,7 @@ def many_buttons(patch: pytest.MonkeyPatch) -> None:
 @_proof("s9-01", "version-2-stands-in-the-path")
 def versions_do_not_count(patch: pytest.MonkeyPatch) -> None:
     """Sending is also served under a version that does not exist."""
-    again = [replace(row, path=row.path.replace("/v2", "/v3")) for row in app.ROUTES if row.path.startswith("/v2")]
-    patch.setattr(app, "ROUTES", (*app.ROUTES, *again))
+    again = [
+        replace(row, path=row.path.replace("/v2", "/v3")) for row in app.SERVED.routes if row.path.startswith("/v2")
+    ]
+    patch.setattr(app, "SERVED", replace(app.SERVED, routes=[*app.SERVED.routes, *again]))

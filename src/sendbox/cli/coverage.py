@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 def merged(files: tuple[str, ...]) -> Report:
     """The sum of several reports. Raises `Failure` for a file that is none."""
+    from sendbox.app import SERVED
     from sendbox.control.catalog import catalog
     from sendbox.control.report import Report, Unreadable
 
-    report = Report(catalog())
+    report = Report(catalog(SERVED))
     for name in files:
         try:
             report.add_json(json.loads(Path(name).read_bytes()))
@@ -42,9 +43,10 @@ def write(text: str, output: str | None, echo: Callable[..., None]) -> None:
 
 def minimum(given: str) -> tuple[str | None, float]:
     """A minimum as it is given: `60`, or `operations=80`. Raises `Failure`."""
+    from sendbox.app import SERVED
     from sendbox.control import report
 
     try:
-        return report.minimum(given)
+        return report.minimum(given, SERVED.dimensions)
     except ValueError as error:
         raise Failure(USAGE, f"--min: {error}") from None

@@ -102,13 +102,14 @@ def read(source: str) -> Journal:
 
 
 def _fetched(address: str) -> Journal:
+    from sendbox.app import SERVED
     from sendbox.control.carriers import Client
     from sendbox.control.operation import ControlError
 
     found = _WORLD.fullmatch(address.partition("?")[0])
     if found is None:
         raise Failure(USAGE, f"{address} is no world; legal: http://HOST:PORT/_sandbox/worlds/ID")
-    client = Client(found[1])
+    client = Client(found[1], SERVED)
     try:
         answer = client.call("journal", unquote(found[2]), {"form": "canonical", "limit": _ALL})
     except ControlError as error:

@@ -16,11 +16,13 @@ import orjson
 
 from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
 from sendbox.engine.durations import instant, iso, show
+from sendbox.language import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.rules.explain import checks, explain, explain_session
+from sendbox.services.messaging.rules.explain import checks, explain
 from sendbox.services.operations import CALLS
+from sendbox.services.verify.explain import explain_session
 from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
@@ -122,7 +124,7 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
     async def content(_call: Any) -> Outcome:
         return Outcome(200, None)
 
-    runtime = Runtime(Settings(public_url="http://sandbox"), blueprint)
+    runtime = Runtime(Settings(public_url="http://sandbox"), blueprint, PARTS)
     try:
         hosted = runtime.open(WORLD, mode="manual")
         runtime.deliver_to(hosted, content)
@@ -164,17 +166,17 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
 
 def _happened(world: World, message: Message) -> list[dict[str, Any]]:
     """All that the journal tells of a message, in order: `{at, after, what}`, `after` since it was accepted."""
+    from sendbox.app import SERVED
     from sendbox.engine.kinds.narration import Names, Teller
     from sendbox.engine.kinds.rows import Observer
-    from sendbox.services.kinds import ROWS
 
-    observer = Observer(world, ROWS)
+    observer = Observer(world, SERVED.kinds)
     journal = world.journal
     entries = [observer.entry(number) for number in range(journal.first, len(journal))]
     names = Names()
     for each in Messaging.of(world).messages:
         names.of(each.id)
-    teller = Teller(ROWS.told, names, entries, places=True)
+    teller = Teller(SERVED.kinds.told, names, entries, places=True)
     carried = {entry["delivery"]: entry["events"] for entry in entries if entry["kind"] == "delivery"}
     found = []
     for entry in entries:
@@ -209,12 +211,12 @@ def _validate(hosted: Hosted, given: str) -> None:
 
 
 def _record(hosted: Hosted) -> dict[str, Any]:
+    from sendbox.app import SERVED
     from sendbox.engine.journal import CODE
     from sendbox.engine.kinds.rows import Observer
-    from sendbox.services.kinds import ROWS
 
     journal = hosted.world.journal
-    view = Observer(hosted.world, ROWS).entry(next(journal.find(CODE["request"], 0)))
+    view = Observer(hosted.world, SERVED.kinds).entry(next(journal.find(CODE["request"], 0)))
     faults = [journal.entry(number)[2].line for number in journal.find(CODE["fault"], 0)]
     return {**{name: view[name] for name in ("operation", "status", "findings", "advice", "answer")}, "faults": faults}
 

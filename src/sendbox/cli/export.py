@@ -10,10 +10,11 @@ from sendbox.cli.outcome import CANNOT, NO, Failure, one_line
 
 def export(world: str, url: str, form: str, output: Path | None) -> str | None:
     """The text of the file, None once it is written to `output`. Raises `Failure`."""
+    from sendbox.app import SERVED
     from sendbox.control.carriers import Client
     from sendbox.control.operation import ControlError
 
-    client = Client(address.origin(url))
+    client = Client(address.origin(url), SERVED)
     try:
         text = str(client.call("export", world, {"as": form})["text"])
     except ControlError as error:

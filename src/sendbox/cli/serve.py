@@ -24,6 +24,7 @@ from sendbox import __version__
 from sendbox.cli.log import Handler, Log
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.engine.clock import Mode
+from sendbox.language import PARTS
 from sendbox.page import lines
 from sendbox.runtime import collector
 from sendbox.settings import Settings
@@ -89,7 +90,7 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
         if options.tls_self:
             tls, authority = _self_signed(settings, closing)
         try:
-            runtime = Runtime(settings, blueprint)
+            runtime = Runtime(settings, blueprint, PARTS)
         except ValueError as error:
             raise Failure(CANNOT, str(error)) from None
         runtime.log = lambda world, line: log(f"{world}: {line}")

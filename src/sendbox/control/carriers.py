@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from sendbox.control import operations
-from sendbox.control.operation import ControlError, Operation, perform
+from sendbox.control.operation import Control, ControlError, Operation, Served
 from sendbox.control.worlds import unreadable
 from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     import httpx
 
     from sendbox.runtime.callbacks import Callbacks
-    from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.runtime.worlds import Hosted
 
 T = TypeVar("T")
 #: Takes one delivery over, with the world's instant in virtual milliseconds; called on the sandbox's loop.
@@ -49,6 +48,7 @@ class Carrier(Protocol):
     """One way to a sandbox. `world` None for operations that have none; arguments by public name."""
 
     origin: str
+    served: Served
 
     def call(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
         """Performs an operation and blocks until it is done."""
@@ -63,15 +63,15 @@ class Carrier(Protocol):
 class InProcess:
     """The sandbox of this process, on its own thread. Plain values go through, nothing is encoded."""
 
-    def __init__(self, thread: Thread, runtime: Runtime, origin: str) -> None:
+    def __init__(self, thread: Thread, control: Control, origin: str) -> None:
         self.origin = origin
+        self.served = control.served
         self._thread = thread
-        self._runtime = runtime
-        self._rows = operations.load()
+        self._control = control
 
     def submit(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Future[Any]:
         """Starts an operation on the sandbox's thread."""
-        return self._thread.submit(perform(self._runtime, self.origin, self._rows[name], world, arguments))
+        return self._thread.submit(self._control.perform(self.origin, name, world, arguments))
 
     def call(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
         """Performs an operation and blocks until it is done."""
@@ -86,7 +86,7 @@ class InProcess:
         if given is None or isinstance(given, Blueprint):
             return given
         try:
-            language: Language = self._runtime.language
+            language: Language = self._control.runtime.language
             return language.load(given, env=os.environ)
         except ScenarioError as error:
             raise unreadable(error) from None
@@ -100,7 +100,7 @@ class InProcess:
         self._thread.call(lambda: setattr(self._hosted(world), "callbacks", callbacks))
 
     def _hosted(self, world: str) -> Hosted:
-        hosted = self._runtime.worlds.get(world)
+        hosted = self._control.runtime.worlds.get(world)
         if hosted is None:
             raise ControlError(404, "no_such_world", f'"{world}" is no open world')
         return hosted
@@ -115,7 +115,7 @@ class InProcess:
                 assert receiving is not None
                 return await receiving(call, hosted.world.now)
 
-            self._runtime.deliver_to(hosted, None if receiving is None else deliver)
+            self._control.runtime.deliver_to(hosted, None if receiving is None else deliver)
 
         self._thread.call(install)
 
@@ -123,11 +123,11 @@ class InProcess:
 class Client:
     """A sandbox at an address. Not bound to a loop: asynchronous calls run on threads of their own."""
 
-    def __init__(self, origin: str, http: httpx.Client | None = None) -> None:
+    def __init__(self, origin: str, served: Served, http: httpx.Client | None = None) -> None:
         import httpx
 
         self.origin = origin.rstrip("/")
-        self._rows = operations.load()
+        self.served = served
         # an advance lasts as long as its receivers take, so the answer is waited for; a connection is not
         self._http = http or httpx.Client(timeout=httpx.Timeout(None, connect=10.0))
         self._pool: ThreadPoolExecutor | None = None
@@ -148,7 +148,7 @@ class Client:
         """Performs an operation and blocks until it is done. `ControlError` 502 where no sandbox answers."""
         import httpx
 
-        row = self._rows[name]
+        row = self.served.by_name[name]
         given = {key: value for key, value in arguments.items() if value is not None}
         path = row.path.replace("{id}", quote(world or "", safe=""))
         for key in list(given):

@@ -5,42 +5,31 @@ from __future__ import annotations
 import asyncio
 import json
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from sendbox.contract import schemas
 from sendbox.contract.fields import Field, fields_of, smallest
 from sendbox.data import folder
 from sendbox.engine.coverage.tally import Catalog, FieldRow, Row
-from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
-from sendbox.services.http.exchange import Route
-from sendbox.services.kinds import ROWS
-from sendbox.services.routes import ROUTES
 
-#: The one call that comes by a route of its own.
-_UPLOAD: Final = Row(
-    "uploadBulk",
-    "rest",
-    "§4.2",
-    "",
-    (),
-    'PUT /upload/ADDRESS {"body": "Hello", "to": [{"phone_number": "420777000101"}]}',
-    ("python", 'sendbox.advance("60s"); client.upload(url, lines)'),
-)
-#: Refused in a world only if something in the body says in which.
-_IN_WORLD: Final = {"verifyProof": 'POST /v1/verify-proof {"token": "TOKEN"}'}
+if TYPE_CHECKING:
+    from sendbox.control.operation import Served
+    from sendbox.services.http.exchange import Route
+    from sendbox.services.http.interfaces import Upload
 
 
 @cache
-def catalog() -> Catalog:
+def catalog(served: Served) -> Catalog:
     """All that can be tried of what is served. The first call takes some milliseconds."""
     definitions = schemas.load(folder("schemas"))
-    return Catalog(DIMENSIONS, FACTS, [*(_row(route, definitions) for route in ROUTES), _UPLOAD], ROWS)
+    rows = [*(_row(route, definitions) for route in served.routes), *map(_upload_row, served.uploads)]
+    return Catalog(served.dimensions, served.facts, rows, served.kinds)
 
 
-async def loaded() -> Catalog:
+async def loaded(served: Served) -> Catalog:
     """The same without holding the loop."""
-    return await asyncio.get_running_loop().run_in_executor(None, catalog)
+    return await asyncio.get_running_loop().run_in_executor(None, catalog, served)
 
 
 def _row(route: Route, definitions: dict[str, schemas.Node]) -> Row:
@@ -53,7 +42,7 @@ def _row(route: Route, definitions: dict[str, schemas.Node]) -> Row:
         schema = schemas.inlined(definitions, name)
         fields, least = fields_of(name, schema), smallest(name, schema)
     bad: Any = [] if takes == "json" else {"apikey": "test-demo"} if route.auth == "form" else {}
-    refused = _IN_WORLD.get(route.operation) or _snippet(route, takes, bad)
+    refused = route.refused or _snippet(route, takes, bad)
     return Row(
         route.operation,
         "legacy" if route.auth == "form" else route.interface,
@@ -63,6 +52,10 @@ def _row(route: Route, definitions: dict[str, schemas.Node]) -> Row:
         _snippet(route, takes, least),
         ("request", refused) if takes else None,
     )
+
+
+def _upload_row(upload: Upload) -> Row:
+    return Row(upload.operation, upload.interface, upload.section, "", (), upload.accepted, ("python", upload.refused))
 
 
 def _takes(route: Route) -> str:

@@ -8,9 +8,7 @@ from typing import Any, Final
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, operation
 from sendbox.control.report import FORMATS, Report
-from sendbox.services.assume import Assume
 from sendbox.services.assumptions import registry
-from sendbox.services.coverage.assumptions import UNTOLD
 
 _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
 
@@ -20,7 +18,7 @@ async def coverage(call: Call, format: str = "json") -> Any:
     """What this world's client tried, and what of the service it never did."""
     _check(format)
     hosted = call.here
-    report = Report(await loaded())
+    report = Report(await loaded(call.served))
     await call.runtime.tried.of_world(hosted, report)
     return await _shown(report, format)
 
@@ -29,7 +27,7 @@ async def coverage(call: Call, format: str = "json") -> Any:
 async def all_coverage(call: Call, format: str = "json") -> Any:
     """The same of all worlds together; also of closed ones where the server collects them (`--coverage`)."""
     _check(format)
-    report = Report(await loaded())
+    report = Report(await loaded(call.served))
     await call.runtime.tried.of_all(list(call.runtime.worlds.values()), report)
     return await _shown(report, format)
 
@@ -49,8 +47,8 @@ async def _shown(report: Report, how: str) -> Any:
 @operation("GET", "/worlds/{id}/assumptions")
 async def assumptions(call: Call) -> Any:
     """Every assumption that this version builds on, the world's settings, and what its client leaned on."""
-    settings = Assume.of(call.here.world)
-    collected = await call.runtime.tried.present(call.here, await loaded())
+    settings: Any = call.here.world.assume
+    collected = await call.runtime.tried.present(call.here, await loaded(call.served))
     return {
         "assumptions": [row.as_json() for row in registry()],
         "settings": {name: _plain(getattr(settings, name)) for name in settings.__dataclass_fields__},
@@ -59,7 +57,7 @@ async def assumptions(call: Call) -> Any:
             for row in registry()
             if row.id in collected.leaned
         ],
-        "untold": [{"id": id_, "reason": reason} for id_, reason in UNTOLD.items()],
+        "untold": [{"id": id_, "reason": reason} for id_, reason in call.served.untold.items()],
     }
 
 

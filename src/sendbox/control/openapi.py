@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable
 from types import NoneType
 from typing import Any, Final
 
@@ -26,10 +26,10 @@ _REFUSED: Final = {
 _ANYTHING: Final = {"description": "JSON; what is in it depends on the operation."}
 
 
-def document(rows: Mapping[str, Operation], *, prefix: str, origin: str, version: str) -> dict[str, Any]:
+def document(rows: Iterable[Operation], *, prefix: str, origin: str, version: str) -> dict[str, Any]:
     """The document of these operations under `prefix`; `origin` is the address under which they are served."""
     paths: dict[str, dict[str, Any]] = {}
-    for row in rows.values():
+    for row in rows:
         paths.setdefault(prefix + row.path, {})[row.method.lower()] = _operation(row)
     paths[f"{prefix}/worlds/{{id}}/stream"] = {"get": _stream()}
     return {

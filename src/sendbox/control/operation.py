@@ -13,14 +13,23 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from types import NoneType
-from typing import Any, Final, TypeVar
+from functools import cached_property
+from types import ModuleType, NoneType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sendbox.contract.findings import json_path
 from sendbox.engine import bounds
-from sendbox.engine.durations import duration
+from sendbox.engine.durations import duration, shown
 from sendbox.runtime.worlds import Conflict, Hosted, Slice
-from sendbox.runtime.worlds import Runtime as Runtime  # the page takes it from here, and knows nothing behind control
+
+if TYPE_CHECKING:
+    from sendbox.control.export.rows import Exported
+    from sendbox.engine.coverage.tally import Item
+    from sendbox.engine.expect.subjects import Thing
+    from sendbox.engine.kinds.rows import Kinds
+    from sendbox.runtime.worlds import Runtime
+    from sendbox.services.http.exchange import Route
+    from sendbox.services.http.interfaces import Interface, Link, Upload
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -55,11 +64,21 @@ class Text(str):
 
 @dataclass(slots=True)
 class Call:
-    """What an operation works on: the runtime, the origin of addresses it gives out, and its world if it has one."""
+    """What an operation works on: control, the origin of addresses it gives out, and its world if it has one."""
 
-    runtime: Runtime
+    control: Control
     origin: str
     hosted: Hosted | None = None
+
+    @property
+    def runtime(self) -> Runtime:
+        """The runtime under control."""
+        return self.control.runtime
+
+    @property
+    def served(self) -> Served:
+        """What is served."""
+        return self.control.served
 
     @property
     def here(self) -> Hosted:
@@ -69,6 +88,13 @@ class Call:
 
 
 Function = Callable[..., Awaitable[Any]]
+#: What an answer says, in lines that a person reads.
+Words = Callable[[dict[str, Any]], list[str]]
+
+
+def _unsaid(_answer: dict[str, Any]) -> list[str]:
+    """Most answers are read as they are."""
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +113,10 @@ class Operation:
 
     `raw` hands the request's body over unparsed, as argument `raw` (scenario texts). `arguments` are the parameters of
     the function, `takes` the same by public name. An `act` is something that a tester does to the world: once it is
-    done it is journaled with its arguments, so that it can be done again (`export`).
+    done it is journaled with its arguments, so that it can be done again (`export`). `words` put its answer into lines
+    that a person reads.
+
+    A row is called like its function.
     """
 
     name: str
@@ -99,6 +128,11 @@ class Operation:
     arguments: tuple[str, ...] = ()
     takes: Mapping[str, Argument] = field(default_factory=dict)
     act: bool = False
+    words: Words = _unsaid
+
+    def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
+        """What the function of the row answers."""
+        return self.function(call, *positional, **named)
 
     @property
     def worldly(self) -> bool:
@@ -110,7 +144,6 @@ class Operation:
         return f"{{{name}}}" in self.path
 
 
-OPERATIONS: Final[dict[str, Operation]] = {}
 #: What the annotations of arguments stand for; every other one takes anything.
 _KINDS: Final[dict[str, tuple[type, ...]]] = {
     "str": (str,),
@@ -120,16 +153,22 @@ _KINDS: Final[dict[str, tuple[type, ...]]] = {
 }
 #: Arguments that hold a scenario or a part of one.
 _READ: Final = frozenset({"scenario", "raw"})
+_NONE: Final[Mapping[str, Any]] = {}
 _WORDS: Final = {str: "text", int: "a whole number", dict: "an object", NoneType: "null"}
 
 
 def operation(
-    method: str, path: str, *, status: int = 200, raw: bool = False, act: bool = False
-) -> Callable[[Function], Function]:
-    """Makes a function an operation; its name is the function's."""
+    method: str,
+    path: str,
+    *,
+    status: int = 200,
+    raw: bool = False,
+    act: bool = False,
+    words: Words = _unsaid,
+) -> Callable[[Function], Operation]:
+    """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
-    def enter(function: Function) -> Function:
-        name = function.__name__
+    def made(function: Function) -> Operation:
         parameters = list(inspect.signature(function).parameters.values())[1:]
         takes = {
             each.name.removesuffix("_"): Argument(
@@ -141,42 +180,96 @@ def operation(
             for each in parameters
         }
         arguments = tuple(each.name for each in parameters)
-        OPERATIONS[name] = Operation(name, method, path, function, status, raw, arguments, takes, act)
-        return function
+        return Operation(function.__name__, method, path, function, status, raw, arguments, takes, act, words)
 
-    return enter
+    return made
 
 
-async def perform(
-    runtime: Runtime, origin: str, row: Operation, world_id: str | None, arguments: Mapping[str, Any]
-) -> Any:
-    """Performs an operation. `arguments` by public name. Raises `ControlError`."""
-    given = {row.takes[name].parameter: _legal(row, name, value) for name, value in _known(row, arguments)}
-    missing = [each.name for each in row.takes.values() if each.required and each.parameter not in given]
-    if missing:
-        needed = ", ".join(each.name for each in row.takes.values() if each.required)
-        raise ControlError(400, "missing_argument", f'"{missing[0]}" is missing; {row.name} needs {needed}')
-    call = Call(runtime, origin)
-    try:
-        if not row.worldly:
-            return await row.function(call, **given)
-        call.hosted = hosted = runtime.worlds.get(world_id or "")
-        if hosted is None:
-            raise ControlError(404, "no_such_world", f'"{world_id}" is no open world; POST /_sandbox/worlds opens one')
-        runtime.present(hosted)
-        hosted.controls += 1
-        hosted.readers += 1
+def operations_of(*modules: ModuleType) -> tuple[Operation, ...]:
+    """The operations of some modules, in the order in which they are written there."""
+    return tuple(
+        row
+        for module in modules
+        for row in vars(module).values()
+        if isinstance(row, Operation) and row.function.__module__ == module.__name__
+    )
+
+
+#: What a service has that is still to come: its items, of a world, at most so many.
+Pending = Callable[[Any, int], Awaitable[Sequence[Any]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    """All that is served: what the services and control itself register, given by whoever makes the application.
+
+    `operations` of control and `routes` of the `interfaces`, in the order in which they are listed; `uploads` and
+    `links` at addresses that worlds give out. `kinds` of entries, and the `things` that a scenario may expect. For
+    coverage `dimensions` with headings, `facts`, `untold` assumptions, and the item of a `denied` call (path, key).
+    `pending` has a list of what is still to come by its name in the answer, `exported` says of each act of a tester how
+    an export does it again.
+    """
+
+    operations: Sequence[Operation]
+    routes: Sequence[Route]
+    interfaces: Sequence[Interface]
+    uploads: Sequence[Upload]
+    links: Sequence[Link]
+    kinds: Kinds
+    things: Mapping[str, Thing]
+    dimensions: Mapping[str, str]
+    facts: Sequence[Item]
+    untold: Mapping[str, str]
+    denied: Callable[[str, str | None], str | None]
+    pending: Mapping[str, Pending]
+    exported: Mapping[str, Exported]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Operation]:
+        """The operations by name."""
+        return {row.name: row for row in self.operations}
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The operations over one runtime."""
+
+    runtime: Runtime
+    served: Served
+
+    async def perform(
+        self, origin: str, name: str, world_id: str | None = None, arguments: Mapping[str, Any] = _NONE
+    ) -> Any:
+        """Performs an operation by its name; `arguments` by public name. Raises `ControlError`."""
+        row, runtime = self.served.by_name[name], self.runtime
+        given = {row.takes[name].parameter: _legal(row, name, value) for name, value in _known(row, arguments)}
+        missing = [each.name for each in row.takes.values() if each.required and each.parameter not in given]
+        if missing:
+            needed = ", ".join(each.name for each in row.takes.values() if each.required)
+            raise ControlError(400, "missing_argument", f'"{missing[0]}" is missing; {row.name} needs {needed}')
+        call = Call(self, origin)
         try:
-            answer = await row.function(call, **given)
-            if row.act:
-                hosted.world.control(row.name, {name: value for name, value in arguments.items() if value is not None})
-            return answer
-        finally:
-            hosted.controls -= 1
-            hosted.readers -= 1
-            runtime.kick(hosted)
-    except Conflict as conflict:
-        raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
+            if not row.worldly:
+                return await row.function(call, **given)
+            call.hosted = hosted = runtime.worlds.get(world_id or "")
+            if hosted is None:
+                text = f'"{world_id}" is no open world; POST /_sandbox/worlds opens one'
+                raise ControlError(404, "no_such_world", text)
+            runtime.present(hosted)
+            hosted.controls += 1
+            hosted.readers += 1
+            try:
+                answer = await row.function(call, **given)
+                if row.act:
+                    done = {name: value for name, value in arguments.items() if value is not None}
+                    hosted.world.control(row.name, done)
+                return answer
+            finally:
+                hosted.controls -= 1
+                hosted.readers -= 1
+                runtime.kick(hosted)
+        except Conflict as conflict:
+            raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
 
 
 def _known(row: Operation, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -231,6 +324,13 @@ def whole(value: Any, name: str) -> int:
     if isinstance(value, str) and bounds.looks_whole(value):
         raise ControlError(400, "bad_argument", f"{name}: {bounds.too_large(value)}")
     raise ControlError(400, "bad_argument", f"{name}: {value!r} is no whole number")
+
+
+def json_object(raw: Any, what: str) -> dict[str, Any]:
+    """A body that must be a JSON object, and is to be `what`. Raises `ControlError`."""
+    if not isinstance(raw, dict):
+        raise ControlError(400, "bad_body", f"{shown(raw)} is not {what}; legal: a JSON object")
+    return raw
 
 
 async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None = None) -> list[T]:

@@ -8,11 +8,7 @@ from sendbox.control.operation import Call, ControlError, chosen, each, operatio
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
-from sendbox.services.kinds import ROWS
-from sendbox.services.upcoming import next_steps
-from sendbox.services.verify.session import CODE_SENT, PENDING
-from sendbox.services.verify.verify import Verify
-from sendbox.services.verify.views import code_view
+from sendbox.engine.kinds.upcoming import next_steps
 
 #: So many of each are shown unless asked for fewer or more.
 SHOWN = 20
@@ -26,14 +22,12 @@ async def pending(call: Call, limit: Any = SHOWN) -> Any:
     if most < 1:
         raise ControlError(400, "bad_argument", f"limit: {most} is no number of things; legal: 1 and more")
     world = call.here.world
-    on = Observer(world, ROWS)
+    on = Observer(world, call.served.kinds)
     waiting = await chosen(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, most)
-    sessions = list(Verify.of(world).sessions.values())
-    codes = await chosen(sessions, lambda session: session.state_at(world.now) in (PENDING, CODE_SENT), most)
     return {
         "now": iso(world.now),
-        "steps": next_steps(world, most),
+        "steps": next_steps(world, call.served.kinds.steps, most),
         "scheduled": len(world.timeline.steps),
         "deliveries": await each(waiting, lambda delivery: delivery_view(on, delivery)),
-        "codes": await each(codes, lambda session: code_view(session, world.now)),
+        **{name: await items(world, most) for name, items in call.served.pending.items()},
     }

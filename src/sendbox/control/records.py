@@ -27,13 +27,9 @@ from sendbox.engine.expect.verdict import verdict_in_slices
 from sendbox.engine.journal import CODE, KINDS, Forgotten
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.requests import RequestRecord
 from sendbox.engine.world import World
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
-from sendbox.services.kinds import ROWS
-from sendbox.services.messaging.bulk import Line
-from sendbox.services.subjects import THINGS
 
 #: So many entries at once unless asked for fewer or more.
 LIMIT = 1000
@@ -99,9 +95,9 @@ async def journal(
     bounds = {"length": len(world.journal), "first": world.journal.first}
     if form == "canonical":
         wanted_numbers = frozenset(numbers)
-        lines = await Slice().through(canonical_in_slices(world, ROWS))
+        lines = await Slice().through(canonical_in_slices(world, call.served.kinds))
         return {"form": form, "entries": [line for line in lines if line["n"] in wanted_numbers], **bounds}
-    return {"entries": await each(numbers, Observer(world, ROWS).entry), **bounds}
+    return {"entries": await each(numbers, Observer(world, call.served.kinds).entry), **bounds}
 
 
 @operation("GET", "/worlds/{id}/journal/{n}")
@@ -112,7 +108,7 @@ async def journal_entry(call: Call, n: Any) -> Any:
     if not 0 <= number < len(world.journal):
         raise ControlError(404, "no_such_entry", f"{number} is no entry; the journal has {len(world.journal)}")
     try:
-        return Observer(world, ROWS).entry(number)
+        return Observer(world, call.served.kinds).entry(number)
     except Forgotten as forgotten:
         raise ControlError(404, "forgotten", str(forgotten), first=world.journal.first) from None
 
@@ -133,7 +129,8 @@ async def deliveries(call: Call, state: str | None = None, last: Any = None) -> 
         )
     world = call.here.world
     found = await newest(world.outlets.deliveries, lambda delivery: state is None or delivery.state == state, last)
-    return {"deliveries": await each(found, lambda delivery: delivery_view(Observer(world, ROWS), delivery))}
+    on = Observer(world, call.served.kinds)
+    return {"deliveries": await each(found, lambda delivery: delivery_view(on, delivery))}
 
 
 def _delivery(call: Call, delivery: str) -> Delivery:
@@ -147,7 +144,7 @@ def _done(call: Call, found: Delivery, done: bool, what: str) -> Any:
     if not done:
         raise ControlError(409, "wrong_state", f'a delivery in the state "{found.state}" cannot be {what}')
     call.runtime.changed(call.here)
-    return delivery_view(Observer(call.here.world, ROWS), found)
+    return delivery_view(Observer(call.here.world, call.served.kinds), found)
 
 
 @operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True)
@@ -183,13 +180,13 @@ async def hook(call: Call, wait: Any = None) -> Any:
     world = hosted.world
     received = world.outlets.hook[:]
     events: list[Any] = []
-    work = Slice()
+    on, work = Observer(world, call.served.kinds), Slice()
     for delivery in received:
         events += listed(orjson.loads(body_of(world, delivery)))
         await work.pause()
     return {
         "events": events,
-        "deliveries": await each(received, lambda delivery: delivery_view(Observer(world, ROWS), delivery)),
+        "deliveries": await each(received, lambda delivery: delivery_view(on, delivery)),
     }
 
 
@@ -260,13 +257,12 @@ async def outbox_done(call: Call, delivery: str, status: Any = None, error: Any 
 async def advice(call: Call) -> Any:
     """Every remark on legal requests and on answers of receivers."""
     journal = call.here.world.journal
-    kinds = (CODE["request"], CODE["advice"], CODE["bulk_line"])
+    given_by = call.served.kinds.advice
     remarks: list[Any] = []
     numbers = range(journal.first, len(journal))
-    for number in await chosen(numbers, lambda number: journal.entry(number)[1] in kinds):
-        what = journal.entry(number)[2]
-        given = what.advice if isinstance(what, RequestRecord | Line) else [what[0]]
-        remarks += [{**remark.as_json(), "entry": number} for remark in given]
+    for number in await chosen(numbers, lambda number: journal.entry(number)[1] in given_by):
+        _, code, what = journal.entry(number)
+        remarks += [{**remark.as_json(), "entry": number} for remark in given_by[code](what)]
     return {"advice": remarks}
 
 
@@ -274,7 +270,7 @@ async def advice(call: Call) -> Any:
 async def digest(call: Call) -> Any:
     """The proof that two runs were the same; not `trusted` when journal entries are `lost`."""
     world = call.here.world
-    found = await Slice().through(digest_in_slices(world, ROWS))
+    found = await Slice().through(digest_in_slices(world, call.served.kinds))
     journal = world.journal
     return {
         "digest": found,
@@ -289,4 +285,4 @@ async def digest(call: Call) -> Any:
 async def verdict(call: Call) -> Any:
     """What the scenario expects, and what came of it; not `trusted` when journal entries are `lost`."""
     world = call.here.world
-    return await Slice().through(verdict_in_slices(world, THINGS, world.expect))
+    return await Slice().through(verdict_in_slices(world, call.served.things, world.expect))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from html import escape
 from typing import Any, Final
 
@@ -10,7 +10,6 @@ from sendbox import __version__
 from sendbox.engine.coverage.tally import Catalog, Collected, Item, Tally, merge
 from sendbox.engine.digest import ENGINE
 from sendbox.services.assumptions import registry
-from sendbox.services.coverage.catalog import DIMENSIONS
 
 #: Formats by the suffix of a file.
 SUFFIXES: Final = {".json": "json", ".html": "html", ".htm": "html", ".txt": "text"}
@@ -59,7 +58,9 @@ class Report:
 
     def figures(self, dimension: str | None = None) -> tuple[int, int]:
         """How many items were tried, of how many; of one dimension, or of all."""
-        counted = [count for name in DIMENSIONS if dimension in (None, name) for _, count in self.items(name)]
+        counted = [
+            count for name in self.catalog.headings if dimension in (None, name) for _, count in self.items(name)
+        ]
         return sum(count > 0 for count in counted), len(counted)
 
     def percent(self, dimension: str | None = None) -> float:
@@ -106,12 +107,12 @@ class Report:
         tried, of = self.figures()
         yield f"{tried} of {of} items tried, {self.percent():.1f} %"
         yield ""
-        width = max(map(len, DIMENSIONS.values()))
-        for name, heading in DIMENSIONS.items():
+        width = max(map(len, self.catalog.headings.values()))
+        for name, heading in self.catalog.headings.items():
             tried, of = self.figures(name)
             bar = ("#" * (_BAR * tried // of)).ljust(_BAR, ".")
             yield f"{heading:<{width}}  {bar}  {tried:>3} of {of:>3}  {self.percent(name):5.1f} %"
-        for name, heading in DIMENSIONS.items():
+        for name, heading in self.catalog.headings.items():
             never = [item for item, count in self.items(name) if not count]
             if never:
                 yield ""
@@ -141,7 +142,7 @@ class Report:
         parts.append(
             "<p class=hint>Open a line to see what was never tried, each with a snippet that would try it.</p>"
         )
-        for name, heading in DIMENSIONS.items():
+        for name, heading in self.catalog.headings.items():
             tried, of = self.figures(name)
             parts.append(
                 f"<details><summary><span class=name>{escape(heading)}</span>"
@@ -162,11 +163,11 @@ class Report:
         return "\n".join(parts) + "\n"
 
 
-def minimum(given: str) -> tuple[str | None, float]:
+def minimum(given: str, dimensions: Collection[str]) -> tuple[str | None, float]:
     """A minimum as it is given: `60`, or `operations=80` for one dimension. Raises `ValueError`."""
     name, equals, text = given.rpartition("=")
-    if equals and name not in DIMENSIONS:
-        raise ValueError(f'"{name}" is no dimension of coverage; legal: {", ".join(DIMENSIONS)}')
+    if equals and name not in dimensions:
+        raise ValueError(f'"{name}" is no dimension of coverage; legal: {", ".join(dimensions)}')
     try:
         least = float(text)
     except ValueError:

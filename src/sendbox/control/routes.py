@@ -14,15 +14,13 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
-from sendbox.control import operations
 from sendbox.control.openapi import document
-from sendbox.control.operation import ControlError, Operation, Text, out_of_bounds, perform
+from sendbox.control.operation import Control, ControlError, Operation, Text, out_of_bounds
 from sendbox.control.worlds import clock_view
 from sendbox.engine import bounds
 from sendbox.engine.kinds.rows import Observer
-from sendbox.runtime.worlds import Hosted, Runtime, Slice
+from sendbox.runtime.worlds import Hosted, Slice
 from sendbox.server.origin import origin_of as origin_of
-from sendbox.services.kinds import ROWS
 
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
@@ -32,22 +30,22 @@ HEARTBEAT = 15.0
 PIECE = 50
 
 
-def control_routes(runtime: Runtime) -> list[Route]:
+def control_routes(control: Control) -> list[Route]:
     """All operations as routes."""
     routes = [
-        Route(PREFIX + row.path, _endpoint(runtime, row), methods=[row.method], name=row.name)
-        for row in operations.load().values()
+        Route(PREFIX + row.path, _endpoint(control, row), methods=[row.method], name=row.name)
+        for row in control.served.operations
     ]
-    routes.append(Route(PREFIX + "/worlds/{id}/stream", _stream(runtime), methods=["GET"], name="stream"))
-    routes.append(Route(PREFIX + "/openapi.json", _openapi(runtime), methods=["GET"], name="control_openapi"))
+    routes.append(Route(PREFIX + "/worlds/{id}/stream", _stream(control), methods=["GET"], name="stream"))
+    routes.append(Route(PREFIX + "/openapi.json", _openapi(control), methods=["GET"], name="control_openapi"))
     return routes
 
 
-def _openapi(runtime: Runtime) -> Any:
+def _openapi(control: Control) -> Any:
     async def show(request: Request) -> Response:
         """The contract of control."""
-        origin = origin_of(runtime, request.scope)
-        return json_answer(document(operations.load(), prefix=PREFIX, origin=origin, version=__version__))
+        origin = origin_of(control.runtime, request.scope)
+        return json_answer(document(control.served.operations, prefix=PREFIX, origin=origin, version=__version__))
 
     return show
 
@@ -121,13 +119,12 @@ async def _pieces(value: dict[str, Any]) -> AsyncGenerator[bytes, None]:
     yield b"}"
 
 
-def _endpoint(runtime: Runtime, row: Operation) -> Any:
+def _endpoint(control: Control, row: Operation) -> Any:
     async def serve(request: Request) -> Response:
         try:
             arguments = await _arguments(request, row)
-            value = await perform(
-                runtime, origin_of(runtime, request.scope), row, request.path_params.get("id"), arguments
-            )
+            origin = origin_of(control.runtime, request.scope)
+            value = await control.perform(origin, row.name, request.path_params.get("id"), arguments)
         except ControlError as error:
             return json_answer(error.as_json(), error.status)
         except Exception:
@@ -179,19 +176,19 @@ def _body(raw: bytes, *, text_allowed: bool) -> Any:
         raise ControlError(400, "bad_body", "the body is neither JSON nor UTF-8 text") from None
 
 
-def _stream(runtime: Runtime) -> Any:
+def _stream(control: Control) -> Any:
     async def serve(request: Request) -> Response:
         """Server-sent events: each entry of the journal as it is made, and the clock."""
-        hosted = runtime.worlds.get(request.path_params["id"])
+        hosted = control.runtime.worlds.get(request.path_params["id"])
         if hosted is None:
             error = ControlError(404, "no_such_world", f'"{request.path_params["id"]}" is no open world')
             return json_answer(error.as_json(), error.status)
-        return Streamed(_entries(runtime, hosted), media_type="text/event-stream", endless=True)
+        return Streamed(_entries(control, hosted), media_type="text/event-stream", endless=True)
 
     return serve
 
 
-async def _entries(runtime: Runtime, hosted: Hosted) -> AsyncGenerator[bytes, None]:
+async def _entries(control: Control, hosted: Hosted) -> AsyncGenerator[bytes, None]:
     shown = len(hosted.world.journal)
     epoch = hosted.world.epoch
     told: tuple[int, str] | None = None
@@ -207,7 +204,7 @@ async def _entries(runtime: Runtime, hosted: Hosted) -> AsyncGenerator[bytes, No
                 yield b"event: reset\ndata: {}\n\n"
             shown = max(shown, world.journal.first)  # what was forgotten meanwhile cannot be shown
             while hosted.world is world and shown < len(world.journal):
-                data = orjson.dumps(Observer(world, ROWS).entry(shown))
+                data = orjson.dumps(Observer(world, control.served.kinds).entry(shown))
                 yield b"event: entry\nid: %d\ndata: %s\n\n" % (shown, data)
                 shown += 1
                 await work.pause()

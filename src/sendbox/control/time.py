@@ -8,7 +8,6 @@ from sendbox.control.operation import Call, ControlError, each, milliseconds, op
 from sendbox.control.worlds import clock_settings, clock_view, to_instant
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.rows import Observer
-from sendbox.services.kinds import ROWS
 
 #: So many entries of the journal an advance shows.
 SHOWN = 200
@@ -62,7 +61,7 @@ async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, 
         "fired": moved["fired"],
         "deliveries": moved["deliveries"],
         "failed": moved["failed"],
-        "entries": await each(range(first, min(last, first + SHOWN)), Observer(world, ROWS).entry),
+        "entries": await each(range(first, min(last, first + SHOWN)), Observer(world, call.served.kinds).entry),
         "truncated": last - first > SHOWN,
         "next_due": None if moved["next_due"] is None else iso(moved["next_due"]),
         "idle": moved["idle"],

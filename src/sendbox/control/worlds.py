@@ -1,37 +1,24 @@
-"""Operations on whole worlds: open, show, close, reset, scenario, rules, account, checkpoints."""
+"""Operations on whole worlds: open, show, close, reset, scenario, rules."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from sendbox import __version__
-from sendbox.control.operation import Call, ControlError, each, newest, operation
+from sendbox.control.operation import Call, ControlError, each, json_object, newest, operation
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import instant, iso, on_calendar, shown
-from sendbox.engine.rules.book import Rulebook
-from sendbox.engine.world import World
 from sendbox.runtime.worlds import Hosted
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.language import Language
 from sendbox.scenario.model import ScenarioError
-from sendbox.services.account.account import Account
-from sendbox.services.account.views import account_view
-from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.verify.verify import Verify
+from sendbox.services.ports import account_of
 
 T = TypeVar("T")
-
-#: What `in` may say of a rule, a key of the language that has rules: where a world keeps them.
-LISTS: Final[dict[str, Callable[[World], Rulebook[Any]]]] = {
-    "attempts": lambda world: Messaging.of(world).attempts,
-    "verify": lambda world: Verify.of(world).book,
-    "api": lambda world: world.api,
-    "webhooks": lambda world: world.outlets.faults,
-}
 
 
 def addresses(origin: str) -> dict[str, str]:
@@ -52,7 +39,7 @@ def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
         "epoch": world.epoch,
         "started": iso(world.start),
         "clock": clock_view(hosted),
-        "messages": len(Messaging.of(world).messages),
+        **world.counts,
         "deliveries": "pull" if hosted.pulling else "push",
         "callback_url": f"{call.origin}/_sandbox/worlds/{world.id}/hook",
         "addresses": addresses(call.origin),
@@ -230,18 +217,16 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
     world = hosted.world
-    stands = {
-        "verify": Verify.of(world).book.given,
-        "expect": world.expect,
-        "api": world.api.given,
-        "webhooks": world.outlets.faults.given,
-    }
+    books = world.rulebooks
+    own = ("api", "webhooks")
+    stands = {name: book.given for name, book in books.items() if name not in ("attempts", *own)}
+    stands |= {"expect": world.expect, **{name: books[name].given for name in own}}
     rules = ["attempts", *(name for name, old in stands.items() if old != blueprint.of(name))]
     if at_once:
         call.runtime.reset(hosted)
         return {"applied": [*rules, *differs], "at_reset": [], "skipped": []}
-    for name, book in LISTS.items():
-        book(world).set_rules(blueprint.of(name))
+    for name, book in world.rulebooks.items():
+        book.set_rules(blueprint.of(name))
     world.expect = blueprint.expect
     return {"applied": rules, "at_reset": differs, "skipped": []}
 
@@ -264,12 +249,13 @@ def blueprint_differences(old: Blueprint, new: Blueprint) -> list[str]:
 @operation("POST", "/worlds/{id}/rules", status=201, raw=True)
 async def put_rule(call: Call, raw: Any = None) -> Any:
     """Puts a rule in front of a list; answers its id."""
-    given = dict(_object(raw, "a rule"))
+    given = dict(json_object(raw, "a rule"))
+    lists = call.here.world.rulebooks
     where = given.pop("in", "attempts")
-    if not isinstance(where, str) or where not in LISTS:
-        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: {", ".join(LISTS)}')
+    if not isinstance(where, str) or where not in lists:
+        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: {", ".join(lists)}')
     language, world = call.runtime.language, call.here.world
-    country = Account.of(world).country
+    country = account_of(world).country
     try:
         rule = await _off_the_loop(
             given, lambda: language.compile_rule(where, given, country=country, assume=world.assume)
@@ -279,75 +265,15 @@ async def put_rule(call: Call, raw: Any = None) -> Any:
             422, "bad_rule", str(error), problems=[problem.as_json() for problem in error.problems]
         ) from None
     world = call.here.world  # another one where it was reset meanwhile
-    rule_id = LISTS[where](world).put_rule(rule)
+    rule_id = world.rulebooks[where].put_rule(rule)
     world.control("rule", {"id": rule_id, "rule": given, "in": where})
     return {"id": rule_id, "in": where}
-
-
-def _object(raw: Any, what: str) -> dict[str, Any]:
-    if not isinstance(raw, dict):
-        raise ControlError(400, "bad_body", f"{shown(raw)} is not {what}; legal: a JSON object")
-    return raw
 
 
 @operation("DELETE", "/worlds/{id}/rules/{rule}", act=True)
 async def drop_rule(call: Call, rule: str) -> Any:
     """Takes a rule away that was put there."""
     world = call.here.world
-    if not any(book(world).drop_rule(rule) for book in LISTS.values()):
+    if not any(book.drop_rule(rule) for book in world.rulebooks.values()):
         raise ControlError(404, "no_such_rule", f'"{rule}" is no rule that control put into this world')
     return {"dropped": rule}
-
-
-@operation("GET", "/worlds/{id}/account")
-async def account(call: Call) -> Any:
-    """The account as it stands."""
-    return account_view(call.here.world)
-
-
-@operation("PATCH", "/worlds/{id}/account", raw=True)
-async def change_account(call: Call, raw: Any = None) -> Any:
-    """Changes the account at once: credit, templates, senders, lists, secret."""
-    world = call.here.world
-    raw = _object(raw, "a change of an account")
-    try:
-        account = Account.of(world)
-        current = {"currency": account.currency}
-        changes = call.runtime.language.compile_patch("account", raw, country=account.country, current=current)
-    except ScenarioError as error:
-        raise ControlError(
-            422, "bad_account", str(error), problems=[problem.as_json() for problem in error.problems]
-        ) from None
-    world.control("account", {"changes": raw})
-    Account.of(world).change(changes)
-    return account_view(world)
-
-
-@operation("PUT", "/worlds/{id}/checkpoints/{name}", status=201)
-async def checkpoint(call: Call, name: str) -> Any:
-    """Takes a checkpoint."""
-    await call.runtime.steady(call.here)
-    call.runtime.take_checkpoint(call.here, name)
-    return {"name": name, "at": iso(call.here.world.now)}
-
-
-@operation("POST", "/worlds/{id}/checkpoints/{name}")
-async def restore(call: Call, name: str) -> Any:
-    """Back to a checkpoint."""
-    if name not in call.here.checkpoints:
-        have = ", ".join(call.here.checkpoints) or "none"
-        raise ControlError(404, "no_such_checkpoint", f'"{name}" was never taken in this world; taken: {have}')
-    await call.runtime.steady(call.here)
-    call.runtime.restore(call.here, name)
-    return world_view(call, call.here)
-
-
-@operation("GET", "/refused")
-async def refused(call: Call) -> Any:
-    """Keys that opened no world, and why; newest last."""
-    return {
-        "refused": [
-            {"at": iso(item.at), "key": item.key, "path": item.path, "why": item.why, "what_to_do": item.what_to_do}
-            for item in call.runtime.refused
-        ]
-    }

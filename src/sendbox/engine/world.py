@@ -1,6 +1,6 @@
 """A world: an isolated universe with its own clock, seed, account, phones and journal.
 
-What a service keeps in a world is its part: the world is opened with the parts of all services, and
+What a service keeps in a world is its part (`engine/part.py`): the world is opened with the parts of all services, and
 knows none of them. It takes commands, which a service gives it, and the passing of time (`run`). What must leave it,
 batches of events on their way to a target, waits in `outlets` until somebody outside takes it and says how it went.
 Nothing here does I/O or looks at a clock of the machine; one thread touches a world at a time.
@@ -8,11 +8,11 @@ Nothing here does I/O or looks at a clock of the machine; one thread touches a w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from heapq import heappop
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.delivery.events import EventKind, Events
@@ -23,6 +23,7 @@ from sendbox.engine.faults.calls import ApiFaults
 from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.identity import derive, seed_bytes, tag_of, uuid_text
 from sendbox.engine.journal import CODE, Capped, Journal
+from sendbox.engine.part import Part
 from sendbox.engine.polls import Polls
 from sendbox.engine.remarks import Advice
 from sendbox.engine.requests import RequestRecord
@@ -30,52 +31,13 @@ from sendbox.engine.timeline import Timeline
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.rules.book import Rulebook
 
 #: The code of the advice on an entry that lies before the world's start, and where the start is written about.
 BEFORE_START: Final = "happening-before-start"
 SECTION: Final = "§1"
 #: How many light things (an event bundled, a lapse journaled) take as long as firing one step.
 LIGHT: Final = 16
-
-
-class Part:
-    """A service derives its own; a world opens one of each service, in the order in which they are listed.
-
-    `NAME` is the service's, and the key of its part. `EVENTS` are the rows of the events that it makes, `HAPPENINGS`
-    what entries of a scenario's timeline do to it, by their kind, `LAPSES` the kinds of lapses that are its own.
-    """
-
-    NAME: ClassVar[str]
-    EVENTS: ClassVar[Events] = {}
-    HAPPENINGS: ClassVar[Mapping[str, Callable[[Any, TimelineEntry], None]]] = {}
-    LAPSES: ClassVar[frozenset[str]] = frozenset()
-    __slots__ = ()
-
-    def __init__(self, world: World) -> None:
-        """Opens the part in a world; what the scenario settles for it is in the world's blueprint."""
-
-    @classmethod
-    def of(cls, world: World) -> Self:
-        """The part that a world has of this service."""
-        part: Any = world.parts[cls.NAME]
-        found: Self = part
-        return found
-
-    def lapses(self, at: int, kind: str, what: Any) -> bool:
-        """Whether what was to lapse now really does."""
-        return True
-
-    def lapsed(self, kind: str, what: Any) -> bool:
-        """Something lapsed, and the clock shows its instant; whether that is told to somebody."""
-        return False
-
-    def alias(self, name: str) -> str | None:
-        """What stands for a name of this service where nothing may differ between worlds; None for other names."""
-        return None
-
-    def release(self) -> Iterator[None]:
-        """The world is closed: takes apart what refers to itself in a circle; pauses now and then."""
-        yield from ()
 
 
 class _EventTable(dict[type, EventKind]):
@@ -305,6 +267,27 @@ class World:
     def _owner(self, kind: str) -> Part | None:
         """The part whose lapse this is, None for one of the engine's own."""
         return next((part for part in self.parts.values() if kind in part.LAPSES), None)
+
+    @property
+    def rulebooks(self) -> dict[str, Rulebook[Any]]:
+        """Every list of rules, by its name in the language."""
+        found = {name: book for part in self.parts.values() for name, book in part.rulebooks.items()}
+        return {**found, "api": self.api, "webhooks": self.outlets.faults}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many things of its services there are, by name."""
+        return {name: count for part in self.parts.values() for name, count in part.counts.items()}
+
+    def admits(self, key: str) -> bool | None:
+        """Whether a further key of the world is let in; None for one that was never made."""
+        found = (part.admits(key) for part in self.parts.values())
+        return next((admitted for admitted in found if admitted is not None), None)
+
+    def follow(self, old: World) -> None:
+        """Takes over, from the world that it is the next epoch of, what belongs to the process."""
+        for name, part in self.parts.items():
+            part.follow(old.parts[name])
 
     def alias(self, name: str) -> str:
         """A name of a service without what differs between worlds."""

@@ -10,8 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from sendbox.control import operations
-from sendbox.control.operation import ControlError, Runtime, perform
+from sendbox.control.operation import Control, ControlError
 from sendbox.control.routes import PREFIX, origin_of
 from sendbox.page import view
 from sendbox.page.signup import signup_routes
@@ -27,15 +26,14 @@ HEADERS: Final = {
 REFRESH: Final = range(1, 61)
 
 
-def page_routes(runtime: Runtime) -> list[Route]:
+def page_routes(control: Control) -> list[Route]:
     """The routes of the page."""
-    table = operations.load()
 
     async def ask(origin: str, name: str, world_id: str | None = None, **arguments: Any) -> Any:
-        return await perform(runtime, origin, table[name], world_id, arguments)
+        return await control.perform(origin, name, world_id, arguments)
 
     async def show(request: Request) -> Response:
-        origin = origin_of(runtime, request.scope)
+        origin = origin_of(control.runtime, request.scope)
         world_id = request.query_params.get("world")
         version = (health := await ask(origin, "health"))["version"]
         if world_id is None:
@@ -54,7 +52,10 @@ def page_routes(runtime: Runtime) -> list[Route]:
             data = {"message": error.message, "version": version, "origin": origin, "refresh": 0}
             return await _page(lambda: view.html("missing.html", data), error.status)
         refresh = _seconds(request.query_params.get("refresh"))
-        return await _page(lambda: view.world(shown, messages, codes, deliveries, entries, refresh, origin, version))
+        words = control.served.kinds.words
+        return await _page(
+            lambda: view.world(words, shown, messages, codes, deliveries, entries, refresh, origin, version)
+        )
 
     async def home(request: Request) -> Response:
         query = request.url.query
@@ -63,7 +64,7 @@ def page_routes(runtime: Runtime) -> list[Route]:
     return [
         Route(f"{PREFIX}/", show, methods=["GET"], name="page"),
         Route(PREFIX, home, methods=["GET"], name="page_home"),
-        *signup_routes(runtime),
+        *signup_routes(control),
     ]
 
 

@@ -15,8 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from sendbox.control import operations
-from sendbox.control.operation import ControlError, Runtime, perform
+from sendbox.control.operation import Control, ControlError
 from sendbox.control.routes import origin_of
 from sendbox.page import view
 
@@ -44,9 +43,9 @@ STEPS: Final = {
 DETAILS: Final = ("name", "email", "website", "country")
 
 
-def signup_routes(runtime: Runtime) -> list[Route]:
+def signup_routes(control: Control) -> list[Route]:
     """The routes of the hosted page."""
-    table = operations.load()
+    runtime = control.runtime
 
     async def ask(request: Request, name: str, **arguments: Any) -> Any:
         """Performs an operation in the world whose signup this is. Raises `ControlError`."""
@@ -55,7 +54,7 @@ def signup_routes(runtime: Runtime) -> list[Route]:
         if hosted is None:
             raise ControlError(404, "no_such_signup", "there is no such signup")
         origin = origin_of(runtime, request.scope)
-        return await perform(runtime, origin, table[name], hosted.world.id, {"signup": signup, **arguments})
+        return await control.perform(origin, name, hosted.world.id, {"signup": signup, **arguments})
 
     async def show(request: Request) -> Response:
         """The page as far as the client has come."""
@@ -66,7 +65,7 @@ def signup_routes(runtime: Runtime) -> list[Route]:
             found = await ask(request, name, **({"token": token} if name == "open_signup" else {}))
         except ControlError as error:
             return await _wrong(error)
-        return await _page(runtime, request, found, token)
+        return await _page(control, request, found, token)
 
     async def act(request: Request) -> Response:
         """One step of the client."""
@@ -81,7 +80,7 @@ def signup_routes(runtime: Runtime) -> list[Route]:
             if error.status != 409:
                 return await _wrong(error)
             found = await ask(request, "signup")
-            return await _page(runtime, request, found, token, fields, error)
+            return await _page(control, request, found, token, fields, error)
         return RedirectResponse(f"{request.url.path}?token={quote(token, safe='')}", 303)
 
     return [
@@ -110,13 +109,14 @@ def _arguments(name: str, fields: dict[str, str]) -> dict[str, Any]:
 
 
 async def _page(
-    runtime: Runtime,
+    control: Control,
     request: Request,
     found: dict[str, Any],
     token: str,
     fields: dict[str, str] | None = None,
     error: ControlError | None = None,
 ) -> Response:
+    runtime = control.runtime
     hosted = runtime.by_tag(found["signup"])
     data = {
         "signup": found,

@@ -6,14 +6,13 @@ Everything a client sent goes through the escaping of the templates; nothing of 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from sendbox.page import lines
-from sendbox.services.kinds import ROWS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -31,6 +30,8 @@ SEARCHED: Final = 200
 TEXT: Final = 400
 EVENTS: Final = 12
 
+#: An entry of a journal in words.
+Words = Callable[[Mapping[str, Any]], str]
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 #: What a result or a state means for the eye.
 _TONES: Final = {
@@ -155,7 +156,7 @@ def tries(delivery: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def remarks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def remarks(words: Words, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Findings, advice, faults and outages of journal entries, newest first."""
     found = []
     for entry in reversed(entries):
@@ -171,7 +172,7 @@ def remarks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         elif entry["kind"] == "outage":
             about = f"until {when(entry['until'])}"
             place = {"path": "timeline: of the scenario", "section": "", "assumed": None}
-            given = [("outage", "outage", {"message": ROWS.words(entry), **place})]
+            given = [("outage", "outage", {"message": words(entry), **place})]
         else:
             about = "delivery"
             given = [("advice", entry["advice"]["code"], entry["advice"])]
@@ -216,6 +217,7 @@ def addresses(origin: str) -> dict[str, str]:
 
 
 def world(
+    words: Words,
     shown: dict[str, Any],
     messages: list[dict[str, Any]],
     codes: list[dict[str, Any]],
@@ -245,7 +247,7 @@ def world(
             }
             for each in reversed(deliveries)
         ],
-        "remarks": remarks(entries),
+        "remarks": remarks(words, entries),
         "send_line": lines.send_line(f"{origin}/v2", shown["id"]),
         "advance_line": lines.advance_line(world_url, "1m"),
         "refresh": refresh,

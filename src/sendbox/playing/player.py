@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.durations import DAY, instant
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.traffic import WORLD, Traffic
+from sendbox.language import PARTS
 from sendbox.playing.played import Asked as Asked
 from sendbox.playing.played import Played as Played
-from sendbox.services.kinds import ROWS
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -61,7 +61,7 @@ async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: i
     from sendbox.runtime.worlds import Runtime
     from sendbox.settings import Settings
 
-    runtime = Runtime(Settings(mode="manual", public_url=ORIGIN), blueprint)
+    runtime = Runtime(Settings(mode="manual", public_url=ORIGIN), blueprint, PARTS)
     try:
         app = make_app(runtime, Contract())
         start = START if blueprint.start is None else blueprint.start
@@ -148,16 +148,14 @@ class _Player:
 
     async def _look(self) -> None:
         """Everything that is kept, rendered while the world is open."""
-        from sendbox.control import operations
-        from sendbox.control.operation import perform
+        from sendbox.app import SERVED
+        from sendbox.control.operation import Control
 
-        world, played, rows = self._hosted.world, self._played, operations.load()
-        played.entries = list(map(Observer(world, ROWS).entry, range(len(world.journal))))
-        journal = await perform(
-            self._runtime, ORIGIN, rows["journal"], world.id, {"form": "canonical", "limit": len(world.journal)}
-        )
+        world, played, control = self._hosted.world, self._played, Control(self._runtime, SERVED)
+        played.entries = list(map(Observer(world, SERVED.kinds).entry, range(len(world.journal))))
+        journal = await control.perform(ORIGIN, "journal", world.id, {"form": "canonical", "limit": len(world.journal)})
         played.canonical = journal["entries"]
-        found = await perform(self._runtime, ORIGIN, rows["digest"], world.id, {})
+        found = await control.perform(ORIGIN, "digest", world.id)
         played.digest, played.order_sensitive = found["digest"], found["order_sensitive"]
-        if "verdict" in rows and getattr(self._played.blueprint, "expect", False):
-            played.verdict = await perform(self._runtime, ORIGIN, rows["verdict"], world.id, {})
+        if self._played.blueprint.expect:
+            played.verdict = await control.perform(ORIGIN, "verdict", world.id)

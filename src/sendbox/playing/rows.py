@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sendbox.app import SERVED
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Teller, cut
 from sendbox.playing.player import Asked, Played
-from sendbox.services.kinds import ROWS
 from sendbox.services.messaging.messaging import Messaging
 
 #: So many recipients an object of a call may have (§8).
 _RECIPIENTS: Final = 10
 #: Kinds that say what a tester did: what it does has entries of its own.
-_BY_TESTER: Final = frozenset(kind.name for kind in ROWS.by_code if kind.lines is None)
+_BY_TESTER: Final = frozenset(kind.name for kind in SERVED.kinds.by_code if kind.lines is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Row:
 def rows(played: Played) -> tuple[list[Row], Names]:
     """The timeline, and the names of the messages in it."""
     names = Names()
-    teller = Teller(ROWS.told, names, played.entries)
+    teller = Teller(SERVED.kinds.told, names, played.entries)
     caller = _Caller(played, names)
     found: list[Row] = []
     journaled = {each.number for each in played.asked if each.number is not None}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from sendbox.engine.coverage.collector import collect_in_slices
-from sendbox.engine.coverage.tally import Catalog, Collected, Sum, denied, last_restore
+from sendbox.engine.coverage.tally import Catalog, Collected, Sum, last_restore
 from sendbox.runtime.slot import Hosted, Slice
 
 if TYPE_CHECKING:
@@ -41,8 +41,10 @@ class Tried:
 
     def __init__(self, *, keeping: bool) -> None:
         self.keeping = keeping
-        #: makes the catalog of all that can be tried; whoever serves hands it in
+        #: makes the catalog of all that can be tried, and names the item of a call (path, key) whose key opened no
+        #: world; whoever serves hands both in
         self.load: Callable[[], Catalog] = _not_handed_in
+        self.item_of: Callable[[str, str | None], str | None] = lambda path, key: None
         #: calls whose key opened no world, by the item they count for
         self.denied: Counter[str] = Counter()
         self._all = Sum()
@@ -54,7 +56,7 @@ class Tried:
 
     def refused(self, path: str, key: str | None) -> None:
         """A call that opened no world."""
-        item = denied(path, key)
+        item = self.item_of(path, key)
         if item is not None:
             self.denied[item] += 1
 

@@ -11,7 +11,7 @@ import itertools
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from sendbox.engine import checkpoint
@@ -19,6 +19,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.clock import Mode
 from sendbox.engine.identity import tag_of
 from sendbox.engine.journal import CODE, Capped
+from sendbox.engine.part import Part
 from sendbox.engine.remarks import Advice
 from sendbox.engine.world import World
 from sendbox.runtime import wall
@@ -27,9 +28,6 @@ from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
 from sendbox.runtime.slot import Conflict, Deliverer, Hosted, Refusal, Slice
-from sendbox.services.account.account import Account
-from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.world import PARTS
 from sendbox.settings import Settings
 
 __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
@@ -49,13 +47,20 @@ def masked(key: str) -> str:
 class Runtime:
     """All worlds of one process. Made and used on one event loop.
 
-    `reading` is the monotonic clock, in nanoseconds, that worlds in `real` mode go by.
+    `services` are the parts of its worlds; `reading` is the monotonic clock, in nanoseconds, that worlds in `real` mode
+    go by.
     """
 
     def __init__(
-        self, settings: Settings, blueprint: Blueprint, *, reading: Callable[[], int] = wall.monotonic_ns
+        self,
+        settings: Settings,
+        blueprint: Blueprint,
+        services: Sequence[type[Part]],
+        *,
+        reading: Callable[[], int] = wall.monotonic_ns,
     ) -> None:
         self.settings = settings
+        self.services = tuple(services)
         self.blueprint = blueprint
         self.senders = Senders(
             settings.callbacks,
@@ -104,13 +109,13 @@ class Runtime:
             return None
         if suffix:
             hosted = self.worlds.get(world_id)
-            if hosted is None and any(spec.name == suffix for spec in self.blueprint.settled["account"].subkeys):
+            if hosted is None and any(service.expects(self.blueprint, suffix) for service in self.services):
                 hosted = self.find(world_id, path)  # a sub-key of the scenario opens its world as its parent does
                 if hosted is None:
                     return None
-            made = None if hosted is None else Account.of(hosted.world).keys.get(key)
-            if hosted is not None and made is not None:
-                if not made.disabled:
+            admitted = None if hosted is None else hosted.world.admits(key)
+            if admitted is not None:
+                if admitted:
                     return hosted
                 self.refuse(key, path, "this sub-key is disabled", "enable it with POST /v1/apikey/change")
                 return None
@@ -182,7 +187,7 @@ class Runtime:
             shard=settings.shard,
             max_journal=settings.max_journal,
             pinned=pinned,
-            services=PARTS,
+            services=self.services,
         )
         if rate is not None:
             world.clock.change(reading, rate=rate)
@@ -249,7 +254,7 @@ class Runtime:
             epoch=old.epoch + 1,
             max_journal=self.settings.max_journal,
             pinned=old.pinned or blueprint.start is not None,
-            services=PARTS,
+            services=self.services,
         )
         if blueprint.rate == old.blueprint.rate:  # else the new scenario has a say
             world.clock.rate = world.clock.own_rate = old.clock.own_rate
@@ -275,7 +280,7 @@ class Runtime:
     def _begin_epoch(self, hosted: Hosted, world: World) -> None:
         """Puts a world in the place of the one it is the next epoch of."""
         old, hosted.world = hosted.world, world
-        Messaging.of(world).bulks.decode = Messaging.of(old).bulks.decode
+        world.follow(old)
         world.outlets.captured = hosted.pulling or hosted.deliverer is not None
         hosted.checked = len(world.outlets.deliveries)
         hosted.logged = len(world.journal)

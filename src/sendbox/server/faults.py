@@ -8,7 +8,7 @@ client's timeout is; it ends with the client, with the world's epoch, and with t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -32,15 +32,13 @@ Refusal = Callable[[int, str], Answer]
 NO_FAULT: Final[Decision] = (None, False)
 
 
-def decide(
-    world: World, operation: str, key: str, path: str, body: bytes, query: bytes, params: Mapping[str, str]
-) -> Decision:
-    """Asks the rules of a world about a call that came in, before it is handled."""
+def decide(world: World, operation: str, key: str, path: str, body: bytes, query: bytes, about: str) -> Decision:
+    """Asks the rules of a world about a call that came in, before it is handled; `about` is the phone of its path."""
     number: list[str] = []
 
     def phone() -> str:
         if not number:
-            number.append(addressee(world, body, query, params))
+            number.append(about or addressee(world, body, query))
         return number[0]
 
     def content() -> bytes:

@@ -1,7 +1,7 @@
 """The emulated interfaces as one Starlette route: the hot path.
 
 A row is found by a dictionary look-up and answered without request objects. Here is decided who is let in: by key, by
-the token of a signup, or by a name in the body; whoever is not let in is told so in the shape of the interface.
+a token in its place, or by a name in the body; whoever is not let in is told so in the shape of the interface.
 """
 
 from __future__ import annotations
@@ -24,17 +24,13 @@ from sendbox.engine.world import World
 from sendbox.runtime.worlds import Hosted, Runtime, Slice
 from sendbox.server.faults import NO_FAULT, Decision, carry_out, decide, note, reply, spoilt, told
 from sendbox.server.origin import BODY_CAP, content_type, header_key, key_field, origin_of, read_body
-from sendbox.services.account.account import Account
 from sendbox.services.advice import POLLING_STOPPED_CLOCK, advise
 from sendbox.services.http.diagnosis import valued
-from sendbox.services.http.exchange import Answer, Exchange, Route
+from sendbox.services.http.exchange import Answer, Exchange, Route, Tokens, Whose
 from sendbox.services.http.handling import handled, worked
+from sendbox.services.http.interfaces import Interface
 from sendbox.services.http.paths import Paths
-from sendbox.services.messaging.http.sending.errors import DENIED
-from sendbox.services.messaging.http.sending.errors import error as sending_error
-from sendbox.services.partner.http import tokens
-from sendbox.services.verify.http.errors import error as verify_error
-from sendbox.services.world import PARTS
+from sendbox.services.ports import account_of
 
 log = logging.getLogger("sendbox")
 
@@ -42,14 +38,6 @@ log = logging.getLogger("sendbox")
 MOST_TOLD: Final = 1_000
 #: Why a call reached no world, and what to do about it.
 _NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
-_NOBODYS: Final = (
-    "the token in its body is of no open world",
-    "check proofs while the world is open that gave them out",
-)
-_NO_TOKEN: Final = (
-    "no API key came with the call, and no token that names an open world",
-    "send the key as header, or the token of a signup in the body (section 5)",
-)
 _TOO_LONG: Final = (f"the body is longer than {BODY_CAP} bytes, the most that is read", "send less at once")
 _LATE: Final = (
     "its world was closed or reset while the call was on its way",
@@ -60,19 +48,23 @@ _LATE: Final = (
 class Emulated(BaseRoute):
     """All rows of the emulated interfaces as one route."""
 
-    def __init__(self, runtime: Runtime, contract: Contract, routes: Sequence[Route]) -> None:
+    def __init__(
+        self, runtime: Runtime, contract: Contract, routes: Sequence[Route], interfaces: Sequence[Interface]
+    ) -> None:
         self._runtime = runtime
         self._contract = contract
         self._paths = Paths(routes)
+        self._interfaces = interfaces
+        self._prefixes = tuple(prefix for each in interfaces for prefix in each.prefixes)
         #: answers what needs neither key nor world where none is named
-        self._nobody = World("", runtime.language.load({"sendbox": 1}), start=0, services=PARTS)
+        self._nobody = World("", runtime.language.load({"sendbox": 1}), start=0, services=runtime.services)
 
     def takes(self, scope: Scope) -> bool:
         """Every path of the table, and everything else below the prefixes of the interfaces."""
         if scope["type"] != "http":
             return False
         path: str = scope["path"]
-        return path in self._paths or path.startswith(("/v2/", "/v1/"))
+        return path in self._paths or path.startswith(self._prefixes)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """The same, as Starlette asks it."""
@@ -98,27 +90,27 @@ class Emulated(BaseRoute):
                 key = None if body is None else key_field(body if route.method == "POST" else scope["query_string"])
             elif route.whose is not None:  # no key: what the body names tells whose call it is
                 body = await read_body(receive)
-                known = None if body is None else self._runtime.by_tag(route.whose(body))
+                known = None if body is None else self._runtime.by_tag(route.whose.name_of(body))
                 if known is None:
-                    await reply(send, await self._homeless(scope, route, body))
+                    await reply(send, await self._homeless(scope, route, route.whose, body))
                     return
                 key = known.world.id
             else:
                 key = header_key(scope)
                 if key is None and route.auth == "header-or-query":
                     key = key_field(scope["query_string"])
-                elif key is None and route.auth == "header-or-token":
+                elif key is None and route.tokens is not None:
                     body = await read_body(receive)
-                    jwt = None if body is None else tokens.given(body)
-                    key = None if jwt is None else await self._world_of(jwt)
+                    jwt = None if body is None else route.tokens.given(body)
+                    key = None if jwt is None else await self._world_of(route.tokens, jwt)
             hosted = None if key is None else self._runtime.find(key, path)
             if key is None or hosted is None:
-                answer = self._denied(scope, route, key)
+                answer = self._refused(scope, route.deny(key is not None))
                 if route.auth in ("form", "header-or-token") and key is None and body is None:
                     self._runtime.refuse(None, path, *_TOO_LONG)
                     answer = self._refused(scope, route.error(413, _TOO_LONG[0]))
                 elif key is None:
-                    self._runtime.refuse(None, path, *(_NO_TOKEN if route.auth == "header-or-token" else _NO_KEY))
+                    self._runtime.refuse(None, path, *(_NO_KEY if route.tokens is None else route.tokens.missing))
                 await reply(send, answer)
                 return
             token = hosted.request_began()
@@ -134,8 +126,8 @@ class Emulated(BaseRoute):
         except ClientDisconnect:  # whoever called does not wait for an answer, and half a body is no request
             pass
 
-    async def _world_of(self, jwt: str) -> str | None:
-        """The id of the world whose signup a token names (§5.3); whether the token is good, that world must say."""
+    async def _world_of(self, tokens: Tokens, jwt: str) -> str | None:
+        """The id of the world that a token is of (§5.3); whether the token is good, that world must say."""
         await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
         hosted = self._runtime.by_tag(tokens.subject(jwt) or "")
         return None if hosted is None else hosted.world.id
@@ -160,8 +152,8 @@ class Emulated(BaseRoute):
         decision = NO_FAULT
         if world.api.rules and body is not None and not hosted.gone and hosted.world is world:
             self._runtime.present(hosted)
-            query, params = scope["query_string"], scope["path_params"]
-            decision = decide(world, route.operation, key, scope["path"], body, query, params)
+            about = "" if route.about is None else route.about(world, scope["path_params"])
+            decision = decide(world, route.operation, key, scope["path"], body, scope["query_string"], about)
             if decision[0] is not None and not decision[0].rule.effective:
                 answer = spoilt(decision[0], route.error, None)
                 record = _record(scope, route, key, body, answer)
@@ -169,7 +161,8 @@ class Emulated(BaseRoute):
                 return answer
         while not hosted.gone and hosted.world is world:
             if body is None:
-                return self._refuse(scope, hosted, key, route.operation, route.error(413, _TOO_LONG[0]), _TOO_LONG[0])
+                long = route.error(413, _TOO_LONG[0])
+                return self._refuse(scope, hosted, key, route.operation, long, _call_finding(_TOO_LONG[0]))
             try:
                 done = await self._answer(scope, route, hosted, key, body, jwt, decision)
                 if done is not None:
@@ -177,17 +170,17 @@ class Emulated(BaseRoute):
             except NotLoaded as missing:  # nothing was done yet, and the loop must not wait for an import
                 await asyncio.get_running_loop().run_in_executor(None, missing.load)
         if route.whose is not None:
-            return await self._homeless(scope, route, body)
+            return await self._homeless(scope, route, route.whose, body)
         self._runtime.refuse(key, scope["path"], *_LATE)
-        return self._denied(scope, route, key)
+        return self._refused(scope, route.deny(True))
 
-    async def _homeless(self, scope: Scope, route: Route, body: bytes | None) -> Answer:
+    async def _homeless(self, scope: Scope, route: Route, whose: Whose, body: bytes | None) -> Answer:
         """A call without key of which nobody knows whose it is: answered as in an empty world, journaled nowhere."""
         if body is None:
             return self._refused(scope, route.error(413, _TOO_LONG[0]))
-        self._runtime.refuse(None, scope["path"], *_NOBODYS)
+        self._runtime.refuse(None, scope["path"], *whose.unknown)
         nobody = self._nobody
-        exchange = Exchange(route, nobody, Account.of(nobody).keys[""], scope["headers"], b"", body, "", self._contract)
+        exchange = Exchange(route, nobody, account_of(nobody).keys[""], scope["headers"], b"", body, "", self._contract)
         while True:
             try:
                 return self._refused(scope, handled(exchange)[0])
@@ -211,17 +204,12 @@ class Emulated(BaseRoute):
         origin = origin_of(runtime, scope)
         headers, query, params = scope["headers"], scope["query_string"], scope["path_params"]
         exchange = Exchange(
-            route, world, Account.of(world).keys[key], headers, query, body, origin, self._contract, params
+            route, world, account_of(world).keys[key], headers, query, body, origin, self._contract, params
         )
-        if jwt is not None:
-            signup = tokens.check(world, jwt)
-            if isinstance(signup, str):
-                why = f"the token is {signup}: a signup of this world gives one out that is valid for an hour (§5, §8)"
-                denied = self._by_route(route, key)
-                return self._refuse(
-                    scope, hosted, key, route.operation, denied, why, Finding("$.token", "token", why, "§5")
-                )
-            exchange.signup = signup
+        if jwt is not None and route.tokens is not None:
+            exchange.bearer = route.tokens.admitted(world, jwt)
+            if isinstance(exchange.bearer, Finding):
+                return self._refuse(scope, hosted, key, route.operation, route.deny(True), exchange.bearer)
         faults, detours = world.outlets.faults, world.outlets.detours
         if faults.overtakes:
             detours.hasty.clear()
@@ -275,25 +263,14 @@ class Emulated(BaseRoute):
         key: str,
         operation: str,
         answer: Answer,
-        why: str,
-        finding: Finding | None = None,
+        finding: Finding,
     ) -> Answer:
         """A call that no handler sees, journaled all the same."""
         self._runtime.present(hosted)
         record = RequestRecord(operation, scope["method"], scope["path"], key, answer.status, b"", answer.body)
-        record.findings = [finding or Finding("$", "call", why, "§7", "A75")]
+        record.findings = [finding]
         self._journal(origin_of(self._runtime, scope), hosted, record, answer)
         return answer
-
-    def _denied(self, scope: Scope, route: Route, key: str | None) -> Answer:
-        """The answer to a key that opens no world."""
-        return self._refused(scope, self._by_route(route, key))
-
-    @staticmethod
-    def _by_route(route: Route, key: str | None) -> Answer:
-        """What a route says to a bad key: its own words, else 400 with a text (§5.6), 401 on the legacy interface."""
-        status = 401 if route.auth == "form" else 400
-        return route.deny(key is not None) if route.deny is not None else route.error(status, DENIED)
 
     def _refused(self, scope: Scope, answer: Answer) -> Answer:
         """An answer whose reason is not in a world's journal but among the refused keys."""
@@ -306,7 +283,9 @@ class Emulated(BaseRoute):
         """A path or a method that no row has: 404 or 405 in the shape of its interface (A75)."""
         path: str = scope["path"]
         if row is None:
-            why, answer = _unknown_path(path)
+            interface = next(each for each in self._interfaces if path.startswith(each.prefixes))
+            why = f"{path} is no path of the {interface.name} interface"
+            answer = interface.error(404, why)
         else:
             legal = ", ".join(sorted(row))
             why = f"{scope['method']} is not served at {path}; legal: {legal}"
@@ -319,7 +298,7 @@ class Emulated(BaseRoute):
         hosted = self._runtime.find(key, path)
         if hosted is None:
             return self._refused(scope, answer)
-        self._refuse(scope, hosted, key, "unknown", answer, why)
+        self._refuse(scope, hosted, key, "unknown", answer, _call_finding(why))
         self._runtime.changed(hosted)
         return answer
 
@@ -368,13 +347,5 @@ def _remark_poll(exchange: Exchange, path: str, answer: Answer) -> None:
         exchange.advice.append(advise(POLLING_STOPPED_CLOCK, text, "$", exchange.route.section))
 
 
-def _unknown_path(path: str) -> tuple[str, Answer]:
-    """Why a path is not served, and the answer in the shape of the interface it lies under (A75)."""
-    if path.startswith("/v2/"):
-        why = f"{path} is no path of the sending interface"
-        return why, sending_error(404, why)
-    if path.startswith(("/v1/validations", "/v1/verify-proof")):
-        why = f"{path} is no path of the Verify interface"
-        return why, verify_error(404, why)
-    why = f"{path} is no path of the REST interface"
-    return why, Answer(404, orjson.dumps({"message": why}))
+def _call_finding(why: str) -> Finding:
+    return Finding("$", "call", why, "§7", "A75")

@@ -195,6 +195,9 @@ class Phoning(Protocol):
     def on_phone(self, number: str) -> Share:
         """What it shows on the phone of a number."""
 
+    def phones(self) -> Iterable[str]:
+        """The numbers of phones that it shows something on, and that a message need not have reached."""
+
 
 class Taken(Protocol):
     """The answer to messages that were taken: the id of the request, ids by message and recipient, refusals."""

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
+from sendbox.app import SERVED
 from sendbox.services.http.exchange import Route
-from sendbox.services.routes import ROUTES as SERVED
 from tests.box import KEY, ORIGIN, boxed
 from tests.interfaces.rest.calls import get, journal, post, subkey
 
@@ -23,7 +23,7 @@ CHANGES: Final[dict[str, dict[str, Any]]] = {
     "/apikey/change": {"apikey": "k"},
 }
 LISTS: Final = ("/v1/blacklist", "/v1/optout")
-ROUTES: Final = [route for route in SERVED if route.interface == "rest"]
+ROUTES: Final = [route for route in SERVED.routes if route.interface == "rest"]
 NO_DATE: Final = "Missing 'date' or 'xapikey' in request data"
 WITHOUT_KEY: Final = {"/v1/messages": NO_DATE, "/v1/message": "Missing 'id' in request data"}
 

@@ -12,6 +12,7 @@ import pytest
 from sendbox.app import make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
+from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.origin import BODY_CAP
 from sendbox.services.verify.verify import Verify
@@ -184,7 +185,7 @@ def test_s7_2_an_inner_error(sendbox: Sandbox, client: httpx.Client, monkeypatch
 async def test_the_first_refusal_of_a_process(known: bool) -> None:
     """What explains a refusal is imported off the loop, and the call is answered then."""
     validators._engine_class.cache_clear()
-    runtime = Runtime(Settings(mode="manual"), load("default"))
+    runtime = Runtime(Settings(mode="manual"), load("default"), PARTS)
     transport = httpx.ASGITransport(make_app(runtime, Contract(deferred=True)))
     token = runtime.open("test-a").world.tag if known else ""
     async with httpx.AsyncClient(transport=transport, base_url="http://box:7357") as client:
@@ -210,7 +211,7 @@ async def test_a_world_that_is_closed_while_a_call_is_on_its_way(
     path: str, body: dict[str, Any], status: int, answer: dict[str, Any]
 ) -> None:
     """A late call is denied in the interface's shape; one without key is nobody's."""
-    runtime = Runtime(Settings(mode="manual"), load("default"))
+    runtime = Runtime(Settings(mode="manual"), load("default"), PARTS)
     hosted = runtime.open("test-a")
     app = make_app(runtime, Contract())
     sent: list[Any] = []

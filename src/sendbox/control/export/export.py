@@ -37,9 +37,9 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
     left_out = made.left_out
     if as_ == "pytest":
         about = About(_scenario(language, world.blueprint), proof["digest"], proof["engine"], __version__)
-        file, text = f"test_{stem}.py", pytest_file(world, made, about)
+        file, text = f"test_{stem}.py", pytest_file(world, made, about, call.served.exported)
     else:
-        value, left_out = scenario_of(language, world, made, _base(language, world.blueprint))
+        value, left_out = scenario_of(language, world, made, _base(language, world.blueprint), call.served.exported)
         head = [f"# {world.id}, exported by Sendbox {__version__}; its digest was {proof['digest']}"]
         file = f"{stem}.yaml"
         until = f" --until {show(world.now - world.start)}" if _ends_early(world) else ""

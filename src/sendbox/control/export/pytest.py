@@ -9,26 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.export.literals import Literals, broken
-from sendbox.control.export.script import Act, Call, Script, whole
+from sendbox.control.export.rows import Act, Exported
+from sendbox.control.export.script import Call, Script, whole
 from sendbox.engine.bounds import deeper
 from sendbox.engine.durations import iso, show
 from sendbox.engine.requests import JSON_TYPE
-from sendbox.scenario.environment import escaped
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
 
-#: Acts that a phone of the fixture has, with the arguments that it takes by position.
-_PHONE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    "phone_reply": ("reply", ("body",)),
-    "phone_write": ("write", ("body",)),
-    "phone_click": ("click", ()),
-    "phone_press": ("press", ("button",)),
-    "phone_seen": ("seen", ()),
-    "phone_opt_out": ("opt_out", ()),
-    "phone_offline": ("offline", ()),
-    "phone_online": ("online", ()),
-}
 #: Methods that httpx has a function for, with a body and without.
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH")
 #: A body that is nested deeper is written as its text: Python reads no more than 200 brackets inside each other.
@@ -45,14 +34,15 @@ class About:
     version: str
 
 
-def pytest_file(world: World, script: Script, about: About) -> str:
+def pytest_file(world: World, script: Script, about: About, exported: Mapping[str, Exported]) -> str:
     """The file's text."""
-    return _File(world, script, about).text()
+    return _File(world, script, about, exported).text()
 
 
 class _File:
-    def __init__(self, world: World, script: Script, about: About) -> None:
+    def __init__(self, world: World, script: Script, about: About, exported: Mapping[str, Exported]) -> None:
         self._world = world
+        self._exported = exported
         self._script = script
         self._about = about
         self._names: dict[str, str] = {world.id: "sendbox.api_key"}
@@ -202,29 +192,11 @@ class _File:
         return (value,)
 
     def _act(self, step: Act) -> None:
-        detail = dict(step.detail)
-        literals = self._literals
-        if step.what in _PHONE:
-            method, positional = _PHONE[step.what]
-            phone = f"sendbox.phone({literals.text(str(detail.pop('number')))})"
-            first = [detail.pop(name) for name in positional if name in detail]
-            self._lines.append(literals.call(f"{phone}.{method}", first, detail))
-        elif step.what == "event":
-            first = [detail.pop("message_id"), detail.pop("result")]
-            self._lines.append(literals.call("sendbox.move", first, detail))
-        elif step.what == "rule":
-            raw = {**detail["rule"], **({} if detail["in"] == "attempts" else {"in": detail["in"]})}
-            self._lines.append(literals.call("sendbox.perform", ["put_rule"], {"raw": raw}))
-        elif step.what == "drop_rule":
-            self._lines.append(literals.call("sendbox.drop_rule", [detail["rule"]], {}))
-        elif step.what == "account":
-            self._lines.append(literals.call("sendbox.set_account", [], detail["changes"]))
-        elif step.what == "scenario":
-            self._lines.append(literals.call("sendbox.perform", ["load_scenario"], {"raw": escaped(detail["source"])}))
-        elif step.what == "link":
-            self._lines.append(literals.call("client.get", [f"/s/{detail['code']}"], {}))
+        row = self._exported.get(step.what)
+        if row is not None and row.line is not None:
+            self._lines.append(row.line(self._literals, step.detail))
         else:
-            self._lines.append(literals.call("sendbox.perform", [step.what], detail))
+            self._lines.append(self._literals.call("sendbox.perform", [step.what], step.detail))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

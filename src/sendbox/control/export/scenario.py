@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from sendbox.contract.parse import Malformed, parse_json
-from sendbox.control.export.acts import NoEntry, before, entry_of
-from sendbox.control.export.script import Act, Call, Script
+from sendbox.control.export.acts import entry_of
+from sendbox.control.export.rows import Act, NoEntry, before
+from sendbox.control.export.script import Call, Script
 from sendbox.engine.bounds import DEEPEST, deeper
 from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import reference
 from sendbox.scenario.language import Language
-from sendbox.services.account.account import Account
 from sendbox.services.operations import CALLS, Part
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sendbox.control.export.rows import Exported
     from sendbox.engine.requests import RequestRecord
     from sendbox.engine.world import World
 
@@ -30,10 +34,10 @@ FORM: Final = b"application/x-www-form-urlencoded"
 
 
 def scenario_of(
-    language: Language, world: World, script: Script, source: dict[str, Any]
+    language: Language, world: World, script: Script, source: dict[str, Any], exported: Mapping[str, Exported]
 ) -> tuple[dict[str, Any], list[str]]:
     """The scenario as an object, and what it cannot say, in words."""
-    made = _Made(language, world, script, source)
+    made = _Made(language, world, script, source, exported)
     made.read()
     clock = {**(source.get("clock") or {}), "mode": "manual", "start": iso(world.start_given)}
     value = {**source, "sendbox": 1, "seed": world.seed_given, "clock": clock}
@@ -64,9 +68,12 @@ class _Unsaid(Exception):
 
 
 class _Made:
-    def __init__(self, language: Language, world: World, script: Script, source: dict[str, Any]) -> None:
+    def __init__(
+        self, language: Language, world: World, script: Script, source: dict[str, Any], exported: Mapping[str, Exported]
+    ) -> None:
         self._language = language
         self._source = source
+        self._exported = exported
         self._world = world
         self._script = script
         self._names: dict[str, str] = {}
@@ -160,7 +167,7 @@ class _Made:
             self._drop_rule(step)
         else:
             try:
-                self.timeline.append({"at": self._at(step.at), **entry_of(self._world, step)})
+                self.timeline.append({"at": self._at(step.at), **entry_of(self._world, step, self._exported)})
             except NoEntry as why:
                 self._leave_out(step, step.what, str(why))
 
@@ -211,7 +218,7 @@ class _Made:
         when = dict(rule.get("when") or {})
         if key in when:
             raise NoEntry(f'it has a "{key}" of its own')
-        name = rule.get("name") or self._language.compile_rule("api", rule, country=Account.of(self._world).country).key
+        name = rule.get("name") or self._language.compile_rule("api", rule, country=account_of(self._world).country).key
         if len(name) > LONGEST_NAME:
             raise NoEntry("what it asks is too long for a name")
         return {**rule, "name": name, "when": {**when, key: self._at(step.at)}}

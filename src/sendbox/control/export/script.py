@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from sendbox.control.export.rows import Act
 from sendbox.engine.delivery.detours import FakedTry
 from sendbox.engine.journal import CODE
 
@@ -42,16 +43,6 @@ class Call:
         """Whether the client got no whole answer: nothing of HTTP, nothing at all, or the first half of one."""
         fault = self.record.fault
         return fault is not None and fault.rule.fault.broken
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """Something that a tester did through control: the operation's name, or a word, and its arguments."""
-
-    number: int
-    at: int
-    what: str
-    detail: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

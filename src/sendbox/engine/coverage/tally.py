@@ -90,10 +90,14 @@ class Row(NamedTuple):
 
 
 class Catalog:
-    """All that can be tried. `assumed` are the assumptions that items rest on, by dimension and name; `kinds` count."""
+    """All that can be tried, in dimensions that have `headings`.
 
-    def __init__(self, dimensions: Iterable[str], facts: Iterable[Item], rows: Sequence[Row], kinds: Kinds) -> None:
+    `assumed` are the assumptions that items rest on, by dimension and name; `kinds` count.
+    """
+
+    def __init__(self, dimensions: Mapping[str, str], facts: Iterable[Item], rows: Sequence[Row], kinds: Kinds) -> None:
         self.kinds = kinds
+        self.headings = dimensions
         self.rows: Mapping[str, Row] = {row.operation: row for row in rows}
         self.items: tuple[Item, ...] = (*_of_operations(rows), *facts, *_of_fields(rows))
         self.dimensions: dict[str, list[Item]] = {name: [] for name in dimensions}
@@ -195,14 +199,3 @@ class Sum:
         """One more world."""
         merge(self.tally, collected.tally)
         self.leaned.update({id_: mine.count for id_, mine in collected.leaned.items()})
-
-
-def denied(path: str, key: str | None) -> str | None:
-    """The item of a call whose key opened no world, which no journal tells of (§5, §7)."""
-    if path.startswith("/v2/"):
-        return "sending denied key"
-    if path.startswith("/v1/validations"):
-        return "verify MISSING_API_KEY" if key is None else "verify INVALID_API_KEY"
-    if path.startswith("/v1/"):
-        return "rest denied key"
-    return "legacy denied key" if path in ("/Send", "/api-send.php") else None

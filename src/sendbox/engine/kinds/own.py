@@ -31,6 +31,7 @@ from sendbox.engine.kinds.narration import (
     yaml,
 )
 from sendbox.engine.kinds.rows import Kind, Line, Observed, Observer, View, nothing
+from sendbox.engine.kinds.upcoming import STEPS
 
 if TYPE_CHECKING:
     from sendbox.engine.coverage.collector import Collector
@@ -379,7 +380,9 @@ def _plain(_on: Observer, what: View) -> View:
 
 OBSERVED: Final = Observed(
     (
-        Kind("request", request_view, _request_lines, _count_request, _tell_request),
+        Kind(
+            "request", request_view, _request_lines, _count_request, _tell_request, advice=lambda record: record.advice
+        ),
         Kind("delivery", _delivery, nothing),  # its tries tell what was sent
         Kind("try", _tried, _tried_lines, _count_try, _tell_try),
         # what an entry of the timeline did has entries of its own, whether a scenario or a tester let it happen
@@ -391,6 +394,7 @@ OBSERVED: Final = Observed(
             lambda _canon, what: ({"code": what[0].code},),
             lambda collector, what: collector.lean(what[0].assumed),
             lambda _teller, entry: Told(WORLD, f"advice: {cut(entry['advice']['message'], 2 * SHOWN)}", "dim"),
+            advice=lambda what: what[:1],
         ),
         *(Kind(name, _plain, None, tell=_tell_opened) for name in ("opened", "reset", "restored")),
         Kind("control", _plain, None, tell=_tell_control),
@@ -409,5 +413,6 @@ OBSERVED: Final = Observed(
             _tell_webhook_fault,
             log=_log_webhook_fault,
         ),
-    )
+    ),
+    steps=STEPS,
 )

@@ -1,7 +1,6 @@
 """The form of a row: everything that is said about a kind of entries, or about what an entry holds.
 
-The engine's rows stand in `own.py`, those of a service in its module `kinds`, and `services/kinds.py` puts them
-together.
+The engine's rows stand in `own.py`, those of a service in its module `kinds`, and `app.py` puts them together.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from sendbox.engine.kinds.narration import Names, Teller
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.kinds.narration import Entry, Tell
+    from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
 
 #: What an entry, or something in it, shows.
@@ -37,7 +37,7 @@ class Kind:
     `view` makes the plain object, for an `Observer`; `lines` the canonical form, for a `Canon` (None: a tester did it,
     and the digest passes it over); `count` counts it for coverage, for a `Collector`. `tell` puts a view of it into
     words, for a `Teller` (None: other entries tell it). `log` has the lines for a server's log. `shown` is the kind as
-    views name it, where several are one.
+    views name it, where several are one. `advice` are the remarks that an entry carries.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Kind:
     tell: Tell | None = None
     shown: str = ""
     log: Callable[[Any, Any], Iterable[str]] | None = None
+    advice: Callable[[Any], Iterable[Advice]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,9 @@ class Observed:
     """What the engine or a service has to be observed.
 
     `names` are canonical names by the type of what they name; `paths` gives a request's path without names of the
-    world. For coverage, `called` counts a request of an operation
-    that it knows, and `posted` names the assumptions that a try of a delivery rests on.
+    world; `steps` put what is still to come into words, by the name of the step's handler. For coverage, `called`
+    counts a request of an operation that it knows, and `posted` names the assumptions that a try of a delivery rests
+    on.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -88,6 +90,7 @@ class Observed:
     paths: Callable[[Any, str], str] | None = None
     called: Callable[[Any, Any, Any, Any], None] | None = None
     posted: Callable[[Delivery], Iterable[str]] | None = None
+    steps: Mapping[str, Callable[[Any], View | None]] = field(default_factory=dict)
 
 
 class Kinds:
@@ -98,10 +101,12 @@ class Kinds:
         self.by_code: Final = tuple(kinds[name] for name in KINDS)
         self.told: Final = {kind.shown or kind.name: kind.tell for kind in kinds.values()}
         self.logged: Final = {code: kind.log for code, kind in enumerate(self.by_code) if kind.log is not None}
+        self.advice: Final = {code: kind.advice for code, kind in enumerate(self.by_code) if kind.advice is not None}
         self.events: Final = {type_: event for each in observed for type_, event in each.events.items()}
         self.lapses: Final = {name: lapse for each in observed for name, lapse in each.lapses.items()}
         self.names: Final = {type_: name for each in observed for type_, name in each.names.items()}
         self.paths: Final = tuple(each.paths for each in observed if each.paths is not None)
+        self.steps: Final = {name: words for each in observed for name, words in each.steps.items()}
         self.called: Final = tuple(each.called for each in observed if each.called is not None)
         self.posted: Final = tuple(each.posted for each in observed if each.posted is not None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sendbox.engine.world import Part
+from sendbox.engine.part import Part
 from sendbox.services.account.billing import DEFAULT_SUBID, Billing
 from sendbox.services.account.keys import Key
 from sendbox.services.account.orders import Orders
@@ -68,6 +68,16 @@ class Account(Billing, Part):
         if subid is None or subid == own.subid:
             return own
         return self.subkeys.by_subid.get(subid) if key.id == self.top.id else None
+
+    @classmethod
+    def expects(cls, blueprint: Any, suffix: str) -> bool:
+        """Whether the scenario makes a sub-key of that name."""
+        return any(spec.name == suffix for spec in blueprint.settled[cls.NAME].subkeys)
+
+    def admits(self, key: str) -> bool | None:
+        """Whether a sub-key is let in: a disabled one is not."""
+        made = self.keys.get(key)
+        return None if made is None else not made.disabled
 
     def alias(self, name: str) -> str | None:
         """A key or an account by its place, None for anything else."""

@@ -87,5 +87,6 @@ OBSERVED: Final = Observed(
             lambda _teller, entry: Told(WORLD, f"{entry['list']}: {cut(', '.join(entry['phones']))}"),
         ),
         Kind("order", _order, _order_lines, _count_order, _tell_order),
-    )
+    ),
+    steps={"activation_due": lambda order: {"what": f"the order of {order.service} is active"}},
 )

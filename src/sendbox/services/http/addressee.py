@@ -6,14 +6,12 @@ Asked before a call is checked, and so of calls in any state: what cannot be rea
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from sendbox.contract.parse import Malformed, parse_json
-from sendbox.services.account.account import Account
 from sendbox.services.numbers.normal import normalize
-from sendbox.services.verify.verify import Verify
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -26,16 +24,10 @@ _SEVERAL: Final = re.compile(r"[;,\n]")
 _DEEP: Final = 6
 
 
-def addressee(world: World, body: bytes, query: bytes, params: Mapping[str, str]) -> str:
-    """The number in international form, as it was written where it is none, "" where the call names nobody.
-
-    `query` and `params` are what stands behind and in the path. A code's token names the phone that it was sent to.
-    """
-    session = Verify.of(world).sessions.get(params.get("token", ""))
-    if session is not None:
-        return session.phone
+def addressee(world: World, body: bytes, query: bytes) -> str:
+    """The number in international form, as it was written where it is none, "" where body and query name nobody."""
     raw = _in(_fields(body)) or _in(_fields(query))
-    return normalize(raw, Account.of(world).country) or raw
+    return normalize(raw, account_of(world).country) or raw
 
 
 def _fields(raw: bytes) -> Any:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from sendbox.engine.requests import JSON_TYPE
-from sendbox.services.http.advising import remark_accepted
-from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice, Finding
     from sendbox.engine.world import World
-    from sendbox.services.messaging.model import Send
-    from sendbox.services.messaging.records import Accepted
-    from sendbox.services.partner.records import Signup
     from sendbox.services.ports import Key
 
 
@@ -62,31 +57,16 @@ class Exchange:
     #: what stands in the path, by the names in the route's
     params: Mapping[str, str] = field(default_factory=dict)
     advice: list[Advice] = field(default_factory=list)
-    #: identifiers of what the call made, for the journal (`request_id` …)
-    made: dict[str, Any] = field(default_factory=dict)
+    #: what the journal tells of a call that was taken all the same
+    findings: Sequence[Finding] = ()
     #: the canonical request without callback, once it was accepted
     content: bytes | None = None
-    #: the signup whose token let the call in, in place of the key (§5.3)
-    signup: Signup | None = None
+    #: what the token names that let the call in, in place of the key (§5.3)
+    bearer: Any = None
 
     def header(self, name: bytes) -> bytes | None:
         """The value of a header by its lower-case name, or None."""
         return header(self.headers, name)
-
-    def accept(self, sends: list[Send], content: bytes) -> Accepted:
-        """Hands decoded Message objects to the world, and leaves what it made for the journal.
-
-        `content` is the canonical request without callback: names are derived from it, and the digest reads it.
-        """
-        accepted = Messaging.of(self.world).accept(self.route.operation, sends, self.key, content, self.origin)
-        self.made["request_id"] = accepted.request_id
-        self.content = content
-        remarks = remark_accepted(self.world, sends, self.key)
-        if remarks:
-            self.advice += remarks
-        if accepted.findings:
-            self.made["findings"] = accepted.findings
-        return accepted
 
 
 @dataclass(slots=True)
@@ -111,9 +91,41 @@ def in_slices(work: Generator[None, None, Answer]) -> Answer:
 
 
 Handler = Callable[[Exchange], Answer]
-#: which credentials a route takes: header; header or `apikey` query; header or `token` in the body (§5.3);
+#: The phone that the parameters of a path are about, "" where they name none.
+About = Callable[["World", Mapping[str, str]], str]
+#: How an interface refuses: (status, text) to an answer in its shape.
+Refusal = Callable[[int, str], Answer]
+#: which credentials a route takes: header; header or `apikey` query; header or a token in the body (`Route.tokens`);
 #: `apikey` form field (legacy); none (`Route.whose`)
 Auth = Literal["header", "header-or-query", "header-or-token", "form", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens that stand in for a key: a world gave them out, and they carry its tag (§5.3).
+
+    `preload` imports what reading takes, off the event loop. `given` is the token in a body, None where there is none;
+    `subject` the name in it, unchecked, by which its world is found; `admitted` what it names in that world, or a
+    finding that says why it is not good. `missing` is why a call with neither key nor token reached no world, and what
+    to do about it.
+    """
+
+    preload: Callable[[], None]
+    given: Callable[[bytes], str | None]
+    subject: Callable[[str], str | None]
+    admitted: Callable[[World, str], Any]
+    missing: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """How a call that takes no credentials finds its world: by a name in its body that carries the world's tag.
+
+    `unknown` is why one reached no world, and what to do about it.
+    """
+
+    name_of: Callable[[bytes], str]
+    unknown: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +134,8 @@ class Route:
 
     `request`, `query` and the values of `responses` are schema references (`sending.json#/$defs/Message`), None where
     there is nothing to check. `error` encodes a refusal: (status, text) to an Answer in the interface's shape. `deny`
-    answers a key that opens no world, told whether one came with the call; None = as the sending interface does.
-    A part of the path in braces is a parameter: `/v1/validations/{token}`.
+    answers a call whose key is missing (False) or not admitted (True). A part of the path in braces is a parameter:
+    `/v1/validations/{token}`.
     """
 
     method: str
@@ -132,7 +144,8 @@ class Route:
     summary: str
     section: str
     handler: Handler
-    error: Callable[[int, str], Answer]
+    error: Refusal
+    deny: Callable[[bool], Answer]
     auth: Auth = "header"
     request: str | None = None
     request_type: str = "application/json"
@@ -140,7 +153,10 @@ class Route:
     responses: Mapping[int, str | None] = field(default_factory=dict)
     interface: str = "sending"
     assumed: tuple[str, ...] = ()
-    #: the answer to a call whose key is missing (False) or not admitted (True); None: `error` with the usual text
-    deny: Callable[[bool], Answer] | None = None
-    #: of a route that takes no credentials: from the body, a name that carries the tag of its world
-    whose: Callable[[bytes], str] | None = None
+    #: what stands in for the key, where something may
+    tokens: Tokens | None = None
+    #: of a route that takes no credentials
+    whose: Whose | None = None
+    about: About | None = None
+    #: for coverage: a call that is refused, where that takes more than a body that is not legal
+    refused: str | None = None

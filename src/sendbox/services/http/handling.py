@@ -22,7 +22,7 @@ def handled(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
     A handler that breaks answers 500; the log has the reason (§7.1).
     """
     try:
-        return exchange.route.handler(exchange), exchange.made.get("findings", ())
+        return exchange.route.handler(exchange), exchange.findings
     except Exception as error:
         return _failed(exchange, error)
 
@@ -30,7 +30,7 @@ def handled(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
 async def worked(exchange: Exchange, work: Awaitable[Answer]) -> tuple[Answer, Sequence[Finding]]:
     """The same of a handler that had much to do, once its work is done."""
     try:
-        return await work, exchange.made.get("findings", ())
+        return await work, exchange.findings
     except Exception as error:
         return _failed(exchange, error)
 

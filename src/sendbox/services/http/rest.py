@@ -12,10 +12,10 @@ from typing import Any, Final
 import orjson
 
 from sendbox.engine.remarks import Finding
-from sendbox.services.account.account import Account
 from sendbox.services.http.diagnosis import beside
 from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, Route
 from sendbox.services.http.forms import Unreadable, read_form, unknown_parameters
+from sendbox.services.http.interfaces import Interface
 from sendbox.services.http.names import unknown_fields
 from sendbox.services.http.requests import canonical, parsed, refusal
 from sendbox.services.http.routing import route
@@ -40,6 +40,10 @@ def success(**fields: Any) -> Answer:
 def error(status: int, text: str) -> Answer:
     """The answer to a refused call: `{message: text}` under `status` (§7.2)."""
     return Answer(status, orjson.dumps({"message": text}))
+
+
+#: Whatever lies below and belongs to no other.
+INTERFACE: Final = Interface("REST", ("/v1/",), error)
 
 
 def unauthorized(_with_key: bool) -> Answer:
@@ -115,7 +119,7 @@ def _missing(exchange: Exchange, names: list[str], text: str) -> Refused:
 
 def _unsalted(request: dict[str, Any], exchange: Exchange) -> dict[str, Any]:
     """The request without receivers, and with what stands for the world's own names, so that worlds compare."""
-    alias = Account.of(exchange.world).subkeys.alias
+    alias = exchange.world.alias
     return {
         name: alias(value) if name in _NAMED and isinstance(value, str) else value
         for name, value in request.items()

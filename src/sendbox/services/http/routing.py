@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from sendbox.engine.requests import JSON_TYPE
-from sendbox.services.http.exchange import Answer, Auth, Handler, Route
+from sendbox.services.http.exchange import About, Answer, Auth, Handler, Refusal, Route, Tokens, Whose
 from sendbox.services.http.forms import FORM
 from sendbox.services.operations import CALLS
 
@@ -21,11 +21,14 @@ def route(
     responses: Mapping[int, str | None],
     *,
     section: str,
-    error: Callable[[int, str], Answer],
+    error: Refusal,
+    deny: Callable[[bool], Answer],
     assumed: Iterable[str],
     auth: Auth = "header",
-    deny: Callable[[bool], Answer] | None = None,
-    whose: Callable[[bytes], str] | None = None,
+    tokens: Tokens | None = None,
+    whose: Whose | None = None,
+    about: About | None = None,
+    refused: str | None = None,
 ) -> Route:
     """The row of an operation, which says method, path and interface; `schema` is that of what it carries."""
     row = CALLS[operation]
@@ -45,5 +48,8 @@ def route(
         interface=row.interface,
         assumed=tuple(sorted(set(assumed))),
         deny=deny,
+        tokens=tokens,
         whose=whose,
+        about=about,
+        refused=refused,
     )

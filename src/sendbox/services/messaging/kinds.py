@@ -19,6 +19,7 @@ from sendbox.services.messaging.leaning import of_delivery, of_postponed, of_tra
 from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.records import Inbound, Message
 from sendbox.services.messaging.results import ACCEPTED, STATES
+from sendbox.services.messaging.upcoming import STEPS
 from sendbox.services.messaging.views import inbound_view
 
 if TYPE_CHECKING:
@@ -407,7 +408,15 @@ OBSERVED: Final = Observed(
             lambda _teller, entry: Told(entry["phone"], "opts out"),
         ),
         Kind("bulk", _bulk, _bulk_lines, _count_bulk, _tell_bulk),
-        Kind("bulk_line", _bulk_line, _bulk_line_lines, _count_bulk_line, _tell_bulk_line, log=_log_bulk_line),
+        Kind(
+            "bulk_line",
+            _bulk_line,
+            _bulk_line_lines,
+            _count_bulk_line,
+            _tell_bulk_line,
+            log=_log_bulk_line,
+            advice=lambda line: line.advice,
+        ),
         Kind("outage", _outage, _outage_lines, _count_outage, _tell_outage),
     ),
     events={
@@ -432,4 +441,5 @@ OBSERVED: Final = Observed(
     names={Message: _name},
     paths=lambda _canon, path: _UPLOAD.sub(r"\1", path),
     posted=of_delivery,
+    steps=STEPS,
 )

@@ -6,8 +6,8 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sendbox.engine.delivery.events import Events
+from sendbox.engine.part import Part
 from sendbox.engine.texts import Text
-from sendbox.engine.world import Part
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.accept import accept
 from sendbox.services.messaging.bulk import Bulks
@@ -26,6 +26,7 @@ from sendbox.services.ports import Carrier, Key, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.happenings import TimelineEntry
+    from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
 
 #: So many messages are taken apart between two pauses.
@@ -59,6 +60,20 @@ class Messaging(Part):
         self.outages = Outages(self)
         self.simulator: Simulator = Simulator(self)
         self.bulks = Bulks(self)
+
+    @property
+    def rulebooks(self) -> Mapping[str, Rulebook[Any]]:
+        """The rules of `attempts`."""
+        return {"attempts": self.attempts}
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many messages there are."""
+        return {"messages": len(self.messages)}
+
+    def follow(self, old: Messaging) -> None:
+        """Lines of uploads are read as before."""
+        self.bulks.decode = old.bulks.decode
 
     def lapses(self, at: int, kind: str, what: Any) -> bool:
         """Whether a conversation really ends now; it may have been prolonged since (A66)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from sendbox.engine.patterns import Pattern
 from sendbox.services.messaging.windows import Window
 from sendbox.services.templates.templates import TemplateUse
 
@@ -72,3 +73,13 @@ class Send:
     #: bit n is set where step n has a sender of its own, else it is that of the message or of the key
     own_senders: int = 0
     extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneSpec:
+    """An entry of `phones`: handsets whose number matches. `channels` None = every channel; the first match wins."""
+
+    number: Pattern
+    channels: frozenset[str] | None = None
+    conversation: bool = False
+    offline: bool = False

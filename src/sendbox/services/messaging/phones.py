@@ -22,7 +22,7 @@ from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.services.messaging.home import Home
-    from sendbox.services.messaging.spec import PhoneSpec
+    from sendbox.services.messaging.model import PhoneSpec
 
 #: The number a phone writes to when nothing else is said and the account has none of its own.
 DEFAULT_NUMBER: Final = "420900000000"

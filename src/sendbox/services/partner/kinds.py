@@ -84,4 +84,9 @@ OBSERVED: Final = Observed(
             lambda collector, _signup: collector.count("limits", "signup token expired after 1 hour"),
         )
     },
+    steps={
+        "finish_due": lambda what: {"what": f"the signup {what[0].id} ends"},
+        "code_due": lambda what: {"what": "a code comes to the phone", "phone": what[0]},
+        "review_due": lambda what: {"what": f"review of the template {what[0]}"},
+    },
 )

@@ -8,7 +8,7 @@ statistics in `services/partner/analytics.py`. It is long because a signup's ste
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -16,8 +16,8 @@ from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.events import Events
 from sendbox.engine.identity import derive
 from sendbox.engine.journal import CODE
+from sendbox.engine.part import Part
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.world import Part
 from sendbox.services import limits
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner import states as partner_states
@@ -272,6 +272,10 @@ class Partner(Part):
             to = partner_states.after("number", to, "recovered")
         number.status, number.quality = to, quality or number.quality
         self._note(number)
+
+    def phones(self) -> Iterator[str]:
+        """The numbers to which the provider sent a code."""
+        return (notice.phone for notice in self.notices)
 
     def on_phone(self, number: str) -> Share:
         """The codes of the provider that came to a phone, as texts."""

@@ -14,7 +14,7 @@ import orjson
 
 from sendbox.engine.durations import DAY, instant, iso, show
 from sendbox.engine.journal import CODE
-from sendbox.engine.world import Part
+from sendbox.engine.part import Part
 from sendbox.services.assume import Assume
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import Share, account_of, sending_of
@@ -25,6 +25,7 @@ from sendbox.services.verify.views import code_view
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Rate
+    from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
     from sendbox.services.ports import Key
 
@@ -88,6 +89,11 @@ class Verify(Part):
         #: when each limit that was reached will be free again
         self._free_at: dict[str, int] = {}
 
+    @property
+    def rulebooks(self) -> Mapping[str, Rulebook[Any]]:
+        """The rules of `verify`."""
+        return {"verify": self.book}
+
     def lapses(self, at: int, kind: str, what: Session) -> bool:
         """Whether a session really expires now; it may have come to another end since (A72)."""
         return what.lapse()
@@ -132,6 +138,10 @@ class Verify(Part):
         """The session of a token, for the key that began it; None for anybody else's."""
         session = self.sessions.get(token)
         return session if session is not None and session.key == key.id else None
+
+    def phones(self) -> tuple[str, ...]:
+        """None: a code comes by a message."""
+        return ()
 
     def on_phone(self, number: str) -> Share:
         """The codes that went to a phone, newest first."""

@@ -36,6 +36,6 @@ def _enter(exchange: Exchange, name: ListName) -> Generator[None, None, Answer]:
     listed = yield from enter(exchange.world, name, billing, request["to"])
     if not listed.accepted:
         text = "no line of to is a phone number; legal: 8 to 15 digits with a calling code, one number a line"
-        exchange.made["findings"] = [Finding("$.to", "phone-number", f"{text} (§4.4, A27)", "§4.4", "A27")]
+        exchange.findings = [Finding("$.to", "phone-number", f"{text} (§4.4, A27)", "§4.4", "A27")]
         return list_error(400, NO_NUMBERS, listed.invalid)
     return success(accepted=listed.accepted, invalid=listed.invalid)

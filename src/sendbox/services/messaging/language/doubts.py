@@ -11,8 +11,8 @@ from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.lint.lengths import LEGAL, REACH
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services.messaging.channels import FAMILY
+from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.rules.rules import Rule
-from sendbox.services.messaging.spec import PhoneSpec
 from sendbox.services.numbers.normal import normalize
 
 #: Longest body of a message (§2.1); what is longer was cut off before a rule is asked.

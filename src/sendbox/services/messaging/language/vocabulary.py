@@ -11,8 +11,8 @@ from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT
 from sendbox.services.messaging.language.doubts import find
 from sendbox.services.messaging.language.happenings import HAPPENINGS
 from sendbox.services.messaging.language.rules import compile_rule
+from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.rules.rules import GOALS
-from sendbox.services.messaging.spec import PhoneSpec
 
 
 def _phone(node: Node, reader: Reader) -> PhoneSpec:

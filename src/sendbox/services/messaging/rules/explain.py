@@ -14,12 +14,10 @@ from sendbox.services.messaging.checks import CHECKS, refusal_line
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import STATES
-from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Attempt, Message
-    from sendbox.services.verify.session import Session
 
 
 # -- checks
@@ -82,16 +80,4 @@ def _attempt(world: World, attempt: Attempt) -> dict[str, Any]:
         "order_sensitive": fate is not None and fate.order_sensitive,
         "timeline": [{"at": iso(at), "result": STATES[code], "info": info_of(attempt, code)} for code, at in moves],
         "planned": [STATES[code] for code, _, _ in (plan or ())[attempt.position :]],
-    }
-
-
-def explain_session(world: World, session: Session) -> dict[str, Any]:
-    """Why a validation session got its code: `{phone, code, state, rules, decided_by}`."""
-    verify = Verify.of(world)
-    return {
-        "phone": session.phone,
-        "code": session.code,
-        "state": session.state_at(world.now),
-        "rules": tried(verify.book, verify.book.rules, verify.book.case(session.phone, session.created_at)),
-        "decided_by": list(session.rules),
     }

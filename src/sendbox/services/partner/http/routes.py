@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-from sendbox.services.http.exchange import Answer, Auth, Exchange, Handler, Route
+from sendbox.services.http.exchange import Answer, Exchange, Handler, Route, Tokens
 from sendbox.services.http.routing import route
 from sendbox.services.partner.http import analytics, signups, templates
 from sendbox.services.partner.http.errors import deny, error, failed, finding
+from sendbox.services.partner.http.tokens import TOKENS
 from sendbox.services.partner.records import Failure
 
 #: Assumptions that every call here rests on: statuses, failures, unknown fields, nulls, malformed JSON.
@@ -22,7 +24,7 @@ def _guarded(handler: Handler) -> Handler:
         try:
             return handler(exchange)
         except Failure as failure:
-            exchange.made["findings"] = [finding(failure)]
+            exchange.findings = [finding(failure)]
             return failed(failure)
 
     return answer
@@ -36,7 +38,7 @@ def _row(
     response: str,
     assumed: tuple[str, ...],
     *,
-    auth: Auth = "header-or-token",
+    tokens: Tokens | None = TOKENS,
 ) -> Route:
     return route(
         operation,
@@ -51,19 +53,21 @@ def _row(
         section="§4.3",
         error=error,
         assumed=(*ASSUMED, *assumed),
-        auth=auth,
+        auth="header" if tokens is None else "header-or-token",
+        tokens=tokens,
         deny=deny,
     )
 
 
-#: The calls that a signup's token lets in are those for numbers, templates and statistics (§5.3).
-ROUTES: Final = (
+def routes(send: templates.Sends) -> tuple[Route, ...]:
+    """The rows; `send` is how a template is sent to be tested."""
+    return (
     _row("partnerSignup", "Start the signup of a client", signups.sign_up, "Signup", "Signup",
-         ("A24", "A38", "A46"), auth="header"),
+         ("A24", "A38", "A46"), tokens=None),
     _row("partnerRegistration", "Complete a signup without the hosted page", signups.register,
-         "Registration", "Registration", ("A24", "A39", "A46"), auth="header"),
+         "Registration", "Registration", ("A24", "A39", "A46"), tokens=None),
     _row("listPartnerAccounts", "List the connected business accounts", signups.list_accounts,
-         "AccountsList", "AccountsList", ("A40",), auth="header"),
+         "AccountsList", "AccountsList", ("A40",), tokens=None),
     _row("verifyPartnerNumber", "Send the verification code of a number again",
          signups.verify_number, "Number", "NumberVerify", ("A14", "A41")),
     _row("checkPartnerNumber", "Check whether a number can be used", signups.check_number,
@@ -80,7 +84,7 @@ ROUTES: Final = (
          "TemplateEdit", "TemplateEdit", ("A42", "A43", "A76")),
     _row("deleteTemplate", "Delete a template in every language", templates.delete_template,
          "TemplateDelete", "TemplateDelete", ("A42",)),
-    _row("testTemplate", "Send a template to a phone as a test", templates.test_template,
+    _row("testTemplate", "Send a template to a phone as a test", partial(templates.test_template, send),
          "TemplateTest", "TemplateTest", ("A14", "A42")),
     _row("messageAnalytics", "Statistics of messages", analytics.message_statistics,
          "AnalyticsMessages", "AnalyticsMessages", ("A45",)),

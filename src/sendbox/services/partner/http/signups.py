@@ -33,7 +33,6 @@ def sign_up(exchange: Exchange) -> Answer:
         exchange.key,
         exchange.content or b"",
     )
-    exchange.made["signup"] = signup.id
     token = tokens.issue(exchange.world, signup)
     return done(token=token, redirect_url=f"{exchange.origin}/signup/{signup.id}")
 
@@ -103,4 +102,5 @@ def list_numbers(exchange: Exchange) -> Answer:
 
 def granted(exchange: Exchange) -> Signup | None:
     """The signup whose token let the call in; None when a key did (§5.3)."""
-    return exchange.signup
+    signup: Signup | None = exchange.bearer
+    return signup

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Callable
 from typing import Any
 
 from sendbox.services.http.exchange import Answer, Exchange
-from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner.http.decode import read
 from sendbox.services.partner.http.encode import done, template_record
 from sendbox.services.partner.http.signups import granted
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
-from sendbox.services.ports import account_of
+from sendbox.services.ports import Taken, account_of
 from sendbox.services.templates.templates import TemplateUse, approved
+
+#: What sends a template for a call: (the call, phone, template, sender) to what came of it.
+Sends = Callable[[Exchange, str, TemplateUse, str], Taken]
 
 
 def list_templates(exchange: Exchange) -> Answer:
@@ -46,7 +49,7 @@ def edit_template(exchange: Exchange) -> Answer:
     """
     account, given = _read(exchange)
     Partner.of(exchange.world).templates.edit(
-        account, given["template_id"], given["template"], own=exchange.signup is not None
+        account, given["template_id"], given["template"], own=exchange.bearer is not None
     )
     return done()
 
@@ -54,11 +57,11 @@ def edit_template(exchange: Exchange) -> Answer:
 def delete_template(exchange: Exchange) -> Answer:
     """`POST /chatapp/templates/delete`: takes a template away, in every language."""
     account, given = _read(exchange)
-    Partner.of(exchange.world).templates.delete(account, given["template_name"], own=exchange.signup is not None)
+    Partner.of(exchange.world).templates.delete(account, given["template_name"], own=exchange.bearer is not None)
     return done()
 
 
-def test_template(exchange: Exchange) -> Answer:
+def test_template(send: Sends, exchange: Exchange) -> Answer:
     """`POST /chatapp/templates/test`: sends a template to a phone, through the simulator like any message."""
     account, given = _read(exchange)
     world = exchange.world
@@ -78,9 +81,7 @@ def test_template(exchange: Exchange) -> Answer:
         status = "not there" if template is None else template.status
         text = f'"{use.name}" ({use.language}) is {status}; only an APPROVED template can be sent'
         raise Failure(text, "$.template", "template-not-approved", "§2.2", "A42")
-    step = Step("chatapp_template", None, sender, template=use, condition="delivered")
-    send = Send([Recipient(phone)], [step], tags=("transactional",))
-    accepted = exchange.accept([send], exchange.content or b"")
+    accepted = send(exchange, phone, use, sender)
     message_id = accepted.messages[0][0]
     if message_id is None:
         found = accepted.findings[0]

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import orjson
 
 from sendbox.contract.validators import NotLoaded
+from sendbox.engine.remarks import Finding
+from sendbox.services.http.exchange import Tokens
 from sendbox.services.partner.partner import Partner
 
 if TYPE_CHECKING:
@@ -82,6 +84,27 @@ def check(world: World, token: str) -> Signup | Fault:
     return signup if Partner.of(world).valid(signup) else "expired"
 
 
+def admitted(world: World, token: str) -> Signup | Finding:
+    """The signup whose token lets a call in, or why it does not."""
+    found = check(world, token)
+    if not isinstance(found, str):
+        return found
+    why = f"the token is {found}: a signup of this world gives one out that is valid for an hour (§5, §8)"
+    return Finding("$.token", "token", why, "§5")
+
+
 def _secret(world: World) -> str:
     """The key by which a world signs."""
     return world.name("jwt", b"key")[:32].hex()
+
+
+TOKENS: Final = Tokens(
+    preload,
+    given,
+    subject,
+    admitted,
+    (
+        "no API key came with the call, and no token that names an open world",
+        "send the key as header, or the token of a signup in the body (section 5)",
+    ),
+)

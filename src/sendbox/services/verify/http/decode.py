@@ -20,7 +20,7 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
-from sendbox.services.http.advising import remark_number as remark_sms_number
+from sendbox.services.http.numbers import remark_number as remark_sms_number
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 from sendbox.services.verify.http.errors import INVALID_PHONE, MISSING_FIELD, refusal

@@ -9,6 +9,7 @@ import orjson
 
 from sendbox.services import limits
 from sendbox.services.http.exchange import Answer, Refused
+from sendbox.services.http.interfaces import Interface
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Finding
@@ -58,6 +59,9 @@ def error(status: int, text: str, remaining: int = 0) -> Answer:
     """The answer to a call that no handler refused: lost, too long, or broken inside (A75)."""
     code = "INTERNAL_ERROR" if status >= 500 else _BY_STATUS.get(status, MISSING_FIELD)
     return _answer(status, code, text, remaining)
+
+
+INTERFACE: Final = Interface("Verify", ("/v1/validations", "/v1/verify-proof"), error)
 
 
 def creation_error(status: int, text: str) -> Answer:

@@ -48,7 +48,6 @@ def create_validation(exchange: Exchange) -> Answer:
     except LimitReached as limit:
         found = Finding("$.phoneNumber", f"{limit.scope}-limit", str(limit), "§8", "A53")
         raise refusal(_LIMITS[limit.scope], [found], UNTOUCHED) from None
-    exchange.made["token"] = session.token
     return encode.created(verify, session)
 
 

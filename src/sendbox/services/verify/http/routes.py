@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Final
 
-from sendbox.services.http.exchange import Answer, Auth, Handler, Route
+from sendbox.services.http.exchange import Answer, Auth, Handler, Route, Whose
 from sendbox.services.http.routing import route
 from sendbox.services.verify.http.decode import token_of
 from sendbox.services.verify.http.errors import creation_error, deny, deny_creation, error
 from sendbox.services.verify.http.handlers import check_proof, create_validation, verify_code, verify_proof
+from sendbox.services.verify.verify import Verify
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
 
 _ERROR: Final = "verify.json#/$defs/VerifyError"
 #: Assumptions that every row here rests on.
 _ASSUMED: Final = ("A49", "A54", "A56", "A57", "A75")
+
+
+_WHOSE: Final = Whose(
+    token_of,
+    ("the token in its body is of no open world", "check proofs while the world is open that gave them out"),
+)
+
+
+def _phone(world: World, params: Mapping[str, str]) -> str:
+    """The phone that the code of a session was sent to."""
+    session = Verify.of(world).sessions.get(params.get("token", ""))
+    return "" if session is None else session.phone
 
 
 def _route(
@@ -25,8 +41,9 @@ def _route(
     *assumed: str,
     auth: Auth = "header",
     error: Callable[[int, str], Answer] = error,
-    deny: Callable[[bool], Answer] | None = deny,
-    whose: Callable[[bytes], str] | None = None,
+    deny: Callable[[bool], Answer] = deny,
+    whose: Whose | None = None,
+    refused: str | None = None,
 ) -> Route:
     return route(
         operation,
@@ -40,6 +57,8 @@ def _route(
         auth=auth,
         deny=deny,
         whose=whose,
+        about=_phone,
+        refused=refused,
     )
 
 
@@ -58,6 +77,6 @@ ROUTES: Final = (
     ),
     _route(
         "verifyProof", "Check a proof by itself", verify_proof, "OfflineProof", (400, 500), "A51", "A52",
-        auth="none", deny=None, whose=token_of,
+        auth="none", whose=_WHOSE, refused='POST /v1/verify-proof {"token": "TOKEN"}',
     ),
 )  # fmt: skip

@@ -12,8 +12,8 @@ from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.advice import BODY_TRUNCATED, NUMBER_CONVERTED, NUMBER_INVALID, SENDER_FORM, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.advising import remark_number
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
+from sendbox.services.http.numbers import remark_number
 from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.legacy.errors import (
     BAD_MESSAGE,

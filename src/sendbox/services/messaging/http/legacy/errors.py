@@ -56,6 +56,11 @@ def error(status: int, text: str) -> Answer:
     return Answer(status, text.encode(), CONTENT_TYPE)
 
 
+def deny(_with_key: bool) -> Answer:
+    """The answer to a denied key, and to none (A13)."""
+    return error(401, "")
+
+
 def line(code: int, assume: Assume) -> str:
     """The line of a refusal: with its code, or without where `legacy_error` is `plain` (A13)."""
     return "ERROR" if assume.legacy_error == "plain" else f"ERROR|{code}"

@@ -12,9 +12,10 @@ from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.http.forms import relocated
 from sendbox.services.http.routing import route
+from sendbox.services.messaging.http.accepting import accept
 from sendbox.services.messaging.http.legacy import encode
 from sendbox.services.messaging.http.legacy.decode import check_media_type, decode, read_fields
-from sendbox.services.messaging.http.legacy.errors import NO_CREDIT, error, refusal
+from sendbox.services.messaging.http.legacy.errors import NO_CREDIT, deny, error, refusal
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import CALLS
 
@@ -46,9 +47,9 @@ def _accept(exchange: Exchange, send: Send, name: str) -> Answer:
         raise refusal(NO_CREDIT, [Finding("$", "credit", text, "§4.1", "A13")], Assume.of(world))
     step = send.steps[0]
     content = orjson.dumps([[each.number for each in send.recipients], step.body, step.sender])
-    accepted = exchange.accept([send], content)
+    accepted = accept(exchange, [send], content)
     if accepted.findings:
-        exchange.made["findings"] = relocated(accepted.findings, {"$.to[": f"$.{name}"})
+        exchange.findings = relocated(accepted.findings, {"$.to[": f"$.{name}"})
     return encode.answer(accepted.messages[0], Assume.of(world))
 
 
@@ -62,6 +63,7 @@ def _route(operation: str, name: str, schema: str, summary: str) -> Route:
         dict.fromkeys((200, 400, 401, 402), RESULT),
         section="§4.1",
         error=error,
+        deny=deny,
         assumed=ASSUMED,
         auth="form",
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sendbox.services.http.advising import remark_clock
 from sendbox.services.http.diagnosis import together
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
 from sendbox.services.http.rest import read_query, success
+from sendbox.services.messaging.http.advising import remark_clock
 from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.rest.decode import read_cursor, read_day, read_filter
 from sendbox.services.messaging.messaging import Messaging

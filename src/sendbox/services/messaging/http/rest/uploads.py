@@ -1,15 +1,36 @@
-"""`/messaging/url`: an address to upload a bulk file to (§4.2; A35)."""
+"""Bulk files: `/messaging/url` gives an address out, to which a file is uploaded (§4.2; A35, A79).
+
+The address is the credential. A file is answered once it is stored, and its lines follow on the world's clock.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
-from sendbox.services.http.exchange import Answer, Exchange
-from sendbox.services.http.rest import read_body, refused, success
-from sendbox.services.messaging.bulk import FILETYPES
+from sendbox.services.assume import Assume
+from sendbox.services.http.diagnosis import valued
+from sendbox.services.http.exchange import Answer, Exchange, Refused
+from sendbox.services.http.interfaces import Upload
+from sendbox.services.http.requests import canonical
+from sendbox.services.http.rest import error, read_body, refused, success
+from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, Decoded, Decoder, Intake, Unfit
+from sendbox.services.messaging.http.advising import remark_accepted
+from sendbox.services.messaging.http.sending.decode import decode_message
+from sendbox.services.messaging.http.sending.handlers import read_json, without_callback
+from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.messaging import Messaging
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sendbox.contract.validators import Contract
+    from sendbox.engine.world import World
+
 _MISSING: Final = "Missing 'bulk_id' or 'filetype' in request data"
+_LOST: Final = Unfit(403, "Upload address is not valid")
+#: Every line is such a call (A79).
+_SEND: Final = next(row for row in SENDING if row.operation == "sendMessage")
 
 
 def upload_url(exchange: Exchange) -> Answer:
@@ -21,3 +42,84 @@ def upload_url(exchange: Exchange) -> Answer:
     bulks = Messaging.of(exchange.world).bulks
     bulk = bulks.issue(request["bulk_id"], filetype, exchange.key, exchange.content or b"", exchange.origin)
     return success(url=f"{exchange.origin}/upload/{bulk.address}")
+
+
+def _refusal(unfit: Unfit) -> Refused:
+    return refused(unfit.text, "$", "upload", "§4.2", "A35", unfit.status)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """What is unfit is refused."""
+    try:
+        yield
+    except Unfit as unfit:
+        raise _refusal(unfit) from None
+
+
+class _File:
+    """A file on its way into a world."""
+
+    def __init__(self, world: World, address: str, contract: Contract) -> None:
+        self._bulks = Messaging.of(world).bulks
+        with _refusing():
+            self._bulk = Messaging.of(world).bulks.begin(address)
+        self.key = self._bulk.key.id
+        self._intake = Intake(self._bulk.filetype, Assume.of(world).bulk)
+        Messaging.of(world).bulks.decode = line_decoder(contract)
+
+    @_refusing()
+    def begin(self, content_type: str) -> None:
+        """The type of the content must be that of the file."""
+        wanted = FILETYPES[self._bulk.filetype]
+        if content_type != wanted:
+            raise Unfit(400, f"Content-Type must be {wanted}")
+
+    def feed(self, chunk: bytes) -> Iterator[None]:
+        """A piece of the file."""
+        with _refusing():
+            for at in range(0, len(chunk), PART):
+                yield from self._intake.feed(chunk[at : at + PART])
+
+    @_refusing()
+    def store(self) -> None:
+        """The file is complete: its lines are read from now on."""
+        self._intake.close()
+        self._bulks.store(self._bulk, self._intake.blocks, self._intake.lines)
+
+    def give_up(self) -> None:
+        """Half a file is no file."""
+        if self._bulk.state == "uploading":
+            self._bulks.give_up(self._bulk)
+
+
+def line_decoder(contract: Contract) -> Decoder:
+    """Reads a line as `POST /message` reads its body."""
+
+    def decode(world: World, bulk: Bulk, raw: bytes) -> Decoded:
+        headers = [(b"content-type", b"application/json")]
+        exchange = Exchange(_SEND, world, bulk.key, headers, b"", raw, bulk.origin, contract)
+        try:
+            message = read_json(exchange)
+            send = decode_message(message, "$", exchange, exchange.advice)
+            content = canonical(without_callback(message))
+        except Refused as refused:
+            return Decoded(None, b"", valued(refused.findings, exchange), exchange.advice)
+        return Decoded(send, content, (), [*exchange.advice, *remark_accepted(world, [send], bulk.key)])
+
+    return decode
+
+
+UPLOAD: Final = Upload(
+    operation="uploadBulk",
+    path="/upload/{address}",
+    receive=_File,
+    success=success,
+    error=error,
+    lost=lambda: _refusal(_LOST),
+    unknown=("no world gave this upload address out", "ask /v1/messaging/url for one"),
+    interface="rest",
+    section="§4.2",
+    accepted='PUT /upload/ADDRESS {"body": "Hello", "to": [{"phone_number": "420777000101"}]}',
+    refused='sendbox.advance("60s"); client.upload(url, lines)',
+)

@@ -14,11 +14,12 @@ import orjson
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services.advice import EMPTY_TAGS, NUMBER_CONVERTED, NUMBER_INVALID, TAGS_CLEANED, advise
-from sendbox.services.http.advising import remark_clock, remark_number, remark_texts
 from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.names import renamed, unknown_fields
+from sendbox.services.http.numbers import remark_number
 from sendbox.services.messaging import windows as window
 from sendbox.services.messaging.content import tags
+from sendbox.services.messaging.http.advising import remark_clock, remark_texts
 from sendbox.services.messaging.http.sending.callback import read_callback
 from sendbox.services.messaging.http.sending.errors import refusal, show
 from sendbox.services.messaging.http.sending.schedule import read_datetime

@@ -9,9 +9,10 @@ import orjson
 
 from sendbox.contract.findings import QUOTED, show
 from sendbox.services.http.exchange import Answer
+from sendbox.services.http.interfaces import Interface
 from sendbox.services.http.requests import line, refusal
 
-__all__ = ["DENIED", "QUOTED", "error", "line", "refusal", "show"]
+__all__ = ["DENIED", "INTERFACE", "QUOTED", "deny", "error", "line", "refusal", "show"]
 
 #: The text by which a client tells a denied or missing key from a bad request, both 400 (§5.6, A11).
 DENIED: Final = "User is not authorized to access this resource with an explicit deny"
@@ -27,3 +28,11 @@ def error(status: int, text: str) -> Answer:
     if text != DENIED:
         text = _DENIAL.sub(r"\1-\2", text)
     return Answer(status, orjson.dumps({"Message": text}))
+
+
+def deny(_with_key: bool) -> Answer:
+    """The answer to a denied key, and to none (A11)."""
+    return error(400, DENIED)
+
+
+INTERFACE: Final = Interface("sending", ("/v2/",), error)

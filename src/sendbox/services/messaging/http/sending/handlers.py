@@ -8,6 +8,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import canonical, parsed
+from sendbox.services.messaging.http.accepting import accept
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.encode import message_response, messages_response, recipients_response
 from sendbox.services.messaging.http.sending.errors import refusal
@@ -43,7 +44,7 @@ def send_messages(exchange: Exchange) -> Answer:
     if problems:
         raise refusal(problems)
     content = canonical([without_callback(message) for message in messages])
-    accepted = exchange.accept(sends, content)
+    accepted = accept(exchange, sends, content)
     if Assume.of(exchange.world).messages_accepted == "recipient":
         return Answer(200, recipients_response(accepted.request_id, accepted.messages))
     return Answer(200, messages_response(accepted.request_id, accepted.base_ids, accepted.messages))
@@ -66,7 +67,7 @@ def read_json(exchange: Exchange) -> Any:
 
 def _accept_one(exchange: Exchange, message: dict[str, Any], send: Send) -> Answer:
     content = canonical(without_callback(message))
-    accepted = exchange.accept([send], content)
+    accepted = accept(exchange, [send], content)
     return Answer(200, message_response(accepted.request_id, accepted.messages[0]))
 
 

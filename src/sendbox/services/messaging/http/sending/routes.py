@@ -6,7 +6,7 @@ from typing import Final
 
 from sendbox.services.http.exchange import Handler, Route
 from sendbox.services.http.routing import route
-from sendbox.services.messaging.http.sending.errors import error
+from sendbox.services.messaging.http.sending.errors import deny, error
 from sendbox.services.messaging.http.sending.handlers import send_message, send_messages, send_priority_message
 
 #: Assumptions that every JSON endpoint here rests on: fields and forms of Message, its answers, its refusals.
@@ -25,6 +25,7 @@ def _route(operation: str, summary: str, handler: Handler, request: str, *assume
         {200: "sending.json#/$defs/MessageResponse", 400: "sending.json#/$defs/Error"},
         section="§4.1",
         error=error,
+        deny=deny,
         assumed=(*ASSUMED, *assumed),
     )
 

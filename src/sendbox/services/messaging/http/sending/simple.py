@@ -17,8 +17,9 @@ from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, relocated, unknown_parameters
 from sendbox.services.http.requests import canonical, without_nulls
 from sendbox.services.http.routing import route
+from sendbox.services.messaging.http.accepting import accept
 from sendbox.services.messaging.http.sending.decode import decode_message
-from sendbox.services.messaging.http.sending.errors import error, refusal, show
+from sendbox.services.messaging.http.sending.errors import deny, error, refusal, show
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.model import Send
@@ -72,9 +73,9 @@ def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) ->
     }
     send = _decode(message, places, exchange, problems)
     content = canonical({name: value for name, value in message.items() if name != "callback"})
-    accepted = exchange.accept([send], content)
+    accepted = accept(exchange, [send], content)
     if accepted.findings:
-        exchange.made["findings"] = relocated(accepted.findings, places)
+        exchange.findings = relocated(accepted.findings, places)
     return _answer(accepted.request_id, accepted.messages[0][0])
 
 
@@ -190,6 +191,7 @@ ROUTES: Final = (
         _RESPONSES,
         section="§4.1",
         error=simple_error,
+        deny=deny,
         assumed=ASSUMED,
         auth="header-or-query",
     ),
@@ -201,6 +203,7 @@ ROUTES: Final = (
         {**_RESPONSES, 415: "sending.json#/$defs/MediaTypeError"},
         section="§4.1",
         error=simple_error,
+        deny=deny,
         assumed=ASSUMED,
     ),
 )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
+from sendbox.control.export.rows import Act, Exported, NoEntry, some
 from sendbox.control.operation import Call, ControlError, each, operation
-from sendbox.services.account.account import Account
+from sendbox.engine.world import World
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure, Signup
 from sendbox.services.partner.states import QUALITIES, IllegalMove
 from sendbox.services.partner.views import business_view, number_view, signup_view, template_view
+from sendbox.services.ports import account_of
 
 T = TypeVar("T")
 
@@ -25,7 +27,7 @@ async def partner(call: Call) -> Any:
     return {
         "signups": await each(list(held.signups.values()), lambda signup: signup_view(world, signup)),
         "accounts": await each(list(held.accounts.values()), lambda account: business_view(world, account)),
-        "templates": await each(Account.of(world).templates, lambda record: template_view(world, record)),
+        "templates": await each(account_of(world).templates, lambda record: template_view(world, record)),
     }
 
 
@@ -108,7 +110,7 @@ async def move_template(call: Call, template: str, status: str, reason: str | No
     templates = Partner.of(world).templates
     record = templates.by_id(template)
     if record is None:
-        named = [each for each in Account.of(world).templates if each["name"] == template]
+        named = [each for each in account_of(world).templates if each["name"] == template]
         if len(named) != 1:
             count = f"{len(named)} templates have" if named else "no template has"
             raise ControlError(404, "no_such_template", f'{count} the name or id "{template}"')
@@ -166,3 +168,32 @@ def _legal(act: Callable[[], T]) -> T:
         return act()
     except IllegalMove as illegal:
         raise ControlError(409, "illegal_transition", str(illegal), legal=list(illegal.legal)) from None
+
+
+def _template(world: World, step: Act) -> dict[str, Any]:
+    """A change of the one template of that id or name."""
+    detail = step.detail
+    record = Partner.of(world).templates.by_id(detail["template"])
+    named = [each for each in account_of(world).templates if each["name"] == detail["template"]]
+    if record is None and len(named) == 1:
+        record = named[0]
+    if record is None:
+        raise NoEntry("the template is gone")
+    change = {"name": record["name"], "language": record["language"], **some(detail, "status", "reason")}
+    return {"template": change}
+
+
+def _number(world: World, step: Act) -> dict[str, Any]:
+    """A change of a number."""
+    detail = step.detail
+    number = Partner.of(world).numbers.get(detail["number"]) or Partner.of(world).number_of(detail["number"])
+    if number is None:
+        raise NoEntry("the number is gone")
+    return {"number": {"phone_number": number.phone_number, **some(detail, "status", "quality")}}
+
+
+_SOONER: Final = frozenset({"sending", "rejected"})
+EXPORTED: Final[Mapping[str, Exported]] = {
+    "move_template": Exported(_template, _SOONER),
+    "move_number": Exported(_number, _SOONER),
+}

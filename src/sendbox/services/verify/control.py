@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.control.operation import Call, each, newest, operation, wait_for
+from sendbox.control.operation import Call, chosen, each, newest, operation, wait_for
 from sendbox.engine.world import World
-from sendbox.services.account.account import Account
 from sendbox.services.numbers.normal import normalize
-from sendbox.services.verify.session import Session
+from sendbox.services.ports import account_of
+from sendbox.services.verify.session import CODE_SENT, PENDING, Session
 from sendbox.services.verify.verify import Verify
 from sendbox.services.verify.views import code_view
 
@@ -35,5 +35,12 @@ def _sessions(world: World, phone: str | None) -> list[Session]:
     if phone is None:
         return list(Verify.of(world).sessions.values())
     verify = Verify.of(world)
-    found = verify.sessions_of(normalize(phone, Account.of(world).country) or phone) or verify.sessions_of(phone)
+    found = verify.sessions_of(normalize(phone, account_of(world).country) or phone) or verify.sessions_of(phone)
     return list(found)
+
+
+async def open_codes(world: World, most: int) -> list[Any]:
+    """The codes that can still be entered, at most so many."""
+    sessions = list(Verify.of(world).sessions.values())
+    found = await chosen(sessions, lambda session: session.state_at(world.now) in (PENDING, CODE_SENT), most)
+    return await each(found, lambda session: code_view(session, world.now))

@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
-from sendbox.services.account.account import Account
 from sendbox.services.advice import (
     CALLBACK_MISSING,
-    NUMBER_DOUBTFUL,
     ONE_CHARACTER_OVER,
     START_NOT_PINNED,
     TEMPLATE_NEAR_LIMIT,
@@ -21,9 +19,9 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
-from sendbox.services.http.senders import unregistered
 from sendbox.services.messaging.content.segments import barely_over, lone_culprit, nothing_barely_over, segment
-from sendbox.services.numbers import normal as numbers
+from sendbox.services.messaging.http.senders import unregistered
+from sendbox.services.ports import account_of
 from sendbox.services.templates.templates import render
 
 if TYPE_CHECKING:
@@ -37,12 +35,6 @@ if TYPE_CHECKING:
 #: A filled template of more characters is close to the limit of a body, 1000 (§8).
 NEAR: Final = 950
 LIMIT: Final = 1000
-
-
-def remark_number(number: str, path: str, advice: list[Advice]) -> None:
-    """Advice on a normalized number that looks wrong for its country; it is sent to all the same (A14)."""
-    if numbers.doubtful(number):
-        advice.append(advise(NUMBER_DOUBTFUL, f'"{number}" {numbers.doubt(number)}; it is sent to all the same', path))
 
 
 def remark_texts(send: Send, root: str | None, advice: list[Advice]) -> None:
@@ -122,13 +114,13 @@ def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advic
 def _unheard(world: World, key: Key) -> bool:
     url = key.default_callback_url
     if url is None:
-        url = Account.of(world).keys[world.id].default_callback_url
+        url = account_of(world).top.default_callback_url
     return url == ""
 
 
 def _remark_template(world: World, step: Step, path: str, advice: list[Advice]) -> None:
     use = step.template
-    template = None if use is None else Account.of(world).template(use.name, use.language, step.sender)
+    template = None if use is None else account_of(world).template(use.name, use.language, step.sender)
     if use is None or template is None or not use.params:
         return
     size = len(render(template, use))

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sendbox.services.account.account import Account
 from sendbox.services.advice import SENDER_NOT_REGISTERED, advise
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import FAMILY
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Advice
@@ -26,7 +26,7 @@ GOES_ON = "and the flow goes on with"
 
 def unregistered(world: World, sends: Iterable[Send]) -> list[Advice]:
     """One advice for each sender of a channel; the same records for the same senders, since clients repeat them."""
-    account = Account.of(world)
+    account = account_of(world)
     senders = account.senders
     found: list[Advice] = []
     for send in sends:

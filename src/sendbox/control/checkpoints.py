@@ -1,0 +1,28 @@
+"""Operations on checkpoints of a world."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.worlds import world_view
+from sendbox.engine.durations import iso
+
+
+@operation("PUT", "/worlds/{id}/checkpoints/{name}", status=201)
+async def checkpoint(call: Call, name: str) -> Any:
+    """Takes a checkpoint."""
+    await call.runtime.steady(call.here)
+    call.runtime.take_checkpoint(call.here, name)
+    return {"name": name, "at": iso(call.here.world.now)}
+
+
+@operation("POST", "/worlds/{id}/checkpoints/{name}")
+async def restore(call: Call, name: str) -> Any:
+    """Back to a checkpoint."""
+    if name not in call.here.checkpoints:
+        have = ", ".join(call.here.checkpoints) or "none"
+        raise ControlError(404, "no_such_checkpoint", f'"{name}" was never taken in this world; taken: {have}')
+    await call.runtime.steady(call.here)
+    call.runtime.restore(call.here, name)
+    return world_view(call, call.here)

@@ -1,0 +1,85 @@
+"""The form of a row that says how an export does again what a tester did, and the rows of control itself.
+
+A phone of a timeline acts on the newest message with which it can; a tester may have named another one. So what an act
+was about is looked up in the journal, and held against what the timeline would find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.journal import CODE
+from sendbox.scenario.environment import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sendbox.control.export.literals import Literals
+    from sendbox.engine.world import World
+
+
+class NoEntry(Exception):
+    """No entry of a timeline does what was done; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something that a tester did through control: the operation's name, or a word, and its arguments."""
+
+    number: int
+    at: int
+    what: str
+    detail: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """How an act is done again.
+
+    `entry` makes the entry of a timeline, without its instant, or raises `NoEntry`; None where none does it. An entry
+    comes before all that is due at its instant: where an attempt reached a state of `sooner` first, that is not what
+    happened; only one to the phone of the act counts if it is `by_phone`. `line` writes it in Python; None stands for
+    the operation of that name.
+    """
+
+    entry: Callable[[Any, Act], dict[str, Any]] | None = None
+    sooner: frozenset[str] = frozenset()
+    by_phone: bool = False
+    line: Callable[[Literals, dict[str, Any]], str] | None = None
+
+
+def before(world: World, step: Act) -> Iterator[tuple[int, int, Any]]:
+    """The entries before an act, newest first, as far as they are kept."""
+    for earlier in range(step.number - 1, world.journal.first - 1, -1):
+        yield world.journal.entry(earlier)
+
+
+def done(world: World, step: Act, kind: str) -> Any:
+    """The entry of a kind that an act made: the newest before its own. Raises `NoEntry` when it is forgotten."""
+    for _, code, what in before(world, step):
+        if code == CODE[kind]:
+            return what
+    raise NoEntry("the journal forgot what it did (--max-journal)")
+
+
+def some(detail: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Those of some arguments that were given."""
+    return {name: detail[name] for name in names if name in detail}
+
+
+def _rule(literals: Literals, detail: dict[str, Any]) -> str:
+    raw = {**detail["rule"], **({} if detail["in"] == "attempts" else {"in": detail["in"]})}
+    return literals.call("sendbox.perform", ["put_rule"], {"raw": raw})
+
+
+OWN: Final[Mapping[str, Exported]] = {
+    "rule": Exported(line=_rule),
+    "drop_rule": Exported(line=lambda literals, detail: literals.call("sendbox.drop_rule", [detail["rule"]], {})),
+    "scenario": Exported(
+        line=lambda literals, detail: literals.call(
+            "sendbox.perform", ["load_scenario"], {"raw": escaped(detail["source"])}
+        )
+    ),
+}

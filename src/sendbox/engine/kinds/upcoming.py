@@ -1,0 +1,87 @@
+"""What is still to come in a world: the next steps of its timeline, in words.
+
+Steps that will do nothing any more, a ttl whose condition is met or a path that was dropped, are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.durations import iso
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Delivery, Outlet
+    from sendbox.engine.delivery.detours import Window
+    from sendbox.engine.delivery.faults.fault import FaultyDelivery
+    from sendbox.engine.world import World
+
+#: What a step is about, in words; None for one that will do nothing any more.
+About = dict[str, Any] | None
+#: So many steps are looked at for each that is asked for.
+LOOKED_AT: Final = 20
+
+
+def next_steps(world: World, words: Mapping[str, Callable[[Any], About]], most: int) -> list[dict[str, Any]]:
+    """The next steps, at most so many, soonest first: `at`, `what`, and the phone they are about, if any.
+
+    `words` say what the subject of a step means, by the name of its handler; others are called by that name.
+    """
+    found: list[dict[str, Any]] = []
+    for looked, (instant, handler, subject) in enumerate(_soonest(world)):
+        if len(found) == most or looked >= most * LOOKED_AT:
+            break
+        describe = words.get(handler.__name__)
+        about = {"what": handler.__name__.strip("_").removesuffix("_due")} if describe is None else describe(subject)
+        if about is not None:
+            found.append({"at": iso(instant), **about})
+    return found
+
+
+def _soonest(world: World) -> Iterator[tuple[int, Callable[[Any], None], Any]]:
+    """The steps in order, by a walk down the heap: it takes as long as steps are asked for, however many there are."""
+    steps = world.timeline.steps
+    front = [(steps[0], 0)] if steps else []
+    while front:
+        (instant, _, _, handler, subject), index = heappop(front)
+        yield instant, handler, subject
+        for child in (2 * index + 1, 2 * index + 2):
+            if child < len(steps):
+                heappush(front, (steps[child], child))
+
+
+def _faulty(step: tuple[FaultyDelivery, Any]) -> About:
+    faulty, rule = step[0], step[0].rule
+    does = rule.fault.upcoming(faulty)
+    return None if does is None else {"what": f'{_webhook(faulty)} {does} by the rule "{rule.label}"'}
+
+
+def _window(window: Window) -> About:
+    count, rule = len(window.gathered), window.rule
+    return {"what": f'{count} events that were gathered are sent, {rule.fault.text} by the rule "{rule.label}"'}
+
+
+def _webhook(delivery: Delivery) -> str:
+    return f"webhook to {delivery.outlet.target.url or 'hook'}"
+
+
+def _retry(what: tuple[Delivery, int]) -> About:
+    delivery, tries = what
+    if delivery.state != "waiting" or len(delivery.tries) != tries:
+        return None
+    return {"what": f"{_webhook(delivery)}, try {tries + 1}"}
+
+
+def _free(outlet: Outlet) -> About:
+    return {"what": f"{outlet.target.url or 'hook'} takes webhooks again"}
+
+
+#: The steps of the engine itself, by the names of their handlers.
+STEPS: Final[Mapping[str, Callable[[Any], About]]] = {
+    "retry_due": _retry,
+    "free_due": _free,
+    "webhook_due": _faulty,
+    "window_due": _window,
+    "entry_due": lambda entry: {"what": f"timeline of the scenario: {entry.kind}"},
+}

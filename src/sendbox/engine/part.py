@@ -1,0 +1,81 @@
+"""What one service keeps in a world, and the hooks by which the world asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+from sendbox.engine.delivery.events import Events
+
+if TYPE_CHECKING:
+    from sendbox.engine.happenings import TimelineEntry
+    from sendbox.engine.rules.book import Rulebook
+
+
+class Parted(Protocol):
+    """A world, as far as its parts go."""
+
+    @property
+    def parts(self) -> Mapping[str, Any]: ...
+
+
+class Part:
+    """A service derives its own; a world opens one of each service, in the order in which they are listed.
+
+    `NAME` is the service's, and the key of its part. `EVENTS` are the rows of the events that it makes, `HAPPENINGS`
+    what entries of a scenario's timeline do to it, by their kind, `LAPSES` the kinds of lapses that are its own.
+    """
+
+    NAME: ClassVar[str]
+    EVENTS: ClassVar[Events] = {}
+    HAPPENINGS: ClassVar[Mapping[str, Callable[[Any, TimelineEntry], None]]] = {}
+    LAPSES: ClassVar[frozenset[str]] = frozenset()
+    __slots__ = ()
+
+    def __init__(self, world: Any) -> None:
+        """Opens the part in a world; what the scenario settles for it is in the world's blueprint."""
+
+    @classmethod
+    def of(cls, world: Parted) -> Self:
+        """The part that a world has of this service."""
+        part: Any = world.parts[cls.NAME]
+        found: Self = part
+        return found
+
+    def lapses(self, at: int, kind: str, what: Any) -> bool:
+        """Whether what was to lapse now really does."""
+        return True
+
+    def lapsed(self, kind: str, what: Any) -> bool:
+        """Something lapsed, and the clock shows its instant; whether that is told to somebody."""
+        return False
+
+    @property
+    def rulebooks(self) -> Mapping[str, Rulebook[Any]]:
+        """The lists of rules of this service, by the names of their keys in the language."""
+        return {}
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many things of this service there are, by name, as a world is shown in short."""
+        return {}
+
+    @classmethod
+    def expects(cls, blueprint: Any, suffix: str) -> bool:
+        """Whether a world of a blueprint has a further key `<world>~<suffix>` from its start."""
+        return False
+
+    def admits(self, key: str) -> bool | None:
+        """Whether a further key of the world is let in; None for one that was never made."""
+        return None
+
+    def follow(self, old: Self) -> None:
+        """Takes over, from the same world in the epoch before, what belongs to the process."""
+
+    def alias(self, name: str) -> str | None:
+        """What stands for a name of this service where nothing may differ between worlds; None for other names."""
+        return None
+
+    def release(self) -> Iterator[None]:
+        """The world is closed: takes apart what refers to itself in a circle; pauses now and then."""
+        yield from ()

@@ -1,0 +1,38 @@
+"""Addresses that worlds give out for whoever has them (`services/http/interfaces.py`), as Starlette routes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+if TYPE_CHECKING:
+    from sendbox.runtime.worlds import Runtime
+    from sendbox.services.http.exchange import Answer
+    from sendbox.services.http.interfaces import Link
+
+
+def link_route(runtime: Runtime, link: Link) -> Route:
+    """The route of a kind of links. Looking ahead with HEAD does not count."""
+
+    async def follow(request: Request) -> Response:
+        """A link is followed."""
+        code = request.path_params["code"]
+        hosted = runtime.by_tag(code)
+        if hosted is None or not link.known(hosted.world, code):
+            return response(link.lost)
+        runtime.present(hosted)
+        answer = link.follow(hosted.world, code, request.method == "GET", request.url.query)
+        if answer.status < 400:
+            runtime.changed(hosted)
+        return response(answer)
+
+    return Route(link.path, follow, methods=["GET"])
+
+
+def response(answer: Answer) -> Response:
+    """An answer as Starlette sends it."""
+    headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
+    return Response(answer.body, answer.status, headers, media_type=answer.content_type.decode() or None)

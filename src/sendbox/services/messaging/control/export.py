@@ -1,0 +1,148 @@
+"""How an export does again what phones did, and what was done to messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.control.export.rows import Act, Exported, NoEntry, before, done
+from sendbox.services.messaging.channels import FAMILY, LEGAL
+from sendbox.services.messaging.control.messages import number_of
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.records import Attempt
+from sendbox.services.messaging.results import SEEN, STATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sendbox.control.export.literals import Literals
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.records import Inbound, Link, Message
+
+#: Acts that answer a message.
+_REPLIES: Final = frozenset({"phone_reply", "phone_press"})
+#: States in which a phone cannot have a message.
+_LOST: Final = frozenset({"undelivered", "rejected", "failed"})
+_NEWEST: Final = "it was not about the newest message of that kind, and a timeline cannot name one"
+
+
+def _number(world: World, step: Act) -> str:
+    return number_of(world, str(step.detail["number"]))
+
+
+def _held(world: World, number: str, step: Act) -> Iterator[tuple[Attempt, int]]:
+    """The attempts that a phone had before this act as far as anybody knew, newest first, with their states."""
+    now: set[tuple[int, int]] = set()  # what had been reached at this very instant
+    for at, code, what in before(world, step):
+        if at < step.at:
+            break
+        if isinstance(what, Attempt):
+            now.add((id(what), code))
+    if step.what == "phone_seen":
+        now.discard((id(_opened(world, step)), SEEN))
+    found = []
+    for message in Messaging.of(world).phones.messages_of(number):
+        if message.submission.carrier is not None:
+            continue
+        for attempt in message.attempts:
+            every = attempt.transitions()
+            states = [
+                (code, at) for code, at in every if at < step.at or (at == step.at and (id(attempt), code) in now)
+            ]
+            if states and STATES[states[-1][0]] not in _LOST:
+                found.append((states[0][1], message.ordinal, attempt.number, attempt, states[-1][0]))
+    for _, _, _, attempt, state in sorted(found, key=lambda each: each[:3], reverse=True):
+        yield attempt, state
+
+
+def _opened(world: World, step: Act) -> Attempt:
+    """The attempt that a phone opened by an act, which stands behind it."""
+    opened: Attempt = done(world, step, STATES[SEEN])
+    return opened
+
+
+def _written(world: World, step: Act) -> dict[str, Any]:
+    """What a phone wrote by an act, which stands behind it."""
+    inbound: Inbound = done(world, step, "inbound")
+    if "{{" in inbound.body:
+        raise NoEntry("its text has {{, which is a gap in a scenario")
+    family, phone, said = inbound.channel, inbound.sender, {"body": inbound.body}
+    had = [attempt for attempt, _ in _held(world, phone, step) if FAMILY[attempt.step.channel] == family]
+    if step.what in _REPLIES and had and had[0].message is inbound.message:
+        return {"reply": {"phone": phone, "channel": family, **said}}
+    to = step.detail.get("to")
+    found: Message | None = None
+    if had and to in (None, had[0].shown_sender):
+        found = had[0].message
+    if found is not inbound.message:
+        raise NoEntry(_NEWEST)
+    return {"inbound": {"channel": family, "from": phone, **said} | ({} if to is None else {"to": to})}
+
+
+def _seen(world: World, step: Act) -> dict[str, Any]:
+    """A phone opened a message."""
+    phone = _number(world, step)
+    seen = _opened(world, step)
+    able = (each for each, state in _held(world, phone, step) if LEGAL[each.step.channel][state][SEEN])
+    if next(able, None) is not seen:
+        raise NoEntry(_NEWEST)
+    return {"phone": {"number": phone, "act": "seen"}}
+
+
+def _click(world: World, step: Act) -> dict[str, Any]:
+    """A link was followed, by a phone or by whoever has its address."""
+    link: Link = done(world, step, "click")
+    message = link.message
+    newest = next((each for each, _ in _held(world, message.phone, step) if each.message.links), None)
+    if newest is None or newest.message is not message:
+        raise NoEntry(_NEWEST)
+    act: dict[str, Any] = {"number": message.phone, "act": "click"}
+    every = [each for links in (message.links or {}).values() for each in links]
+    if next(each for each in every if step.at < each.expires_at) is link:
+        return {"phone": act}
+    mine = (message.links or {}).get(newest.number, [])
+    if link not in mine:
+        raise NoEntry(_NEWEST)
+    return {"phone": act | {"link": mine.index(link) + 1}}
+
+
+def _alone(act: str) -> Callable[[World, Act], dict[str, Any]]:
+    """An act of a phone that is about no message."""
+    return lambda world, step: {"phone": {"number": _number(world, step), "act": act}}
+
+
+def _by_phone(method: str, *positional: str) -> Callable[[Literals, dict[str, Any]], str]:
+    """A method of the fixture's phone, with the arguments that it takes by position."""
+
+    def line(literals: Literals, detail: dict[str, Any]) -> str:
+        named = dict(detail)
+        phone = f"sendbox.phone({literals.text(str(named.pop('number')))})"
+        first = [named.pop(name) for name in positional if name in named]
+        return literals.call(f"{phone}.{method}", first, named)
+
+    return line
+
+
+def _moved(literals: Literals, detail: dict[str, Any]) -> str:
+    named = dict(detail)
+    return literals.call("sendbox.move", [named.pop("message_id"), named.pop("result")], named)
+
+
+_phone: Final = partial(Exported, by_phone=True)
+_SENDING: Final = frozenset({"sending"})
+EXPORTED: Final[Mapping[str, Exported]] = {
+    "phone_reply": _phone(_written, _SENDING, line=_by_phone("reply", "body")),
+    "phone_write": _phone(_written, _SENDING, line=_by_phone("write", "body")),
+    "phone_press": _phone(_written, _SENDING, line=_by_phone("press", "button")),
+    "inbound": Exported(_written, _SENDING),
+    "phone_click": _phone(_click, _SENDING, line=_by_phone("click")),
+    "link": Exported(
+        _click, _SENDING, line=lambda literals, detail: literals.call("client.get", [f"/s/{detail['code']}"], {})
+    ),
+    "phone_seen": _phone(_seen, frozenset({"sent", "delivered"}), line=_by_phone("seen")),
+    "phone_offline": _phone(_alone("offline"), frozenset({"delivered", "seen"}), line=_by_phone("offline")),
+    "phone_online": _phone(_alone("online"), line=_by_phone("online")),
+    "phone_opt_out": _phone(_alone("opt_out"), line=_by_phone("opt_out")),
+    "event": Exported(line=_moved),
+}

@@ -1,0 +1,115 @@
+"""Operations on messages: look, explain, move by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sendbox.control.operation import Call, ControlError, each, newest, operation, wait_for
+from sendbox.engine.world import World
+from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.phones import NoSuchThing
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.rules.explain import explain as explain_message
+from sendbox.services.messaging.rules.explained import explained
+from sendbox.services.messaging.views import message_view
+from sendbox.services.numbers.normal import normalize
+from sendbox.services.ports import account_of
+
+
+@operation("GET", "/worlds/{id}/messages")
+async def messages(
+    call: Call,
+    phone: str | None = None,
+    channel: str | None = None,
+    result: str | None = None,
+    tag: str | None = None,
+    wait: Any = None,
+    last: Any = None,
+) -> Any:
+    """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest."""
+    legal("channel", channel, CHANNELS)
+    legal("result", result, STATES)
+    hosted = call.here
+
+    async def look() -> tuple[World, list[Message]] | None:
+        world = hosted.world
+        found = (
+            Messaging.of(world).messages
+            if phone is None
+            else Messaging.of(world).phones.messages_of(number_of(world, phone))
+        )
+        fitting = await newest(found, lambda message: _fits(message, channel, result, tag), last)
+        return (world, fitting) if fitting else None
+
+    found = await wait_for(hosted, wait, look)
+    if found is None:
+        return {"messages": []}
+    world, fitting = found
+    return {"messages": await each(fitting, lambda message: message_view(world, message))}
+
+
+def legal(name: str, word: str | None, words: Sequence[str]) -> None:
+    """Raises `ControlError` unless a word, if one is given, is among those that are legal."""
+    if word is not None and word not in words:
+        raise ControlError(400, "bad_argument", f'{name}: "{word}" is not known; legal: {", ".join(words)}')
+
+
+def _fits(message: Message, channel: str | None, result: str | None, tag: str | None) -> bool:
+    if result is not None and message.result != result:
+        return False
+    if tag is not None and tag not in message.submission.send.tags:
+        return False
+    if channel is None:
+        return True
+    shown = message.shown
+    return (message.submission.send.steps[0] if shown is None else shown.step).channel == channel
+
+
+def number_of(world: World, text: str) -> str:
+    """The number that a text means; as it stands where it is none."""
+    return normalize(text, account_of(world).country) or text
+
+
+def message_of(world: World, message_id: str) -> Message:
+    """The message of an id. Raises `ControlError`."""
+    message = Messaging.of(world).by_id.get(message_id)
+    if message is None:
+        raise ControlError(404, "no_such_message", f'"{message_id}" is no message of this world')
+    return message
+
+
+@operation("GET", "/worlds/{id}/messages/{message_id}")
+async def message(call: Call, message_id: str) -> Any:
+    """One message."""
+    return message_view(call.here.world, message_of(call.here.world, message_id))
+
+
+@operation("GET", "/worlds/{id}/explain", words=explained)
+async def explain(call: Call, message_id: str) -> Any:
+    """Why a message became what it is: each attempt, the rules that were tried for it, and why the others did not."""
+    return explain_message(call.here.world, message_of(call.here.world, message_id))
+
+
+@operation("POST", "/worlds/{id}/messages/{message_id}/events")
+async def move_message(call: Call, message_id: str, result: str, info: str | None = None) -> Any:
+    """Moves a message's current attempt by hand; the rest of its plan is dropped."""
+    world = call.here.world
+    found = message_of(world, message_id)
+    legal("result", result, STATES[1:])
+    tried(lambda: Messaging.of(world).simulator.move_by_hand(found, result, info))
+    world.control("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})
+    call.runtime.changed(call.here)
+    return message_view(world, found)
+
+
+def tried(act: Callable[[], Any]) -> Any:
+    """What an act answers. Raises `ControlError` where it cannot be done."""
+    try:
+        return act()
+    except NoSuchThing as missing:
+        raise ControlError(404, "no_such_thing", str(missing)) from None
+    except IllegalTransition as illegal:
+        raise ControlError(409, "illegal_transition", str(illegal), legal=list(illegal.legal)) from None

@@ -1,0 +1,145 @@
+"""Operations on phones: look, write, reply, click."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sendbox.control.operation import Call, ControlError, chosen, each, operation
+from sendbox.engine.world import World
+from sendbox.services.messaging.control.messages import legal, message_of, number_of, tried
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_view
+from sendbox.services.numbers.normal import normalize
+from sendbox.services.ports import Phoning, account_of
+
+FAMILIES = ("sms", "richmsg", "chatapp")
+
+
+@operation("POST", "/worlds/{id}/inbound", status=201, act=True)
+async def inbound(
+    call: Call, channel: str, from_: str, body: str, to: str | None = None, message_id: str | None = None
+) -> Any:
+    """A phone writes, or replies."""
+    legal("channel", channel, FAMILIES)
+    world = call.here.world
+    number = _handset(world, from_)
+    written = tried(lambda: Messaging.of(world).phones.write(channel, number, to, body, message_id=message_id))
+    call.runtime.changed(call.here)
+    return inbound_view(written)
+
+
+def _handset(world: World, text: str) -> str:
+    """The number of a phone that does something. 400 for what is no number: no phone could have it (A14)."""
+    number = normalize(text, account_of(world).country)
+    if number is None:
+        raise ControlError(
+            400,
+            "bad_argument",
+            f'"{text}" is no phone number; legal: 8 to 15 digits with an assigned calling code (A14)',
+        )
+    return number
+
+
+@operation("GET", "/worlds/{id}/phones")
+async def phones(call: Call) -> Any:
+    """Every phone that was written to or wrote, in order of first appearance."""
+    world = call.here.world
+    reached = await chosen(Messaging.of(world).messages[:], lambda message: message.valid)
+    numbers = dict.fromkeys(message.phone for message in reached)
+    numbers.update(dict.fromkeys(entry.sender for entry in Messaging.of(world).phones.inbound))
+    for part in world.parts.values():
+        if isinstance(part, Phoning):
+            numbers.update(dict.fromkeys(part.phones()))
+    return {"phones": await each(numbers, lambda number: phone_view(world, number))}
+
+
+@operation("GET", "/worlds/{id}/phones/{number}")
+async def phone(call: Call, number: str) -> Any:
+    """One handset: its conversation, links and state."""
+    return phone_view(call.here.world, number_of(call.here.world, number))
+
+
+def _latest(world: World, number: str, message_id: str | None) -> Message:
+    """The message an act is about: the one named, else the newest that arrived on the phone."""
+    if message_id is not None:
+        return message_of(world, message_id)
+    inbox = Messaging.of(world).phones.inbox(number)
+    if not inbox:
+        raise ControlError(404, "no_such_message", f"nothing has arrived on {number} yet; advance the clock first")
+    return inbox[-1].message
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True)
+async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Any:
+    """The phone answers the newest message it received, or the one named."""
+    world = call.here.world
+    found = _latest(world, _handset(world, number), message_id)
+    written = tried(lambda: Messaging.of(world).phones.reply(found, body))
+    call.runtime.changed(call.here)
+    return inbound_view(written)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True)
+async def phone_write(call: Call, number: str, body: str, channel: str = "sms", to: str | None = None) -> Any:
+    """The phone writes out of the blue."""
+    return await inbound(call, channel, number, body, to)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/click", act=True)
+async def phone_click(call: Call, number: str, message_id: str | None = None) -> Any:
+    """The phone follows the first working link of the newest message that it received, or of the one named."""
+    world = call.here.world
+    found = _latest(world, _handset(world, number), message_id)
+    link = tried(lambda: Messaging.of(world).phones.click(found))
+    call.runtime.changed(call.here)
+    return link_view(link)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True)
+async def phone_press(call: Call, number: str, button: Any = 0, message_id: str | None = None) -> Any:
+    """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
+    world = call.here.world
+    found = _latest(world, _handset(world, number), message_id)
+    body = tried(lambda: Messaging.of(world).phones.pressed(found, button))
+    written = tried(lambda: Messaging.of(world).phones.reply(found, body))
+    call.runtime.changed(call.here)
+    return inbound_view(written)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/seen", act=True)
+async def phone_seen(call: Call, number: str, message_id: str | None = None) -> Any:
+    """The phone's owner opens a message (not on sms)."""
+    world = call.here.world
+    found = _latest(world, _handset(world, number), message_id)
+    tried(lambda: Messaging.of(world).phones.see(found))
+    call.runtime.changed(call.here)
+    return message_view(world, found)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/opt-out", act=True)
+async def phone_opt_out(call: Call, number: str) -> Any:
+    """The phone's owner opts out of promotional messages."""
+    world = call.here.world
+    normal = _handset(world, number)
+    arrived = Messaging.of(world).phones.inbox(normal)
+    Messaging.of(world).phones.opt_out(normal, arrived[-1].message if arrived else None)
+    call.runtime.changed(call.here)
+    return phone_view(world, normal)
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/offline", act=True)
+async def phone_offline(call: Call, number: str) -> Any:
+    """Switches the phone off."""
+    world = call.here.world
+    Messaging.of(world).phones.go_offline(_handset(world, number))
+    return phone_view(world, _handset(world, number))
+
+
+@operation("POST", "/worlds/{id}/phones/{number}/online", act=True)
+async def phone_online(call: Call, number: str) -> Any:
+    """Switches the phone on; what waited for it arrives when the clock is next moved."""
+    world = call.here.world
+    Messaging.of(world).phones.go_online(_handset(world, number))
+    call.runtime.changed(call.here)
+    return phone_view(world, _handset(world, number))

@@ -1,0 +1,36 @@
+"""Messages that a call hands to its world."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sendbox.services.messaging.http.advising import remark_accepted
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import Recipient, Send, Step
+
+if TYPE_CHECKING:
+    from sendbox.services.http.exchange import Exchange
+    from sendbox.services.messaging.records import Accepted
+    from sendbox.services.templates.templates import TemplateUse
+
+
+def accept(exchange: Exchange, sends: list[Send], content: bytes) -> Accepted:
+    """Hands decoded Message objects to the world, and leaves what came of it for the journal.
+
+    `content` is the canonical request without callback: names are derived from it, and the digest reads it.
+    """
+    world, key = exchange.world, exchange.key
+    accepted = Messaging.of(world).accept(exchange.route.operation, sends, key, content, exchange.origin)
+    exchange.content = content
+    remarks = remark_accepted(world, sends, key)
+    if remarks:
+        exchange.advice += remarks
+    if accepted.findings:
+        exchange.findings = accepted.findings
+    return accepted
+
+
+def send_template(exchange: Exchange, phone: str, use: TemplateUse, sender: str) -> Accepted:
+    """Sends a template to one phone, through the simulator like any message: the port of partner management."""
+    step = Step("chatapp_template", None, sender, template=use, condition="delivered")
+    return accept(exchange, [Send([Recipient(phone)], [step], tags=("transactional",))], exchange.content or b"")
