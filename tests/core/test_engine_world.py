@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import orjson
-import pytest
 
 from sendbox.engine.cases import Case
 from sendbox.engine.delivery.batches import Target
@@ -99,14 +98,6 @@ def test_names_stand_for_themselves_unless_a_service_knows_better() -> None:
     assert (dict(world.plain), world.alias("test-lockers"), world.alias("door 1")) == ({}, "test-lockers", "~door")
 
 
-def test_what_a_service_keeps_is_read_by_its_name() -> None:
-    """Of a part, or of what it has; a name of no part is no attribute."""
-    world: Any = make_lockers()
-    assert (world.lockers, world.opened) == (Lockers.of(world), [])
-    with pytest.raises(AttributeError, match="a world has no 'parcels'"):
-        _ = world.parcels
-
-
 def test_the_timeline_comes_to_the_service_that_knows_the_kind() -> None:
     """An entry is journaled, and done by the part that has a happening of its kind; one of none does nothing."""
     entries = (TimelineEntry(100, True, "open", {"door": "left"}), TimelineEntry(200, True, "paint", {}))
@@ -127,3 +118,11 @@ def test_a_service_says_what_lapses_and_who_is_told() -> None:
     world.run(1_000, 10)
     lapses = [world.journal.entry(n) for n in world.journal.find(CODE["lapse"], 0)]
     assert [(at, what) for at, _, what in lapses] == [(200, ("locker", "told")), (300, ("code", "of another service"))]
+
+
+def test_a_service_that_says_nothing_adds_nothing() -> None:
+    """No further key is let in, nothing is counted, and the only lists of rules are the engine's."""
+    world, old = make_lockers(), make_lockers()
+    world.follow(old)
+    assert (world.admits("test-lockers~a"), world.counts, list(world.rulebooks)) == (None, {}, ["api", "webhooks"])
+    assert not Lockers.expects(world.blueprint, "a")

@@ -154,17 +154,6 @@ class World:
             due = start + entry.at if entry.relative else max(start, entry.at)
             self.timeline.at(due, -1, self.entry_due, entry)
 
-    if not TYPE_CHECKING:  # in the code each part is asked for by its class
-
-        def __getattr__(self, name: str) -> Any:
-            """What the part of a service has under this name: whoever reads a world need not know where it is kept."""
-            for service, part in () if name == "parts" or name.startswith("_") else self.parts.items():
-                if name == service:
-                    return part
-                if hasattr(part, name):
-                    return getattr(part, name)
-            raise AttributeError(f"a world has no {name!r}")
-
     def entry_due(self, entry: TimelineEntry) -> None:
         """An entry of the scenario's timeline has come: it is journaled, then done by whoever it happens to.
 

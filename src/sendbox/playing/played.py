@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.traffic import Traffic
+from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.world import World
+    from sendbox.services.messaging.records import Message
 
 
 @dataclass(slots=True)
@@ -58,6 +60,11 @@ class Played:
     digest: str = ""
     order_sensitive: bool = False
     stopped: bool = False
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages of the world, in order of acceptance."""
+        return Messaging.of(self.world).messages
 
     @property
     def passed(self) -> bool:

@@ -126,7 +126,7 @@ class Account(Billing, Part):
                 setattr(self.top, name, value)
             elif name == "subkeys":
                 self.subkeys.settle(value)
-            elif name in ("currency", "country", "senders", "numbers", "domains", "stop_words", "verification_secret"):
+            else:
                 setattr(self, name, value)
 
     def changed_by(self, entry: TimelineEntry) -> None:
