@@ -23,12 +23,9 @@ class Billing(Protocol):
     optout: dict[str, int]
     blacklist: dict[str, int]
 
-    @property
-    def subid(self) -> str: ...
-    @property
-    def currency(self) -> str: ...
-    @property
-    def balance(self) -> int: ...
+    subid: str
+    currency: str
+    balance: int
 
     def charge(self, eur: int, czk: int) -> bool:
         """Takes the price in this currency if it can be paid whole."""
@@ -43,20 +40,17 @@ class Billing(Protocol):
 class Key(Protocol):
     """An API key and what is set on it."""
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def default_callback_url(self) -> str | None: ...
-    @property
-    def default_callback_secret(self) -> str | None: ...
-    @property
-    def default_sender(self) -> str | None: ...
-    @property
-    def scope(self) -> str: ...
+    id: str
+    default_callback_url: str | None
+    default_callback_secret: str | None
+    default_sender: str | None
+    scope: str
+
     @property
     def changes_settings(self) -> bool: ...
-    @property
-    def disabled(self) -> bool: ...
+
+    disabled: bool
+
     @property
     def billing(self) -> Billing | None: ...
 
@@ -75,20 +69,14 @@ class Account(Billing, Protocol):
 
     business: Mapping[str, ConnectedNumber]
 
-    @property
-    def country(self) -> str: ...
-    @property
-    def senders(self) -> Any: ...
-    @property
-    def numbers(self) -> frozenset[str]: ...
-    @property
-    def stop_words(self) -> frozenset[str]: ...
-    @property
-    def verification_secret(self) -> str | None: ...
-    @property
-    def domains(self) -> frozenset[str]: ...
-    @property
-    def templates(self) -> tuple[dict[str, Any], ...]: ...
+    country: str
+    senders: Any
+    numbers: frozenset[str]
+    stop_words: frozenset[str]
+    verification_secret: str | None
+    domains: frozenset[str]
+    templates: tuple[dict[str, Any], ...]
+
     @property
     def keys(self) -> Mapping[str, Key]: ...
     @property
@@ -124,10 +112,9 @@ def account_of(world: World) -> Account:
 class Sent(Protocol):
     """A message that was sent, as others than its sender see it."""
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def phone(self) -> str: ...
+    id: str
+    phone: str
+
     @property
     def ordinal(self) -> int: ...
     @property
@@ -139,10 +126,10 @@ class Tried(Protocol):
 
     @property
     def message(self) -> Sent: ...
-    @property
-    def number(self) -> int: ...
-    @property
-    def price(self) -> tuple[int, int] | None: ...
+
+    number: int
+    price: tuple[int, int] | None
+
     @property
     def template(self) -> TemplateUse | None: ...
     @property
@@ -158,10 +145,9 @@ class Tried(Protocol):
 class Written(Protocol):
     """A text that a phone wrote."""
 
-    @property
-    def at(self) -> int: ...
-    @property
-    def body(self) -> str: ...
+    at: int
+    body: str
+
     @property
     def message(self) -> Sent | None: ...
 
@@ -172,10 +158,8 @@ class Carrier(Protocol):
     `rule` names the rule that decided.
     """
 
-    @property
-    def goal(self) -> str | None: ...
-    @property
-    def rule(self) -> str: ...
+    goal: str | None
+    rule: str
 
     def arrived(self) -> None:
         """The message is on its phone."""
