@@ -13,7 +13,7 @@ from sendbox.engine.durations import Rate, Span
 from sendbox.engine.faults.calls import ApiRule, Applied
 from sendbox.engine.faults.disconnect import Disconnect
 from sendbox.engine.happenings import TimelineEntry
-from sendbox.engine.journal import CODE, KINDS
+from sendbox.engine.journal import CODE
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord
@@ -30,7 +30,7 @@ from sendbox.services.partner.partner import Partner
 from sendbox.services.verify.verify import LimitReached, Verify
 from tests.core.managed import manage
 from tests.core.observed import delivery_view, entry_view
-from tests.core.worlds import HOUR, PHONE, START, advance, make_world, path, rule, send, send_one, step
+from tests.core.worlds import HOUR, PHONE, START, advance, make_world, names_of, path, rule, send, send_one, step
 
 CALLBACK = "https://example.com/hook"
 OTHER = "420777000101"
@@ -60,7 +60,7 @@ def test_an_entry_begins_with_number_instant_and_kind() -> None:
     """Every kind is rendered, and every entry is JSON that begins the same."""
     world = eventful()
     shown = entries(world)
-    assert {KINDS[kind] for kind in world.journal.kind} == set(KINDS) - {"accepted"}
+    assert set(names_of(world.journal)) == set(CODE) - {"accepted"}
     assert [list(entry)[:3] for entry in shown] == [["n", "at", "kind"]] * len(shown)
     assert [entry["n"] for entry in shown] == list(range(len(shown)))
     assert all(orjson.dumps(entry) for entry in shown)

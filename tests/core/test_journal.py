@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from sendbox.app import SERVED
-from sendbox.engine.journal import CODE, KINDS, Journal
+from sendbox.engine.journal import CODE, Journal, enter
 from sendbox.engine.kinds import own
 from sendbox.services.account import kinds as account
 from sendbox.services.messaging import kinds as messaging
-from sendbox.services.messaging.results import STATES
 from sendbox.services.partner import kinds as partner
 from sendbox.services.verify import kinds as verify
+from tests.core.worlds import names_of
 
 
 def filled() -> Journal:
@@ -27,7 +27,7 @@ def test_an_entry_is_known_by_its_position() -> None:
     journal = Journal()
     assert [journal.add(10, CODE["request"], "a"), journal.add(20, CODE["inbound"], "b")] == [0, 1]
     assert len(journal) == 2
-    assert (journal.at[1], KINDS[journal.kind[1]], journal.what[1]) == (20, "inbound", "b")
+    assert (journal.at[1], names_of(journal)[1], journal.what[1]) == (20, "inbound", "b")
 
 
 def test_a_mark_stays_with_its_entry() -> None:
@@ -65,21 +65,21 @@ def test_numbers_by_kind_and_place(kinds: set[str] | None, after: int, expected:
     assert list(filled().numbers(None if kinds is None else frozenset(kinds), after)) == expected
 
 
-def test_the_first_kinds_are_the_states() -> None:
-    """A transition's kind is the code of its state, so that it needs no other column."""
-    assert KINDS[: len(STATES)] == STATES
-
-
 def test_every_kind_has_one_row() -> None:
     """Each kind of the journal has a row, under its code; each row is of a kind, and no kind has two."""
-    assert [kind.name for kind in SERVED.kinds.by_code] == list(KINDS)
+    assert {CODE[kind.name]: kind for kind in SERVED.kinds.by_code.values()} == SERVED.kinds.by_code
     parts = (own, messaging, verify, partner, account)
-    assert sorted(kind.name for part in parts for kind in part.OBSERVED.kinds) == sorted(KINDS)
+    assert sorted(kind.name for part in parts for kind in part.OBSERVED.kinds) == sorted(CODE)
+
+
+def test_a_kind_keeps_its_code() -> None:
+    """Who enters a kind again is told the code that it has."""
+    assert enter("delivery", "sent") == (CODE["delivery"], CODE["sent"])
 
 
 def test_every_kind_is_in_the_digest_or_is_the_testers() -> None:
     """The digest has lines for all that the world did, and for nothing that a tester did."""
-    assert {kind.name for kind in SERVED.kinds.by_code if kind.lines is None} == {
+    assert {kind.name for kind in SERVED.kinds.by_code.values() if kind.lines is None} == {
         "opened",
         "reset",
         "restored",

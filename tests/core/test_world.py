@@ -13,7 +13,6 @@ import pytest
 
 from sendbox.engine import checkpoint
 from sendbox.engine.happenings import TimelineEntry
-from sendbox.engine.journal import KINDS
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.requests import RequestRecord
 from sendbox.engine.rules.rule import When
@@ -38,6 +37,7 @@ from tests.core.worlds import (
     journaled,
     make_world,
     moves,
+    names_of,
     results,
     rule,
     send,
@@ -292,7 +292,7 @@ def test_what_shells_tell_a_world_stands_in_its_journal() -> None:
         world.control("rule", {"id": 1}),
     ]
     assert numbers == [0, 1, 2, 3]
-    assert [KINDS[code] for code in world.journal.kind] == ["request", "advice", "advice", "control"]
+    assert names_of(world.journal) == ["request", "advice", "advice", "control"]
     assert list(world.journal.at) == [START + HOUR] * 4
     assert world.journal.what == [record, (remark, None), (remark, "about"), {"what": "rule", "id": 1}]
 

@@ -11,6 +11,7 @@ from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.delivery.detours import FakedTry
 from sendbox.engine.durations import Span
+from sendbox.engine.journal import CODE, Journal
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
@@ -199,3 +200,9 @@ def hook_events(world: World) -> list[dict[str, Any]]:
     for delivery in world.outlets.hook:
         events += listed(orjson.loads(body_of(world, delivery)))
     return events
+
+
+def names_of(journal: Journal) -> list[str]:
+    """The kinds of a journal's entries, in order."""
+    names = {code: kind for kind, code in CODE.items()}
+    return [names[code] for code in journal.kind]

@@ -17,7 +17,6 @@ from sendbox.app import SERVED
 from sendbox.cli.main import sendbox as command_line
 from sendbox.control.catalog import catalog
 from sendbox.control.operation import Operation
-from sendbox.engine.journal import KINDS
 from sendbox.engine.lifecycle import diagram
 from sendbox.engine.texts import FAKES
 from sendbox.fixture.sandbox import Phone, Sandbox
@@ -194,7 +193,7 @@ def _does(subject: Any) -> str:
 
 def kinds() -> str:
     """The kinds of journal entries."""
-    return ", ".join(map(code, ("transition", *KINDS[8:]))) + "."
+    return ", ".join(map(code, SERVED.kinds.shown)) + "."
 
 
 # --- the command line

@@ -13,7 +13,6 @@ import pytest
 
 from sendbox.app import SERVED, make_app
 from sendbox.contract.validators import Contract
-from sendbox.engine.journal import KINDS
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.fixture.timeline import line_of
 from sendbox.language import PARTS
@@ -180,7 +179,7 @@ async def test_a_world_in_which_everything_happened() -> None:
         for event in told:
             assert " ".join(filter(None, view.event(event).values())) in text
         shown = (await ask(box, f"{here}/journal"))["entries"]
-        assert {entry["kind"] for entry in shown} >= set(KINDS[8:]) | {"transition"}
+        assert {entry["kind"] for entry in shown} >= set(SERVED.kinds.shown)
         teller = Teller(SERVED.kinds.told, Names(), shown)
         assert all(line_of(teller, entry) for entry in shown if entry["kind"] != "delivery")
         for what in ("coverage", "digest", "verdict", "assumptions", "export", "pending", "outbox", "hook", "partner"):

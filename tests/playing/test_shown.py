@@ -169,7 +169,7 @@ def test_every_entry_is_told(played: Played, kind: str, entry: dict[str, Any], e
 
 def test_every_kind_of_the_journal_has_words_of_its_own() -> None:
     """No kind falls back to its raw content; a delivery is told by its tries."""
-    assert [kind.name for kind in SERVED.kinds.by_code if kind.tell is None] == ["delivery"]
+    assert [kind.name for kind in SERVED.kinds.by_code.values() if kind.tell is None] == ["delivery"]
     assert SERVED.kinds.words({"kind": "delivery"}) == ""
     assert SERVED.kinds.words({"kind": "opened", "scenario": "default"}) == "opened scenario default"
 

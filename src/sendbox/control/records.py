@@ -24,7 +24,7 @@ from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.digest import ENGINE, canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import verdict_in_slices
-from sendbox.engine.journal import CODE, KINDS, Forgotten
+from sendbox.engine.journal import CODE, Forgotten
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.world import World
@@ -33,8 +33,6 @@ from sendbox.runtime.worlds import Slice
 
 #: So many entries at once unless asked for fewer or more.
 LIMIT = 1000
-#: `transition` stands for the seven kinds of results.
-TRANSITIONS = KINDS[:8]
 DELIVERY_STATES = ("waiting", "sending", "delivered", "failed", "held", "dropped")
 #: How a call from the outbox may have failed.
 FAILURES = get_args(Failure)
@@ -60,10 +58,11 @@ async def journal(
     if kind is not None:
         wanted: set[str] = set()
         for word in kind.split(","):
-            if word != "transition" and word not in CODE:
-                legal = ", ".join(("transition", *KINDS[8:]))
+            shown = call.served.kinds.shown
+            if word not in shown and word not in CODE:
+                legal = ", ".join(shown)
                 raise ControlError(400, "bad_argument", f'kind: "{word}" is no kind of entry; legal: {legal}')
-            wanted |= set(TRANSITIONS) if word == "transition" else {word}
+            wanted |= set(shown.get(word, (word,)))
         kinds = frozenset(wanted)
     start, most = max(whole(after, "after"), -1), whole(limit, "limit")
     if most < 1:

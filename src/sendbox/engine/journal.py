@@ -11,20 +11,17 @@ from array import array
 from collections.abc import Iterator
 from typing import Any, Final
 
-#: Every kind of entry, in the order of their codes. Transitions have one kind a result (codes 0 to 7 are the states).
-KINDS: Final = (
-    "accepted", "sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed",
-    "request", "refusal", "fallback", "postponed", "illegal",
-    "delivery", "try", "no_target", "inbound", "click", "phone", "opt_out", "timeline", "lapse",
-    "advice", "opened", "reset", "restored", "control",
-    "validation", "limited",
-    "signup", "template", "number", "notice",
-    "key", "listed", "order", "bulk", "bulk_line",
-    "outage",
-    "fault",
-    "webhook_fault",
-)  # fmt: skip
-CODE: Final = {kind: code for code, kind in enumerate(KINDS)}
+#: The code of every kind of entry, by its name. A service enters its own; codes hold in this process only.
+CODE: Final[dict[str, int]] = {}
+
+
+def enter(*kinds: str) -> tuple[int, ...]:
+    """Gives codes to kinds of entries, and answers them; a kind that has one keeps it."""
+    return tuple(CODE.setdefault(kind, len(CODE)) for kind in kinds)
+
+
+enter("request", "delivery", "try", "no_target", "timeline", "lapse", "fault", "webhook_fault")
+enter("advice", "opened", "reset", "restored", "control")
 
 
 class Journal:

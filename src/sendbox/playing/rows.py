@@ -19,7 +19,7 @@ from sendbox.services.messaging.messaging import Messaging
 #: So many recipients an object of a call may have (§8).
 _RECIPIENTS: Final = 10
 #: Kinds that say what a tester did: what it does has entries of its own.
-_BY_TESTER: Final = frozenset(kind.name for kind in SERVED.kinds.by_code if kind.lines is None)
+_BY_TESTER: Final = frozenset(kind.name for kind in SERVED.kinds.by_code.values() if kind.lines is None)
 
 
 @dataclass(frozen=True, slots=True)

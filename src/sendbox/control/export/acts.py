@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.export.rows import Act, Exported, NoEntry, before
-from sendbox.engine.journal import KINDS
+from sendbox.engine.journal import CODE
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 
@@ -26,10 +26,11 @@ def entry_of(world: World, step: Act, exported: Mapping[str, Exported]) -> dict[
     if row.by_phone:
         text = str(step.detail["number"])
         phone = normalize(text, account_of(world).country) or text
+    sooner = {CODE[kind]: kind for kind in row.sooner}
     for at, code, what in before(world, step):
         if at < step.at:
             break
-        if KINDS[code] in row.sooner and phone in (None, what.message.phone):
-            text = f"what was due at that instant came first ({what.message.phone} {KINDS[code]})"
+        if code in sooner and phone in (None, what.message.phone):
+            text = f"what was due at that instant came first ({what.message.phone} {sooner[code]})"
             raise NoEntry(f"{text}, and an entry of a timeline comes before that")
     return entry

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import iso
-from sendbox.engine.journal import KINDS
+from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Teller
 
 if TYPE_CHECKING:
@@ -98,10 +98,15 @@ class Kinds:
 
     def __init__(self, *observed: Observed) -> None:
         kinds = {kind.name: kind for each in observed for kind in each.kinds}
-        self.by_code: Final = tuple(kinds[name] for name in KINDS)
+        self.by_code: Final = {CODE[name]: kind for name, kind in kinds.items()}
+        #: the kinds of journal that are shown under a word, by that word
+        self.shown: dict[str, tuple[str, ...]] = {}
+        for kind in kinds.values():
+            word = kind.shown or kind.name
+            self.shown[word] = (*self.shown.get(word, ()), kind.name)
         self.told: Final = {kind.shown or kind.name: kind.tell for kind in kinds.values()}
-        self.logged: Final = {code: kind.log for code, kind in enumerate(self.by_code) if kind.log is not None}
-        self.advice: Final = {code: kind.advice for code, kind in enumerate(self.by_code) if kind.advice is not None}
+        self.logged: Final = {code: kind.log for code, kind in self.by_code.items() if kind.log is not None}
+        self.advice: Final = {code: kind.advice for code, kind in self.by_code.items() if kind.advice is not None}
         self.events: Final = {type_: event for each in observed for type_, event in each.events.items()}
         self.lapses: Final = {name: lapse for each in observed for name, lapse in each.lapses.items()}
         self.names: Final = {type_: name for each in observed for type_, name in each.names.items()}

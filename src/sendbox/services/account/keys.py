@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sendbox.engine.journal import enter
+
 if TYPE_CHECKING:
     from sendbox.services.account.billing import Billing
+
+enter("key", "listed", "order")
 
 
 @dataclass(slots=True)

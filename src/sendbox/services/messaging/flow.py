@@ -24,6 +24,7 @@ from sendbox.services.messaging.results import (
     ACCEPTED,
     CODES,
     DELIVERED,
+    ENTRY,
     FAILED,
     REACH,
     REJECTED,
@@ -295,7 +296,7 @@ class Simulator:
         attempt.history += pack_transition(code, now)
         if info is not None:
             attempt.note(f"info{code}", info)
-        number = world.journal.add(now, code, attempt)
+        number = world.journal.add(now, ENTRY[code], attempt)
         submission = message.submission
         outlet = submission.outlet
         if outlet is not None:

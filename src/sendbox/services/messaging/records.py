@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.journal import enter
 from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
 from sendbox.services.numbers.countries import operator
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 DEFAULT_SENDER: Final = "InfoSMS"
 #: Messages of this operation have no row (A73).
 _WITHOUT_ROW: Final = "createValidation"
+enter("refusal", "fallback", "postponed", "illegal", "inbound", "click", "phone", "opt_out")
+enter("outage", "bulk", "bulk_line")
 _TRANSITION: Final = struct.Struct("<Bq")
 TRANSITION_SIZE: Final = _TRANSITION.size
 pack_transition = _TRANSITION.pack

@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Table
 
 STATES: Final = ("accepted", "sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed")
 
 ACCEPTED, SENDING, SENT, DELIVERED, SEEN, UNDELIVERED, REJECTED, FAILED = range(8)
 
+#: The kinds of journal for the results: a transition has one kind a result; and back.
+ENTRY: Final = enter(*STATES)
+STATE_OF: Final = {entry: state for state, entry in enumerate(ENTRY)}
 CODES: Final = {state: code for code, state in enumerate(STATES)}
 
 #: How far a state got, by code: sent < delivered < seen; everything else counts as not reached (A64, A65).

@@ -13,7 +13,7 @@ from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Message
-from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.results import STATE_OF, STATES
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ THINGS: Final[dict[str, Thing]] = {
         },
         _transition_line,
         STATES[1:],
-        lambda code, attempt: ((attempt, code),),
+        lambda code, attempt: ((attempt, STATE_OF[code]),),
     ),
     "inbound": Thing(
         "what a phone wrote",

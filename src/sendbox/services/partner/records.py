@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sendbox.engine.journal import enter
 from sendbox.services.partner.states import SENDING_NUMBERS
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.services.ports import Key
+
+enter("signup", "template", "number", "notice")
 
 
 class Failure(Exception):

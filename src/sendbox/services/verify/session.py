@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Table
 from sendbox.services import limits
 
 if TYPE_CHECKING:
     from sendbox.services.ports import Sent
 
+enter("validation", "limited")
 PENDING: Final = "pending"
 CODE_SENT: Final = "code_sent"
 VERIFIED: Final = "verified"

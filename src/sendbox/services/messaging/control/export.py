@@ -11,7 +11,7 @@ from sendbox.services.messaging.channels import FAMILY, LEGAL
 from sendbox.services.messaging.control.messages import number_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt
-from sendbox.services.messaging.results import SEEN, STATES
+from sendbox.services.messaging.results import ACCEPTED, SEEN, STATE_OF, STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def _held(world: World, number: str, step: Act) -> Iterator[tuple[Attempt, int]]
         if at < step.at:
             break
         if isinstance(what, Attempt):
-            now.add((id(what), code))
+            now.add((id(what), STATE_OF.get(code, ACCEPTED)))
     if step.what == "phone_seen":
         now.discard((id(_opened(world, step)), SEEN))
     found = []
