@@ -51,11 +51,6 @@ PARTS: Final = (
         "facts of all",
     ),
     part("services.language", "engine scenario services", "what all services share of the language of scenarios"),
-    part(
-        "services.subjects",
-        "engine services " + " ".join(f"services.{name}" for name in SERVICES),
-        "the list of all that a scenario may expect",
-    ),
     *(
         part(
             f"services.{name}",
@@ -111,11 +106,11 @@ PARTS: Final = (
 OBSERVERS: Final = (
     "engine.coverage",
     "engine.digest",
+    "engine.expect.own",
     "engine.expect.subjects",
     "engine.expect.verdict",
     "engine.kinds",
     "services.coverage",
-    "services.subjects",
     *(f"services.{name}.{half}" for name in SERVICES for half in ("kinds", "subjects", "upcoming")),
 )
 #: So many modules a folder of the package may hold.

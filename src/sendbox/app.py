@@ -22,7 +22,7 @@ from sendbox.control.operation import Control, Served, operations_of
 from sendbox.control.routes import control_routes
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Kinds, Observed
-from sendbox.language import LANGUAGE
+from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.page.routes import page_routes
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.application import Application, json_answer
@@ -39,6 +39,7 @@ from sendbox.services.coverage.calls import called, denied
 from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
 from sendbox.services.http import rest
 from sendbox.services.messaging import kinds as messaging_kinds
+from sendbox.services.messaging.channels import SAMPLES
 from sendbox.services.messaging.control import export as messaging_export
 from sendbox.services.messaging.control import messages, phones
 from sendbox.services.messaging.http.accepting import send_template
@@ -53,7 +54,6 @@ from sendbox.services.operations import EMULATED
 from sendbox.services.partner import control as partner
 from sendbox.services.partner import kinds as partner_kinds
 from sendbox.services.partner.http.routes import routes as partner_routes
-from sendbox.services.subjects import THINGS
 from sendbox.services.verify import control as verify
 from sendbox.services.verify import kinds as verify_kinds
 from sendbox.services.verify.http import errors as verify_errors
@@ -96,9 +96,10 @@ SERVED: Final = Served(
         account_kinds.OBSERVED,
         Observed(called=called),
     ),
-    things=THINGS,
+    things=SUBJECTS,
     dimensions=DIMENSIONS,
     facts=FACTS,
+    samples=SAMPLES,
     untold=UNTOLD,
     denied=denied,
     pending={"codes": verify.open_codes},

@@ -69,7 +69,7 @@ async def test_the_journal_is_read_in_parts(query: str, numbers: list[int]) -> N
 @pytest.mark.parametrize(
     ("path", "status", "message"),
     [
-        ("journal?kind=noise", 400, 'kind: "noise" is no kind of entry; legal: transition, request, '),
+        ("journal?kind=noise", 400, 'kind: "noise" is no kind of entry; legal: request, delivery, '),
         ("journal?after=x", 400, "after: 'x' is no whole number"),
         ("journal?limit=0", 400, "limit: 0 is no number of entries; legal: 1 and more"),
         ("journal?last=-2", 400, "last: -2 is no number of things; legal: 0 and more"),

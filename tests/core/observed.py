@@ -14,7 +14,7 @@ from sendbox.engine.expect.subjects import Found, found_of
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Line, Observer
 from sendbox.engine.world import World
-from sendbox.services.subjects import THINGS
+from sendbox.language import SUBJECTS
 
 
 def entry_view(world: World, number: int) -> dict[str, Any]:
@@ -38,12 +38,12 @@ def canonical_in_slices(world: World) -> Generator[None, None, list[Line]]:
 
 
 def things(world: World, that: str) -> Iterator[Found | None]:
-    return found_of(world, THINGS[that])
+    return found_of(world, SUBJECTS[that])
 
 
 def verdict(world: World, expectations: Iterable[Expectation] | None = None) -> dict[str, Any]:
-    return verdicts.verdict(world, THINGS, expectations)
+    return verdicts.verdict(world, SUBJECTS, expectations)
 
 
 def verdict_in_slices(world: World, expectations: Iterable[Expectation]) -> Generator[None, None, dict[str, Any]]:
-    return verdicts.verdict_in_slices(world, THINGS, expectations)
+    return verdicts.verdict_in_slices(world, SUBJECTS, expectations)

@@ -9,6 +9,7 @@ import pytest
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
+from sendbox.services.messaging.channels import ROWS
 from tests.core.template_parts import body
 from tests.core.worlds import make_world
 
@@ -47,7 +48,7 @@ def test_s7_3_a_price_is_paid_whole_or_not_at_all(currency: str, credit: int, le
 def test_registered_senders(senders: Any, channel: str, sender: str, expected: bool) -> None:
     """A59: any sender, one registered for the channel, or for sms one of the account's numbers."""
     kept = account(senders=senders, numbers=frozenset({"420900000001"}))
-    assert kept.registered(channel, sender) is expected
+    assert kept.registered(ROWS[channel], sender) is expected
 
 
 def test_templates_are_known_by_name_and_language() -> None:

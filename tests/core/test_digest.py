@@ -25,7 +25,7 @@ from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
-from sendbox.services.messaging.results import FAILED
+from sendbox.services.messaging.results import ENTRY, FAILED
 from tests.core.observed import canonical_in_slices, digest, digest_in_slices
 from tests.core.runs import RULES, SENDINGS, STOPS, Sending, carry_out
 from tests.core.worlds import HOUR, PHONE, START, advance, command, content_of, make_world, rule, send, send_one, step
@@ -82,7 +82,7 @@ def test_one_result_more_is_another_digest(sendings: list[Sending], place: int) 
     before = digest(world)
     message = Messaging.of(world).messages[place % len(Messaging.of(world).messages)]
     assert message.last is not None
-    world.journal.add(world.now, FAILED, message.last)
+    world.journal.add(world.now, ENTRY[FAILED], message.last)
     assert digest(world) != before
 
 

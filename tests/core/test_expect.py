@@ -16,8 +16,8 @@ from sendbox.engine.faults.status import Status
 from sendbox.engine.journal import CODE
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
+from sendbox.language import SUBJECTS
 from sendbox.playing import play
-from sendbox.services.subjects import THINGS
 from tests.core.faulty import fault, run
 from tests.core.observed import things, verdict, verdict_in_slices
 from tests.core.worlds import PHONE, advance, make_world, send_one
@@ -188,7 +188,7 @@ def test_counts_times_and_order(entry: dict[str, Any], passed: bool) -> None:
 def test_what_is_told_of_a_thing() -> None:
     """Every field of every thing of the story can be read, and each thing has its line."""
     world = told()
-    for that, thing in THINGS.items():
+    for that, thing in SUBJECTS.items():
         for found in things(world, that):
             if found is not None:
                 assert thing.line(world, found.what)
@@ -241,7 +241,7 @@ def test_faults_are_counted(that: str, where: dict[str, Any], count: int) -> Non
 def test_what_is_told_of_a_fault() -> None:
     """Each in a line, for what came nearest."""
     world = play(FAULTY).world
-    told = [THINGS["faults"].line(world, found.what) for found in things(world, "faults") if found is not None]
+    told = [SUBJECTS["faults"].line(world, found.what) for found in things(world, "faults") if found is not None]
     assert told == [
         'status on sendMessage, by "down"',
         'drop of sent, by "lost"',

@@ -13,6 +13,7 @@ from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.rules.tried import tried
 from sendbox.engine.world import World
+from sendbox.language import SUBJECTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
@@ -23,7 +24,6 @@ from sendbox.services.messaging.rules.explain import checks, explain
 from sendbox.services.messaging.rules.explained import explained
 from sendbox.services.messaging.rules.history import After
 from sendbox.services.messaging.rules.rules import Click, Reply, Rule
-from sendbox.services.subjects import THINGS
 from sendbox.services.templates.templates import TemplateUse
 from sendbox.services.verify.explain import explain_session
 from sendbox.services.verify.rules import VerifyRule
@@ -261,10 +261,10 @@ def test_a_client_that_is_connected_is_no_message() -> None:
     for that in ("signups", "events", "templates", "deliveries"):
         for found in things(world, that):
             if found is not None:
-                assert THINGS[that].line(world, found.what)
-                for field in THINGS[that].fields.values():
+                assert SUBJECTS[that].line(world, found.what)
+                for field in SUBJECTS[that].fields.values():
                     field.of(world, found.what)
-    assert THINGS["templates"].line(world, {"name": "otp", "status": "APPROVED", "reason": None}) == (
+    assert SUBJECTS["templates"].line(world, {"name": "otp", "status": "APPROVED", "reason": None}) == (
         "name otp, status APPROVED"
     )
 

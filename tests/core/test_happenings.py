@@ -11,6 +11,7 @@ from sendbox.engine.texts import Fake, Gap, Text
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec, SubKeySpec
+from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.templates.templates import TemplateUse
@@ -262,7 +263,7 @@ def test_the_account_changes() -> None:
     assert (paid.result, unpaid.result) == ("delivered", "rejected")
     account, key = Account.of(world), Account.of(world).keys[world.id]
     assert (account.balance, account.opted_out(OTHER, world.now)) == (0, True)
-    assert (account.registered("sms", "Acme"), account.registered("sms", "Other")) == (True, False)
+    assert (account.registered(ROWS["sms"], "Acme"), account.registered(ROWS["sms"], "Other")) == (True, False)
     assert account.template("otp", "en") is not None
     assert (key.default_callback_url, key.default_callback_secret) == ("http://hook.example", "quiet")
     assert "test-w~shop" in Account.of(world).keys

@@ -10,6 +10,7 @@ from sendbox.services.account.catalog import POOL, services
 from sendbox.services.account.orders import ORDER, IllegalMove, NoCredit, NoSender, Order, fee_of
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
+from sendbox.services.messaging.channels import ROWS
 from tests.core.worlds import advance, journaled, make_world, send_one
 
 DAY = 86_400_000
@@ -54,7 +55,7 @@ def test_s4_4_a_name_becomes_usable_and_is_charged() -> None:
     advance(world, 10_000)
     assert (before.result, after.result, order.state) == ("rejected", "delivered", "active")
     assert Account.of(world).spent >= 10_000_000
-    assert Account.of(world).registered("sms", "Old")
+    assert Account.of(world).registered(ROWS["sms"], "Old")
 
 
 def _from(sender: str) -> object:
@@ -70,7 +71,7 @@ def test_a_number_becomes_the_accounts() -> None:
     second = Account.of(world).orders.next_number(NUMBER)
     assert first.subject != second
     assert world.journal.order_sensitive == {0}  # who comes first gets the next one
-    assert Account.of(world).registered("sms", first.subject)
+    assert Account.of(world).registered(ROWS["sms"], first.subject)
     assert Account.of(world).numbers == {first.subject}
 
 
@@ -105,7 +106,7 @@ def test_an_order_cancelled_while_new_is_never_active() -> None:
     Account.of(world).orders.move(order, "cancelled")
     advance(world, 10 * DAY)
     assert order.state == "cancelled"
-    assert not Account.of(world).registered("richmsg", "Acme")
+    assert not Account.of(world).registered(ROWS["richmsg"], "Acme")
 
 
 def test_a_cancelled_name_is_not_usable_any_more() -> None:
@@ -113,7 +114,7 @@ def test_a_cancelled_name_is_not_usable_any_more() -> None:
     for world in (strict(), make_world()):
         order = place(world)
         Account.of(world).orders.move(order, "cancelled")
-        assert Account.of(world).registered("sms", "Acme") is (Account.of(world).senders == "any")
+        assert Account.of(world).registered(ROWS["sms"], "Acme") is (Account.of(world).senders == "any")
 
 
 def test_without_credit_there_is_no_order() -> None:

@@ -23,6 +23,7 @@ from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging import views
+from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure, Signup
@@ -471,12 +472,12 @@ def test_a44_a_rating_moves_a_number() -> None:
 def test_a_number_that_may_not_send_is_no_sender() -> None:
     """A59, A44: a step from a number that is not connected is rejected, whatever the account's senders are."""
     world = partner_world(accounts=(THERE,))
-    assert Account.of(world).registered("chatapp", SENDER)
+    assert Account.of(world).registered(ROWS["chatapp_text"], SENDER)
     Partner.of(world).move_number(Partner.of(world).numbers[SENDER], "OFFLINE", None)
     message = send_one(world, steps=[step("chatapp_text", sender=SENDER)])
     advance(world, HOUR)
     assert message.result == "rejected"
-    assert not Account.of(world).registered("chatapp", SENDER)
+    assert not Account.of(world).registered(ROWS["chatapp_text"], SENDER)
 
 
 def test_a_client_reaches_its_own() -> None:

@@ -20,7 +20,7 @@ from sendbox.control.operation import Operation
 from sendbox.engine.lifecycle import diagram
 from sendbox.engine.texts import FAKES
 from sendbox.fixture.sandbox import Phone, Sandbox
-from sendbox.language import LANGUAGE
+from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.scenario import library
 from sendbox.scenario.numbers import magic
 from sendbox.scenario.read import read
@@ -32,7 +32,6 @@ from sendbox.services.coverage.catalog import DIMENSIONS
 from sendbox.services.messaging.channels import ATTEMPT
 from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.partner.states import TABLES
-from sendbox.services.subjects import THINGS
 from sendbox.services.verify.session import VALIDATION
 from sendbox.settings import Settings
 from tests.documentation import language
@@ -327,7 +326,7 @@ def locales() -> str:
 
 def expectable() -> str:
     """What can be expected, with the fields that a condition may ask."""
-    rows = [(code(name), thing.says, ", ".join(map(code, thing.fields))) for name, thing in THINGS.items()]
+    rows = [(code(name), thing.says, ", ".join(map(code, thing.fields))) for name, thing in SUBJECTS.items()]
     return table(("that", "is", "fields of `where`"), rows)
 
 

@@ -15,10 +15,9 @@ from sendbox.app import SERVED, make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.fixture.timeline import line_of
-from sendbox.language import PARTS
+from sendbox.language import PARTS, SUBJECTS
 from sendbox.page import view
 from sendbox.runtime.worlds import Runtime
-from sendbox.services.subjects import EVENTS
 from sendbox.settings import Settings
 from tests.core.test_entries import eventful
 from tests.scenarios import load
@@ -174,7 +173,7 @@ async def test_a_world_in_which_everything_happened() -> None:
         box.runtime.worlds[KEY].world = eventful()
         here = f"worlds/{KEY}"
         told = [event for each in (await ask(box, f"{here}/deliveries"))["deliveries"] for event in each["events"]]
-        assert {event["event"] for event in told} == set(EVENTS)
+        assert {event["event"] for event in told} == set(SUBJECTS["events"].fields["type"].words)
         text = text_of(await box.page())
         for event in told:
             assert " ".join(filter(None, view.event(event).values())) in text

@@ -18,7 +18,7 @@ from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
 from sendbox.engine.durations import instant, iso, show
 from sendbox.language import PARTS
 from sendbox.services.account.account import Account
-from sendbox.services.messaging.channels import FAMILY
+from sendbox.services.messaging.channels import ROWS, TEMPLATED
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.explain import checks, explain
 from sendbox.services.operations import CALLS
@@ -31,13 +31,9 @@ if TYPE_CHECKING:
     from sendbox.runtime.slot import Hosted
     from sendbox.services.messaging.records import Message
 
-#: The channels of a step made of flags.
-CHANNELS: Final = ("sms", "richmsg", "chatapp_text", "chatapp_template")
 #: A number that nobody asked for: the recipient of a message made of flags that name none.
 NOBODY: Final = "420777000100"
 WORLD: Final = "test-explain"
-#: Senders for steps that need one, where the account has registered none of their kind.
-SENDERS: Final = {"richmsg": "Acme", "chatapp": "109876543210987"}
 
 
 def load(given: str) -> Blueprint:
@@ -88,17 +84,17 @@ def body_of(
     step: dict[str, Any] = {}
     if template is not None:
         name, _, language = template.partition(":")
-        channel = channel or "chatapp_template"
+        channel = channel or TEMPLATED
         step |= {"template_name": name, "language": language or "en"}
     else:
         step["body"] = body or "Hello"
-    family = FAMILY[str(channel)]
-    if sender is None and family in SENDERS:
+    row = ROWS[str(channel)]
+    if sender is None and row.needs_sender:
         known = {} if isinstance(senders, str) else senders
-        sender = min(known.get(family, ()), default=SENDERS[family])
+        sender = min(known.get(row.family, ()), default=row.least["sender"])
     if sender is not None:
         step["sender"] = sender
-    return {**message, "flow": [{str(channel): step}]}
+    return {**message, "flow": [{row.name: step}]}
 
 
 def run(blueprint: Blueprint, request: Any, operation: str | None = None, verify: str | None = None) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from sendbox.cli.outcome import NO, OK, USAGE, Failure, one_line
 from sendbox.engine import bounds
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
+from sendbox.services.messaging.channels import CHANNELS
 from sendbox.settings import PORT, Settings
 
 #: The exit code of a shell command that Ctrl-C ended; `serve` and `forward` are meant to be ended so, and have 0.
@@ -325,7 +326,7 @@ def check(context: click.Context, files: tuple[str, ...], how: str, together: bo
 @click.option("--body", help="The text.  [default: Hello]")
 @click.option(
     "--channel",
-    type=click.Choice(["sms", "richmsg", "chatapp_text", "chatapp_template"]),
+    type=click.Choice(CHANNELS),
     help="The channel of its one flow step.  [default: a message without a flow]",
 )
 @click.option("--sender", help="The sender.  [default: where a channel needs one, the first of the account]")

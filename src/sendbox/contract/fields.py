@@ -2,31 +2,26 @@
 
 A path is `$.flow[].sms.ttl`: properties with dots between, `[]` for the items of an array. Below an old name of a field
 there are no paths of their own, its new name has them. The requests are for people who want to try a field, so the
-values are such as work in the default scenario; a word in capitals stands for what the world gives out.
+values are such as work in the default scenario; a word in capitals stands for what the world gives out. Whoever serves
+a request gives samples of what only it knows.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from sendbox.contract.schemas import Node
 
-_SENDER_ID: Final = "109876543210987"
 _LINK: Final = "https://client.example/picture.png"
 #: What stands in a request where a field of this name, or of this end of a path, is needed.
 SAMPLES: Final[dict[str, Any]] = {
-    "richmsg": {"sender": "Acme"},
-    "chatapp_text": {"sender": _SENDER_ID},
-    "chatapp_template": {"template_name": "otp", "language": "en", "sender": _SENDER_ID},
-    "chatapp_text.sender": _SENDER_ID,
-    "chatapp_template.sender": _SENDER_ID,
     "template_name": "otp",
     "language": "en",
     "sender": "Acme",
     "default_sender": "Acme",
-    "flow": [{"sms": {}}],
     "to": [{"phone_number": "420777000101"}],
     "to[].phone_number": "420777000101",
     "phone_number": "420777000101",
@@ -81,7 +76,7 @@ SAMPLES: Final[dict[str, Any]] = {
     "partner_callback_url": "https://client.example/onboarding",
     "partner_finish_url": "https://client.example/done",
     "code": "123456",
-    "phone_number_id": _SENDER_ID,
+    "phone_number_id": "109876543210987",
     "category": "UTILITY",
     "components": [{"type": "BODY", "text": "Hello"}],
     "base64_image": "data:image/png;base64,iVBORw0KGgo=",
@@ -120,6 +115,7 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "boolean": bool,
     "null": type(None),
 }
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Field(NamedTuple):
@@ -130,18 +126,18 @@ class Field(NamedTuple):
     assumed: str | None = None
 
 
-def fields_of(name: str, schema: Node) -> list[Field]:
-    """The fields of an inlined schema, in its order."""
-    base = BASES.get(name)
+def fields_of(name: str, schema: Node, samples: Mapping[str, Any] = _NONE) -> list[Field]:
+    """The fields of an inlined schema, in its order; `samples` go before those of the table."""
+    base, make = BASES.get(name), _Maker({**SAMPLES, **samples})
     return [
-        Field(path, _with(base, schema, "$", path.replace("[]", ".[]").split(".")[1:]), assumed)
+        Field(path, make.having(base, schema, "$", path.replace("[]", ".[]").split(".")[1:]), assumed)
         for path, assumed in _paths(schema, "$", None)
     ]
 
 
-def smallest(name: str, schema: Node) -> Any:
+def smallest(name: str, schema: Node, samples: Mapping[str, Any] = _NONE) -> Any:
     """A legal request of an inlined schema with no more in it than it needs."""
-    return copy.deepcopy(BASES[name]) if name in BASES else _value("$", schema)
+    return copy.deepcopy(BASES[name]) if name in BASES else _Maker({**SAMPLES, **samples}).value("$", schema)
 
 
 def _paths(node: Node, path: str, assumed: str | None) -> list[tuple[str, str | None]]:
@@ -158,46 +154,49 @@ def _paths(node: Node, path: str, assumed: str | None) -> list[tuple[str, str | 
     return found
 
 
-def _sample(path: str) -> tuple[bool, Any]:
-    """What stands in the table for the longest end of a path."""
-    parts = path.split(".")
-    for first in range(len(parts)):
-        end = ".".join(parts[first:])
-        if end in SAMPLES:
-            return True, copy.deepcopy(SAMPLES[end])
-    return False, None
+class _Maker:
+    """Makes legal values out of samples and schemas."""
 
+    def __init__(self, samples: Mapping[str, Any]) -> None:
+        self._samples = samples
 
-def _value(path: str, node: Node) -> Any:
-    """A legal value of a node: from the table, else what its keywords ask for at least."""
-    known, value = _sample(path)
-    kind = node.get("type", "string")
-    kinds = kind if isinstance(kind, list) else [kind]
-    if known and any(isinstance(value, _TYPES[each]) for each in kinds) and value in node.get("enum", [value]):
-        return value
-    if node.get("enum"):
-        return node["enum"][0]
-    if "object" in kinds:
-        return _object(path, node)
-    if "array" in kinds:
-        return [_value(f"{path}[]", node.get("items") or {})]
-    return {"boolean": True, "integer": 1, "number": 1}.get(kinds[0], "Example")
+    def _sample(self, path: str) -> tuple[bool, Any]:
+        """What the samples have for the longest end of a path."""
+        parts = path.split(".")
+        for first in range(len(parts)):
+            end = ".".join(parts[first:])
+            if end in self._samples:
+                return True, copy.deepcopy(self._samples[end])
+        return False, None
 
+    def value(self, path: str, node: Node) -> Any:
+        """A legal value of a node: from the samples, else what its keywords ask for at least."""
+        known, value = self._sample(path)
+        kind = node.get("type", "string")
+        kinds = kind if isinstance(kind, list) else [kind]
+        if known and any(isinstance(value, _TYPES[each]) for each in kinds) and value in node.get("enum", [value]):
+            return value
+        if node.get("enum"):
+            return node["enum"][0]
+        if "object" in kinds:
+            return self._object(path, node)
+        if "array" in kinds:
+            return [self.value(f"{path}[]", node.get("items") or {})]
+        return {"boolean": True, "integer": 1, "number": 1}.get(kinds[0], "Example")
 
-def _with(value: Any, node: Node, path: str, parts: Sequence[str]) -> Any:
-    """The value (None where there is none yet) with the field put into it that lies `parts` below it."""
-    if not parts:
-        return _value(path, node) if value is None else value
-    if parts[0] == "[]":
-        first = value[0] if isinstance(value, list) and value else None
-        return [_with(first, node["items"], f"{path}[]", parts[1:])]
-    name = parts[0]
-    if value is None:
-        value = _value(path, node)
-    whole = dict(value) if isinstance(value, dict) else _object(path, node)
-    whole[name] = _with(whole.get(name), node["properties"][name], f"{path}.{name}", parts[1:])
-    return whole
+    def having(self, value: Any, node: Node, path: str, parts: Sequence[str]) -> Any:
+        """The value (None where there is none yet) with the field put into it that lies `parts` below it."""
+        if not parts:
+            return self.value(path, node) if value is None else value
+        if parts[0] == "[]":
+            first = value[0] if isinstance(value, list) and value else None
+            return [self.having(first, node["items"], f"{path}[]", parts[1:])]
+        name = parts[0]
+        if value is None:
+            value = self.value(path, node)
+        whole = dict(value) if isinstance(value, dict) else self._object(path, node)
+        whole[name] = self.having(whole.get(name), node["properties"][name], f"{path}.{name}", parts[1:])
+        return whole
 
-
-def _object(path: str, node: Node) -> dict[str, Any]:
-    return {name: _value(f"{path}.{name}", node["properties"][name]) for name in node.get("required", ())}
+    def _object(self, path: str, node: Node) -> dict[str, Any]:
+        return {name: self.value(f"{path}.{name}", node["properties"][name]) for name in node.get("required", ())}

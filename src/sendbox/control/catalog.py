@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def catalog(served: Served) -> Catalog:
     """All that can be tried of what is served. The first call takes some milliseconds."""
     definitions = schemas.load(folder("schemas"))
-    rows = [*(_row(route, definitions) for route in served.routes), *map(_upload_row, served.uploads)]
+    rows = [*(_row(route, definitions, served.samples) for route in served.routes), *map(_upload_row, served.uploads)]
     return Catalog(served.dimensions, served.facts, rows, served.kinds)
 
 
@@ -32,7 +33,7 @@ async def loaded(served: Served) -> Catalog:
     return await asyncio.get_running_loop().run_in_executor(None, catalog, served)
 
 
-def _row(route: Route, definitions: dict[str, schemas.Node]) -> Row:
+def _row(route: Route, definitions: dict[str, schemas.Node], samples: Mapping[str, Any]) -> Row:
     takes = "" if not (route.request or route.query) else "query" if route.request is None else _takes(route)
     ref = route.request or route.query
     fields: list[Field] = []
@@ -40,7 +41,7 @@ def _row(route: Route, definitions: dict[str, schemas.Node]) -> Row:
     if ref is not None:
         name = schemas.name_of(ref)
         schema = schemas.inlined(definitions, name)
-        fields, least = fields_of(name, schema), smallest(name, schema)
+        fields, least = fields_of(name, schema, samples), smallest(name, schema, samples)
     bad: Any = [] if takes == "json" else {"apikey": "test-demo"} if route.auth == "form" else {}
     refused = route.refused or _snippet(route, takes, bad)
     return Row(

@@ -205,9 +205,8 @@ class Served:
 
     `operations` of control and `routes` of the `interfaces`, in the order in which they are listed; `uploads` and
     `links` at addresses that worlds give out. `kinds` of entries, and the `things` that a scenario may expect. For
-    coverage `dimensions` with headings, `facts`, `untold` assumptions, and the item of a `denied` call (path, key).
-    `pending` has a list of what is still to come by its name in the answer, `exported` says of each act of a tester how
-    an export does it again.
+    coverage `dimensions` with headings, `facts`, `samples` of fields, `untold` assumptions, the item of a `denied` call
+    (path, key). `pending` lists what is still to come, `exported` says how an export does an act of a tester again.
     """
 
     operations: Sequence[Operation]
@@ -219,6 +218,7 @@ class Served:
     things: Mapping[str, Thing]
     dimensions: Mapping[str, str]
     facts: Sequence[Item]
+    samples: Mapping[str, Any]
     untold: Mapping[str, str]
     denied: Callable[[str, str | None], str | None]
     pending: Mapping[str, Pending]

@@ -15,6 +15,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.traffic import WORLD, Traffic
 from sendbox.services.account.spec import AccountSpec
+from sendbox.services.messaging.channels import ROWS, USUAL, Channel
 from sendbox.services.messaging.rules.payload import Payload
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.operations import CALLS
@@ -27,7 +28,6 @@ MOST: Final = 40
 REPEATED: Final = 5
 #: Digits of a phone number.
 DIGITS: Final = 12
-_CHATAPP_SENDER: Final = "109876543210987"
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 #: A text with a link to be opened.
 _LINKED: Final = "Sample https://acme.example/offer"
@@ -99,11 +99,11 @@ class _Samples:
             send["tag"] = filled(texts["tag"], "x")
         if isinstance(payload := when.asked.get("payload"), Payload):
             send["payload"] = _payload(payload.wanted)
-        channel = (when.words("channel") or ("sms",))[0]
+        channel = (when.words("channel") or (USUAL,))[0]
         attempt = when.asked.get("attempt")
         before = attempt - 1 if isinstance(attempt, int) else 0
-        if channel != "sms" or before:
-            last = [self._step("sms", body)] if channel != "sms" else []
+        if channel != USUAL or before:
+            last = [self._step(USUAL, body)] if channel != USUAL else []
             send["flow"] = [*[_given_up(body)] * before, self._step(channel, body), *last]
         return send
 
@@ -149,13 +149,16 @@ class _Samples:
 
     def _step(self, channel: str, body: str) -> dict[str, Any]:
         """A step of a flow that is fit to be sent."""
-        if channel == "sms":
-            return {"sms": {"body": body}}
-        if channel == "richmsg":
-            return {"richmsg": {"body": body, "sender": self._sender("richmsg", "Acme"), "ttl": 5}}
-        sender = self._sender("chatapp", _CHATAPP_SENDER)
-        if channel == "chatapp_text":
-            return {"chatapp_text": {"body": body, "sender": sender, "ttl": 5}}
+        row = ROWS[channel]
+        step: dict[str, Any] = {"body": body} if row.takes_body else self._template(row)
+        if row.needs_sender:
+            step["sender"] = self._sender(row)
+        if channel != USUAL:  # which is the last
+            step["ttl"] = 5
+        return {channel: step}
+
+    def _template(self, row: Channel) -> dict[str, Any]:
+        """Which template a step sends: one of the account that any text can fill."""
         for template in self._account.templates:
             parts = {part["type"]: part for part in template["components"]}
             names = list(dict.fromkeys(_VARIABLE.findall(parts.get("BODY", {}).get("text", ""))))
@@ -163,19 +166,19 @@ class _Samples:
                 use: dict[str, Any] = {"template_name": template["name"], "language": template["language"]}
                 if names:
                     use["params"] = ["1234"] * len(names)
-                return {"chatapp_template": {**use, "sender": sender, "ttl": 5}}
-        return {"chatapp_template": {"template_name": "otp", "language": "en", "sender": sender, "ttl": 5}}
+                return use
+        return dict(row.least)
 
-    def _sender(self, family: str, otherwise: str) -> str:
+    def _sender(self, row: Channel) -> str:
         """A sender of the account."""
         senders = self._account.senders
-        known = sorted(senders.get(family, ())) if isinstance(senders, dict) else []
-        return known[0] if known else otherwise
+        known = senders.get(row.family, ()) if isinstance(senders, dict) else ()
+        return min(known, default=row.least["sender"])
 
 
 def _given_up(body: str) -> dict[str, Any]:
     """A step that goes on to the next one wherever it is not delivered."""
-    return {"sms": {"body": body, "ttl": 5, "ttl_condition": "delivered"}}
+    return {USUAL: {"body": body, "ttl": 5, "ttl_condition": "delivered"}}
 
 
 def filled(pattern: Pattern, word: str) -> str:

@@ -5,7 +5,7 @@ its settings), and what senders and templates must be.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, Final
 
@@ -120,12 +120,12 @@ _READ: Final[dict[str, Callable[[Node, Reader], Any]]] = {
 }
 
 
-def compile_sender(node: Node, channel: str, reader: Reader) -> str:
-    """A sender of an account, in the form its channel wants (A59)."""
+def compile_sender(node: Node, family: str, numeric: Collection[str], reader: Reader) -> str:
+    """A sender of an account, in the form its family of channels wants; those `numeric` want Phone Number IDs (A59)."""
     text = str(node.value)
-    if channel == "chatapp":
+    if family in numeric:
         if not (text.isascii() and text.isdigit()):
-            reader.complain(node, "sender", f"{show(text)} is no sender of chatapp: a phone number id has digits only")
+            reader.complain(node, "sender", f"{show(text)} is no sender of {family}: a phone number id has digits only")
     elif text.startswith("+") and text[1:].isdigit():
         reader.complain(node, "sender", f"{show(text)} is written with +; a virtual number has none", near=text[1:])
     elif not text.isdigit() and len(text) > _SENDER_NAME:

@@ -64,6 +64,17 @@ class ConnectedNumber(Protocol):
     def sends(self) -> bool: ...
 
 
+class Channel(Protocol):
+    """A channel, as far as its senders go: Phone Number IDs if they are `numeric`, and virtual `numbers`, or not."""
+
+    @property
+    def family(self) -> str: ...
+    @property
+    def numeric(self) -> bool: ...
+    @property
+    def numbers(self) -> bool: ...
+
+
 class Account(Billing, Protocol):
     """What the keys of a world share. `business` has the numbers that can send, by Phone Number ID."""
 
@@ -95,8 +106,8 @@ class Account(Billing, Protocol):
     def set_templates(self, templates: tuple[dict[str, Any], ...]) -> None:
         """Replaces all templates."""
 
-    def registered(self, channel: str, sender: str) -> bool:
-        """Whether a sender is registered for `sms`, `richmsg` or `chatapp`."""
+    def registered(self, channel: Channel, sender: str) -> bool:
+        """Whether a sender is registered for the family of a channel."""
 
 
 def account_of(world: World) -> Account:

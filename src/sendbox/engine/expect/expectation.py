@@ -24,11 +24,15 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a field must hold: one of `wanted`. `path` leads into a field that is an object (`payload`)."""
+    """What a field must hold: one of `wanted`, or of the words that some of them stand for, which are `means`.
+
+    `path` leads into a field that is an object (`payload`).
+    """
 
     field: str
     wanted: tuple[Pattern | Range | str | float | bool | None, ...]
     path: tuple[str, ...] = ()
+    means: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -38,9 +42,7 @@ class Condition:
     @property
     def text(self) -> str:
         """What is wanted, as messages say it."""
-        family = "chatapp" in self.wanted  # which stands for its channels
-        told = [each for each in self.wanted if not (family and each in ("chatapp_text", "chatapp_template"))]
-        return " or ".join(map(quoted, told))
+        return " or ".join(quoted(each) for each in self.wanted if each not in self.means)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What a scenario expects, and the verdict: which expectation failed, what came nearest, and why it did not count.
 
-An expectation counts the things (rows of `services/subjects.py`) for which all its conditions hold. Its `then` is a
+An expectation counts the things (rows of `subjects`) for which all its conditions hold. Its `then` is a
 chain: after the first thing that counted, in time, the next must follow. Where none had to count and none did, nothing
 has to follow. Times count from the world's start, in a chain from the thing before. Things of one instant follow each
 other in the order of their journal entries; a message, a delivery and a code, which have no entry, follow whatever
@@ -87,7 +87,7 @@ def _inside(value: Any, path: tuple[str, ...]) -> Any:
 
 def _holds(condition: Condition, value: Any) -> bool:
     values = value if isinstance(value, tuple) else (value,)
-    return any(_fits(wanted, each) for wanted in condition.wanted for each in values)
+    return any(_fits(wanted, each) for wanted in (*condition.wanted, *condition.means) for each in values)
 
 
 def _fits(wanted: Any, value: Any) -> bool:

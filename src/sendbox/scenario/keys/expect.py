@@ -82,8 +82,10 @@ def _where(node: Node | None, that: str, subject: Thing, reader: Reader) -> tupl
         elif field.kind == "payload":
             conditions += _payload(key, item, reader)
         else:
-            wanted = [_READ[field.kind](each, key, field, reader) for each in item.items() or [item]]
-            conditions.append(Condition(key, tuple(value for values in wanted for value in values)))
+            read = [_READ[field.kind](each, key, field, reader) for each in item.items() or [item]]
+            wanted = tuple(value for values in read for value in values)
+            means = tuple(each for word in wanted for each in reader.families.get(word, ()))
+            conditions.append(Condition(key, wanted, means=means))
     return tuple(conditions)
 
 
@@ -112,7 +114,7 @@ def _words(node: Node, key: str, field: Field, reader: Reader) -> list[Any]:
     word = str(node.value)
     if word not in field.words:
         _no_word(node, key, field, reader)
-    return [word, *reader.families.get(word, ())]
+    return [word]
 
 
 def _no_word(node: Node, key: str, field: Field, reader: Reader) -> None:

@@ -133,17 +133,17 @@ class Account(Billing, Part):
         """An entry `account` of the timeline has come."""
         self.change(entry.means)
 
-    def registered(self, channel: str, sender: str) -> bool:
-        """Whether a sender is registered for `sms`, `richmsg` or `chatapp` (A59); a business number, while it sends."""
-        number = self.business.get(sender) if channel == "chatapp" and self.business else None
+    def registered(self, channel: ports.Channel, sender: str) -> bool:
+        """Whether a sender is registered for the family of a channel (A59); a business number, while it sends."""
+        number = self.business.get(sender) if channel.numeric and self.business else None
         if number is not None:
             return number.sends
         if self.senders == "any":
             return True
-        return sender in self.senders.get(channel, frozenset()) or (channel == "sms" and sender in self.numbers)
+        return sender in self.senders.get(channel.family, frozenset()) or (channel.numbers and sender in self.numbers)
 
     def register(self, family: str, sender: str) -> None:
-        """Makes a sender usable on `sms`, `richmsg` or `chatapp`; where any sender is, nothing changes."""
+        """Makes a sender usable on a family of channels; where any sender is, nothing changes."""
         if self.senders != "any":
             self.senders = {**self.senders, family: self.senders.get(family, frozenset()) | {sender}}
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, Final
 
 from sendbox.engine.traffic import PARENT, reference
@@ -15,23 +16,25 @@ from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from sendbox.services.language import compile_sender, template_makes_sense
 
 
-def compile_account(node: Node | None, reader: Reader) -> AccountSpec:
+def compile_account(node: Node | None, reader: Reader, numeric: Collection[str]) -> AccountSpec:
     """The account a world starts with. The word on credit of the file that was asked for must count."""
     if node is None:
         return AccountSpec()
     currency = currency_of(node)
-    return AccountSpec(**{"currency": currency, **changes(node, reader, currency, reader.file)})
+    return AccountSpec(**{"currency": currency, **changes(node, reader, currency, reader.file, numeric)})
 
 
-def changes(node: Node, reader: Reader, currency: str, root_file: str) -> dict[str, Any]:
+def changes(node: Node, reader: Reader, currency: str, root_file: str, numeric: Collection[str]) -> dict[str, Any]:
     """What a mapping of an account settles, by the names of `AccountSpec`; what it does not name is not there.
 
-    `currency` is the one in which credit counts.
+    `currency` is the one in which credit counts, `numeric` are the families of channels whose senders are numbers.
     """
     found: dict[str, Any] = {}
     for key, item in node.entries().items():
         name, read = _READ.get(key, (key, _as_it_is))
         found[name] = read(item, reader)
+    if (senders := node.get("senders")) is not None:
+        found["senders"] = _senders(senders, reader, numeric)
     if (credit := node.get("credit")) is not None:
         found["credit"] = _credit(credit, currency, reader, root_file)
     return found
@@ -71,12 +74,12 @@ def _numbers(node: Node, reader: Reader) -> frozenset[str]:
     return frozenset(reader.number(item) for item in node.items())
 
 
-def _senders(node: Node, reader: Reader) -> Any:
+def _senders(node: Node, reader: Reader, numeric: Collection[str]) -> Any:
     if not isinstance(node.value, dict):
         return node.value
     return {
-        channel: frozenset(compile_sender(item, channel, reader) for item in senders.items())
-        for channel, senders in node.value.items()
+        family: frozenset(compile_sender(item, family, numeric, reader) for item in senders.items())
+        for family, senders in node.value.items()
     }
 
 
@@ -132,7 +135,6 @@ _READ: Final[dict[str, tuple[str, Callable[[Node, Reader], Any]]]] = {
     "country": ("country", lambda node, reader: reader.country_code(node)),
     "default_callback_url": ("default_callback_url", _callback),
     "verificationSecret": ("verification_secret", _as_it_is),
-    "senders": ("senders", _senders),
     "numbers": ("numbers", _numbers),
     "domains": ("domains", _texts),
     "templates": ("templates", _templates),
@@ -143,21 +145,21 @@ _READ: Final[dict[str, tuple[str, Callable[[Node, Reader], Any]]]] = {
 }
 
 
-def _patch(node: Node, reader: Reader, current: Mapping[str, Any]) -> dict[str, Any]:
+def _patch(node: Node, reader: Reader, current: Mapping[str, Any], numeric: Collection[str]) -> dict[str, Any]:
     """Changes of an account: `current` has its currency."""
     if (country := node.get("country")) is not None:
         reader.country = str(country.value)
-    return _changed(node, reader, str(current["currency"]))
+    return _changed(node, reader, str(current["currency"]), numeric)
 
 
-def _happening(node: Node, _what: dict[str, Any], reader: Reader) -> dict[str, Any]:
+def _happening(node: Node, _what: dict[str, Any], reader: Reader, numeric: Collection[str]) -> dict[str, Any]:
     account = None if reader.root is None else reader.root.get("account")
-    return _changed(node, reader, "EUR" if account is None else currency_of(account))
+    return _changed(node, reader, "EUR" if account is None else currency_of(account), numeric)
 
 
-def _changed(node: Node, reader: Reader, currency: str) -> dict[str, Any]:
+def _changed(node: Node, reader: Reader, currency: str, numeric: Collection[str]) -> dict[str, Any]:
     stated = node.get("currency")
-    return changes(node, reader, currency if stated is None else str(stated.value), node.source.file)
+    return changes(node, reader, currency if stated is None else str(stated.value), node.source.file, numeric)
 
 
 def _doubts(doubts: Doubts) -> None:
@@ -172,8 +174,10 @@ def _doubts(doubts: Doubts) -> None:
             doubts.warn(key, "key-unknown", message, near=nearest(key.value, subkeys))
 
 
-ACCOUNT: Final = Vocabulary(
-    keys=(Key("account", compile_account, patch=_patch),),
-    happenings=(Happening("account", _happening),),
-    doubts=(_doubts,),
-)
+def account_vocabulary(numeric: Collection[str]) -> Vocabulary:
+    """All that the account brings to the language; senders of the `numeric` families of channels are numbers."""
+    return Vocabulary(
+        keys=(Key("account", partial(compile_account, numeric=numeric), patch=partial(_patch, numeric=numeric)),),
+        happenings=(Happening("account", partial(_happening, numeric=numeric)),),
+        doubts=(_doubts,),
+    )

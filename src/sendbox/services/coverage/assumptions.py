@@ -12,9 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from sendbox.services.messaging.channels import ROWS, USUAL
+
 if TYPE_CHECKING:
     from sendbox.engine.requests import RequestRecord
 
+#: Steps without a text of their own, that need one, use the root's; that a step of the usual channel does, is known.
+_LENT: Final = frozenset(name for name, channel in ROWS.items() if channel.takes_body and name != USUAL)
 #: How a row is told.
 Teller = Literal["remark", "item", "operation", "rule"]
 
@@ -115,6 +119,4 @@ def of_request(interface: str, record: RequestRecord, request: Any) -> Iterator[
 def _lends_its_body(message: dict[str, Any]) -> bool:
     """Whether a step without a text of its own, that needs one, uses the root's."""
     steps = [element.items() for element in message.get("flow", ())]
-    return "body" in message and any(
-        name in ("richmsg", "chatapp_text") and "body" not in step for pairs in steps for name, step in pairs
-    )
+    return "body" in message and any(name in _LENT and "body" not in step for pairs in steps for name, step in pairs)

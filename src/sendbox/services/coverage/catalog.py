@@ -8,15 +8,17 @@ capitals stands for a name that the world gives out.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from sendbox.engine.coverage.tally import Form, Item
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults.table import CALLS
+from sendbox.engine.lifecycle import Table
 from sendbox.services.account.orders import ORDER
 from sendbox.services.coverage import limits
-from sendbox.services.messaging.channels import ATTEMPT, FAMILY
+from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, FAMILY, ROWS, TEMPLATED, USUAL
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.outages import IN_FLIGHT, NEW
 from sendbox.services.messaging.results import STATES
@@ -64,11 +66,14 @@ def _rule(channel: str, then: str) -> str:
     return f"attempts: [{{when: {{channel: {channel}}}, then: {then}}}]"
 
 
+def _reached(table: Table) -> set[str]:
+    return {after for row in table.values() for after in row.values()}
+
+
 def _results() -> Iterator[Item]:
     for channel, table in ATTEMPT.items():
-        reached = {after for row in table.values() for after in row.values()}
         for result in STATES[1:]:
-            if result in reached:
+            if result in _reached(table):
                 yield Item("results", f"{channel} {result}", "§3.1", "scenario", _rule(channel, result))
 
 
@@ -97,26 +102,26 @@ def _scenarios(dimension: str, *rows: tuple[str, str, str, str | None]) -> Itera
 
 
 def _flows() -> Iterator[Item]:
-    flow = f'{_MESSAGE}, "flow": [{{"richmsg": {{"sender": "Acme", "ttl": 1}}}}, {{"sms": {{}}}}]}}'
-    yield Item("flows", "fallback ttl", "§2.2", "scenario", _rule("richmsg", "sent"), "A64")
+    first = next(each for each in CHANNELS if each != USUAL)
+    flow = f'{_MESSAGE}, "flow": {json.dumps([{first: {**ROWS[first].least, "ttl": 1}}, {USUAL: {}}])}}}'
+    yield Item("flows", "fallback ttl", "§2.2", "scenario", _rule(first, "sent"), "A64")
     for word in ("undelivered", "failed", "rejected"):
-        yield Item("flows", f"fallback {word}", "§2.2", "scenario", _rule("richmsg", word), "A04")
+        yield Item("flows", f"fallback {word}", "§2.2", "scenario", _rule(first, word), "A04")
     yield Item("flows", "fallback refused", "§2.2", "scenario", 'phones: [{number: "*", channels: [sms]}]', "A62")
     yield Item("flows", "condition met", "§2.2", "request", flow, "A64")
-    late = _rule("richmsg", "[sending, sent, {delivered: {after: 10m}}]")
+    late = _rule(first, "[sending, sent, {delivered: {after: 10m}}]")
     yield Item("flows", "receipt after the flow moved on", "§2.2", "scenario", late, "A05")
+
+
+def _step(channel: str, step: dict[str, Any]) -> str:
+    return f"POST /v2/message {json.dumps({'to': [{'phone_number': '420777000101'}], 'flow': [{channel: step}]})}"
 
 
 def _refusals() -> Iterator[Item]:
     number = 'POST /v2/message {"body": "Hello", "to": [{"phone_number": "12"}]}'
-    free = (
-        'POST /v2/message {"to": [{"phone_number": "420777000101"}], '
-        '"flow": [{"chatapp_text": {"body": "Hello", "sender": "109876543210987"}}]}'
-    )
-    unknown = (
-        'POST /v2/message {"to": [{"phone_number": "420777000101"}], "flow": [{"chatapp_template": '
-        '{"template_name": "unknown", "language": "en", "sender": "109876543210987"}}]}'
-    )
+    talks = next(channel for channel in ROWS.values() if channel.conversation)
+    free = _step(talks.name, {"body": "Hello", **talks.least})
+    unknown = _step(TEMPLATED, {**ROWS[TEMPLATED].least, "template_name": "unknown"})
     pending = (
         "account: {templates: [{name: otp, language: en, category: AUTHENTICATION, status: PENDING, "
         'components: [{type: BODY, text: "Code {{1}}"}]}]}'
@@ -208,7 +213,7 @@ def _errors() -> Iterator[Item]:
 
 def _events() -> Iterator[Item]:
     for result in STATES[1:]:
-        channel = "richmsg" if result == "seen" else "sms"
+        channel = next(each for each, table in ATTEMPT.items() if result in _reached(table))
         yield Item("events", f"sentMessage {result}", "§6", "scenario", _rule(channel, result))
     for family in dict.fromkeys(FAMILY.values()):
         channel = next(each for each in reversed(FAMILY) if FAMILY[each] == family)
@@ -287,7 +292,8 @@ def _phones() -> Iterator[Item]:
         ("follows a short link", "§2.1", "attempts: [{then: delivered, click: {after: 1m}}]", "A17"),
         ("opts out", "§1", 'attempts: [{then: delivered, replies: [{after: 5s, body: "STOP"}]}]', None),
     )
-    for act, method in (("writes", 'write("Hello", channel="sms", to="420900000001")'), ("is offline", "offline()")):
+    writes = f'write("Hello", channel="{USUAL}", to="420900000001")'
+    for act, method in (("writes", writes), ("is offline", "offline()")):
         yield Item("phones", act, "§6", "python", f'sendbox.phone("420777000101").{method}')
 
 

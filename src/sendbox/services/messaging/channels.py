@@ -28,9 +28,10 @@ _SENDER_ID: Final = "109876543210987"
 class Channel:
     """One channel. `family` is what prices, senders, phones and incoming events call it (§6 `gateway`).
 
-    `lifecycle` is the table of its attempts, `condition` the default `ttl_condition`, `fields` are those of its step.
-    `numeric` senders are Phone Number IDs. `details` is the field of an event that holds its details, and `gateway`
-    what stands there as gateway: None for nothing, "" for the step's own. `segments`: a text is priced by the segment.
+    `lifecycle` is the table of its attempts, `condition` the default `ttl_condition` and `assumed` the assumption that
+    this rests on, `fields` are those of its step. `numeric` senders are Phone Number IDs; `numbers`: the account's own
+    are senders. `details` is the field of an event that holds its details, and `gateway` what stands there as gateway:
+    None for nothing, "" for the step's own. `segments`: a text is priced by the segment.
     `conversation`: free text needs a recipient who has written. `least` is the least of a step that works, for samples.
     """
 
@@ -38,9 +39,11 @@ class Channel:
     family: str
     lifecycle: Table
     condition: str = "delivered"
+    assumed: str | None = None
     fields: frozenset[str] = OF_EACH
     needs_sender: bool = True
     numeric: bool = False
+    numbers: bool = False
     details: str = ""
     gateway: str | None = None
     segments: bool = False
@@ -58,7 +61,7 @@ class Channel:
         return any("opened" in row for row in self.lifecycle.values())
 
 
-#: Every channel, in the order of the specification; defaults of the chatapp conditions by A03.
+#: Every channel, in the order of the specification.
 ROWS: Final[dict[str, Channel]] = {
     channel.name: channel
     for channel in (
@@ -67,8 +70,9 @@ ROWS: Final[dict[str, Channel]] = {
             "sms",
             ATTEMPT_SMS,
             "sent",
-            OF_EACH | {"gateway", "type"},
+            fields=OF_EACH | {"gateway", "type"},
             needs_sender=False,
+            numbers=True,
             details="sms",
             gateway="",
             segments=True,
@@ -85,6 +89,7 @@ ROWS: Final[dict[str, Channel]] = {
             "chatapp_text",
             "chatapp",
             ATTEMPT_READABLE,
+            assumed="A03",
             numeric=True,
             details="chatapp_body",
             gateway="chatapp",
@@ -95,6 +100,7 @@ ROWS: Final[dict[str, Channel]] = {
             "chatapp_template",
             "chatapp",
             ATTEMPT_READABLE,
+            assumed="A03",
             fields=OF_EACH - {"body"}
             | {
                 "template_name",
@@ -115,15 +121,26 @@ ROWS: Final[dict[str, Channel]] = {
 }
 #: The channel of a message without a flow (§2.1), of codes and of the legacy interface.
 USUAL: Final = "sms"
+#: The channel of templates: of a step that only says which one.
+TEMPLATED: Final = next(name for name, channel in ROWS.items() if not channel.takes_body)
 CHANNELS: Final = tuple(ROWS)
 #: What each channel is called where prices, senders, phones and incoming events speak of it.
 FAMILY: Final = {name: channel.family for name, channel in ROWS.items()}
 FAMILIES: Final = tuple(dict.fromkeys(FAMILY.values()))
+#: Families whose senders are Phone Number IDs, and those on which whoever writes opens a conversation.
+NUMERIC: Final = frozenset(channel.family for channel in ROWS.values() if channel.numeric)
+CONVERSING: Final = frozenset(channel.family for channel in ROWS.values() if channel.conversation)
 #: What a channel may be called in an expectation: its name, or its family's.
 CHANNEL_WORDS: Final = tuple(dict.fromkeys((*CHANNELS, *FAMILIES)))
 #: What a word of a scenario means: a channel, or all channels of a family.
 MEANT: Final = {name: (name,) for name in CHANNELS} | {
     family: tuple(name for name in CHANNELS if FAMILY[name] == family) for family in FAMILIES
+}
+#: What stands in samples of requests where a field of this name, or of this end of a path, is needed.
+SAMPLES: Final[dict[str, Any]] = {
+    "flow": [{USUAL: {}}],
+    **{name: channel.least for name, channel in ROWS.items() if channel.least},
+    **{f"{name}.sender": channel.least["sender"] for name, channel in ROWS.items() if channel.needs_sender},
 }
 #: The table of each channel's attempts.
 ATTEMPT: Final[dict[str, Table]] = {name: channel.lifecycle for name, channel in ROWS.items()}

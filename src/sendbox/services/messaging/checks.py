@@ -56,7 +56,7 @@ def _unregistered(asked: Checks, message: Message, _number: int, step: Step) -> 
     own = (
         message.submission.carrier is not None
     )  # the service's own message, whose sender is registered by itself (A73)
-    return not own and not asked.account.registered(FAMILY[step.channel], step.sender)
+    return not own and not asked.account.registered(ROWS[step.channel], step.sender)
 
 
 def _without_channel(asked: Checks, message: Message, _number: int, step: Step) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sendbox.services.assume import Assume
+from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.results import REJECTED
 
 if TYPE_CHECKING:
@@ -29,16 +30,17 @@ def _handed_over(attempt: Attempt) -> Iterator[str]:
     send = attempt.message.submission.send
     step = attempt.step
     yield "A61"
-    if step.channel.startswith("chatapp") and attempt.number + 1 < len(send.steps):
-        yield "A03"
-    if step.channel == "chatapp_text":
+    channel = ROWS[step.channel]
+    if channel.assumed is not None and attempt.number + 1 < len(send.steps):
+        yield channel.assumed
+    if channel.conversation:
         yield "A66"
     if step.template is not None:
         if all(each.template is not None and each.body is None for each in send.steps):
             yield "A06"
         if step.template.header is not None:
             yield "A76"
-    if step.channel == "sms" and step.gateway != "high":
+    if "gateway" in channel.fields and step.gateway != "high":
         yield "A80"
     if send.window is not None:
         yield "A16"

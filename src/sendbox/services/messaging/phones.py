@@ -12,7 +12,7 @@ from sendbox.engine.journal import CODE
 from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
 from sendbox.services.messaging.accept import outlet_for
-from sendbox.services.messaging.channels import FAMILY, LEGAL
+from sendbox.services.messaging.channels import CONVERSING, FAMILY, LEGAL
 from sendbox.services.messaging.content.gaps import Line
 from sendbox.services.messaging.content.interpolation import fill
 from sendbox.services.messaging.content.text import Prepared, id_query
@@ -196,7 +196,7 @@ class Phones:
         inbound = Inbound(now, family, number, recipient, body, replied, len(self.inbound))
         self.inbound.append(inbound)
         world.journal.add(now, CODE["inbound"], inbound)
-        if family == "chatapp":
+        if family in CONVERSING:
             until = now + self._home.assume.conversation
             self.conversations[number] = until
             world.timeline.lapse(until, "conversation", (number, until))

@@ -102,6 +102,8 @@ def _every_attempt(world: World) -> Iterator[Attempt]:
     return (attempt for message in _every_message(world) for attempt in message.attempts)
 
 
+#: Types of its events.
+EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage")
 THINGS: Final[dict[str, Thing]] = {
     "messages": Thing(
         "one message to one recipient, as it stands now; it comes when it reached its result",

@@ -20,6 +20,8 @@ def _words(_world: World, what: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in what.items() if value is not None)
 
 
+#: Types of its events.
+EVENTS: Final = ("partnerOnboarding",)
 THINGS: Final[dict[str, Thing]] = {
     "templates": Thing(
         "a template that entered a status",

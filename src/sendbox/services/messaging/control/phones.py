@@ -6,14 +6,13 @@ from typing import Any
 
 from sendbox.control.operation import Call, ControlError, chosen, each, operation
 from sendbox.engine.world import World
+from sendbox.services.messaging.channels import FAMILIES, USUAL
 from sendbox.services.messaging.control.messages import legal, message_of, number_of, tried
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_view
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import Phoning, account_of
-
-FAMILIES = ("sms", "richmsg", "chatapp")
 
 
 @operation("POST", "/worlds/{id}/inbound", status=201, act=True)
@@ -81,7 +80,7 @@ async def phone_reply(call: Call, number: str, body: str, message_id: str | None
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True)
-async def phone_write(call: Call, number: str, body: str, channel: str = "sms", to: str | None = None) -> Any:
+async def phone_write(call: Call, number: str, body: str, channel: str = USUAL, to: str | None = None) -> Any:
     """The phone writes out of the blue."""
     return await inbound(call, channel, number, body, to)
 

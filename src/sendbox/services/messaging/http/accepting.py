@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sendbox.services.messaging.channels import TEMPLATED
 from sendbox.services.messaging.http.advising import remark_accepted
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
@@ -32,5 +33,5 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes) -> Accepted:
 
 def send_template(exchange: Exchange, phone: str, use: TemplateUse, sender: str) -> Accepted:
     """Sends a template to one phone, through the simulator like any message: the port of partner management."""
-    step = Step("chatapp_template", None, sender, template=use, condition="delivered")
+    step = Step(TEMPLATED, None, sender, template=use, condition="delivered")
     return accept(exchange, [Send([Recipient(phone)], [step], tags=("transactional",))], exchange.content or b"")

@@ -19,6 +19,7 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
+from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.content.segments import barely_over, lone_culprit, nothing_barely_over, segment
 from sendbox.services.messaging.http.senders import unregistered
 from sendbox.services.ports import account_of
@@ -38,16 +39,16 @@ LIMIT: Final = 1000
 
 
 def remark_texts(send: Send, root: str | None, advice: list[Advice]) -> None:
-    """Advice on sms texts that one character makes dearer (§6 `count`). `root` is the body that steps share."""
+    """Advice on texts in segments that one character makes dearer (§6 `count`). `root` is the body that steps share."""
     if send.shortening is not None:  # the text is another one once its links are short
         return
     for index, step in enumerate(send.steps):
         body = step.body
-        if step.channel != "sms" or not body or nothing_barely_over(body):
+        if not ROWS[step.channel].segments or not body or nothing_barely_over(body):
             continue
         if step.type == "sms" and not body.isascii():  # its characters are converted; how, is not ours to guess
             continue
-        path = f"{send.path}.body" if body is root else f"{send.path}.flow[{index}].sms.body"
+        path = f"{send.path}.body" if body is root else f"{send.path}.flow[{index}].{step.channel}.body"
         _remark_text(body, path, advice)
 
 
@@ -107,7 +108,7 @@ def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advic
             remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", found)
         for index, step in enumerate(send.steps):
             if step.template is not None:
-                _remark_template(world, step, f"{send.path}.flow[{index}].chatapp_template.params", found)
+                _remark_template(world, step, f"{send.path}.flow[{index}].{step.channel}.params", found)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sendbox.services.advice import SENDER_NOT_REGISTERED, advise
 from sendbox.services.assume import Assume
-from sendbox.services.messaging.channels import FAMILY
+from sendbox.services.messaging.channels import FAMILY, ROWS
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def unregistered(world: World, sends: Iterable[Send]) -> list[Advice]:
     found: list[Advice] = []
     for send in sends:
         for index, step in enumerate(send.steps):
-            sender, channel = step.sender, step.channel
+            sender, channel = step.sender, ROWS[step.channel]
             if sender is None:
                 continue
             number = account.business.get(sender)
@@ -39,14 +39,14 @@ def unregistered(world: World, sends: Iterable[Send]) -> list[Advice]:
                 continue
             own = send.own_senders >> index & 1
             if senders == "any":
-                if not (channel == "sms" and sender in account.numbers):
-                    found.append(_advice(send.path, own, index, channel, sender, TAKEN, True))
-            elif not account.registered(FAMILY[channel], sender):
+                if not (channel.numbers and sender in account.numbers):
+                    found.append(_advice(send.path, own, index, channel.name, sender, TAKEN, True))
+            elif not account.registered(channel, sender):
                 fate = TAKEN
-                if channel != "sms" or Assume.of(world).sms_sender == "strict":
+                if channel.needs_sender or Assume.of(world).sms_sender == "strict":
                     last = index == len(send.steps) - 1
                     fate = f"{REJECTED}, {ENDS if last else f'{GOES_ON} {send.steps[index + 1].channel}'}"
-                found.append(_advice(send.path, own, index, channel, sender, fate, False))
+                found.append(_advice(send.path, own, index, channel.name, sender, fate, False))
     return found
 
 

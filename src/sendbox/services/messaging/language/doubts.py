@@ -10,7 +10,7 @@ from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.lint.lengths import LEGAL, REACH
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.services.messaging.channels import FAMILY
+from sendbox.services.messaging.channels import FAMILY, MEANT, NUMERIC, ROWS, USUAL
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.numbers.normal import normalize
@@ -53,7 +53,7 @@ def _recipient(node: Node, channel: str, doubts: Doubts) -> None:
     if any(each is not None and each.cut for each in defined):
         return
     known = set() if isinstance(account.senders, str) else set(account.senders.get(channel, ()))
-    if channel == "chatapp":
+    if channel in NUMERIC:
         # an id that is not given is drawn, and cannot be known here
         numbers = [number for business in partner.accounts for number in business.numbers]
         if any(number.id is None for number in numbers) or partner.signups:
@@ -108,8 +108,10 @@ def _webhooks(doubts: Doubts) -> None:
         if results is None:
             continue
         asked = item.entries()["when"].entries()["result"]
-        if results == ("seen",) and rule.when.words("gateway") == ("sms",):
-            doubts.warn(asked, "never-asked", '"seen" does not exist on sms, the only gateway of this rule (§3.1)')
+        gateways = rule.when.words("gateway")
+        if results == ("seen",) and gateways and not any(ROWS[each].shows_seen for w in gateways for each in MEANT[w]):
+            where = f"{listed(gateways)}, the only gateway of this rule"
+            doubts.warn(asked, "never-asked", f'"seen" does not exist on {where} (§3.1)')
         if rule.fault.racing and not _AT_ONCE.intersection(results) and not _hurried(doubts.blueprint):
             message = f"nothing overtakes the answer to its request: {listed(results)}"
             doubts.warn(asked, "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
@@ -131,8 +133,8 @@ def _hurried(blueprint: Blueprint) -> bool:
 def _validation(when: dict[str, Node], rule: Rule, doubts: Doubts) -> None:
     """The code of a session is one SMS, tried once (A73)."""
     channels, attempt = rule.when.words("channel"), rule.when.asked.get("attempt")
-    if channels is not None and "sms" not in channels:
-        message = f"{show(plain(when['channel']))} is never the channel of createValidation; it sends an sms (A73)"
+    if channels is not None and USUAL not in channels:
+        message = f"{show(plain(when['channel']))} is never the channel of createValidation; it sends an {USUAL} (A73)"
         doubts.warn(when["channel"], "never-asked", message)
     if attempt not in (None, 1):
         message = f"{attempt} is never the attempt of createValidation; it is tried once (A73)"

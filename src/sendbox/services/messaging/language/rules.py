@@ -10,7 +10,7 @@ from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, text_of, words
 from sendbox.services.assume import Timing
-from sendbox.services.messaging.channels import ATTEMPT, legal_next
+from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
 from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.messaging.rules.history import After
 from sendbox.services.messaging.rules.payload import Payload
@@ -216,7 +216,7 @@ def _path_is_legal(node: Node, path: Path, channels: tuple[str, ...] | None, rea
         return
     if node.cut:
         return
-    asked = channels or tuple(ATTEMPT)
+    asked = channels or CHANNELS
     state = "accepted"
     for entry, item in zip(path.entries, node.items(), strict=True):
         result = entry.result
@@ -229,7 +229,8 @@ def _path_is_legal(node: Node, path: Path, channels: tuple[str, ...] | None, rea
 def _illegal(node: Node, state: str, result: str, channel: str | None, reader: Reader, *, alone: bool) -> None:
     where = f" on {channel}" if channel else ""
     # the channel that can most shows what is legal when the rule names none
-    legal = listed(legal_next(channel or "richmsg", state)) or "nothing, it is an end"
+    most = max((legal_next(each, state) for each in ([channel] if channel else CHANNELS)), key=len)
+    legal = listed(most) or "nothing, it is an end"
     way_out = (
         f'write "then: {result}" for the usual way to it'
         if alone and state == "accepted"
@@ -250,6 +251,7 @@ def _goal_is_reachable(
     node: Node, goal: str, channels: tuple[str, ...] | None, reader: Reader, *, key: str | None = None
 ) -> None:
     """`seen` exists where recipients can be seen to read (§3.1)."""
-    if channels == ("sms",) and goal == "seen":
-        message = '"seen" does not exist on sms, the only channel of this rule (§3.1); legal: delivered or a bad end'
+    if goal == "seen" and channels and not any(ROWS[each].shows_seen for each in channels):
+        where = f"{listed(channels)}, the only channel of this rule"
+        message = f'"seen" does not exist on {where} (§3.1); legal: delivered or a bad end'
         reader.complain(node, "transition", message, key=key)

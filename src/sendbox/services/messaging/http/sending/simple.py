@@ -17,6 +17,7 @@ from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, relocated, unknown_parameters
 from sendbox.services.http.requests import canonical, without_nulls
 from sendbox.services.http.routing import route
+from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.accepting import accept
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.errors import deny, error, refusal, show
@@ -116,7 +117,7 @@ def _message(
     if "sender" in fields:
         message["sender"] = fields["sender"]
     if "gateway" in fields:
-        message["flow"] = [{"sms": {"gateway": fields["gateway"]}}]
+        message["flow"] = [{USUAL: {"gateway": fields["gateway"]}}]
     if names["datetime"] in fields:
         message["datetime"] = fields[names["datetime"]]
     if "customID" in fields:

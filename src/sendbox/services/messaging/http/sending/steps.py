@@ -193,22 +193,22 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
     step = Step(name, body, sender, ttl, condition)
     if ttl is not None and not last and ttl < Assume.of(root.exchange.world).timing.longest:
         remark_ttl(step, root.exchange.world, f"{_place(channel, index, root)}.ttl", root.advice)
-    if name == "richmsg":
+    if "buttons" in channel.fields:
         step.buttons = get("buttons")
         for position, button in enumerate(step.buttons or ()):
             if not BUTTON_FIELDS.issuperset(button):
                 place = f"{_place(channel, index, root)}.buttons[{position}]"
                 unknown_fields(button, BUTTON_FIELDS, place, "§2.2", root.advice)
     elif not channel.takes_body:
-        step.template = _read_template(fields, index, root)
+        step.template = _read_template(channel, fields, index, root)
     return step
 
 
-def _read_template(fields: dict[str, Any], index: int, root: Root) -> TemplateUse:
+def _read_template(channel: Channel, fields: dict[str, Any], index: int, root: Root) -> TemplateUse:
     get = fields.get
     body, header, buttons = get("params"), get("params_header"), get("params_buttons")
     if not fields.keys().isdisjoint(OLD_TEMPLATE_NAMES):
-        place = _place(ROWS["chatapp_template"], index, root)
+        place = _place(channel, index, root)
         body, header, buttons = [
             renamed(fields, old, new, place, root.advice) for old, new in OLD_TEMPLATE_NAMES.items()
         ]

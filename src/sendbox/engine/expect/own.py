@@ -1,0 +1,204 @@
+"""What a scenario may expect of calls, events, webhooks and faults, whatever the services are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.engine.cases import Case
+from sendbox.engine.delivery.faults.fault import FaultyDelivery
+from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.engine.faults.calls import Applied
+from sendbox.engine.faults.table import CALLS
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.delivery.detours import Detoured
+    from sendbox.engine.requests import RequestRecord
+    from sendbox.engine.world import World
+
+DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
+METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+#: Why a try of a webhook had no answer, as `runtime/policy.py` says it, or because a restore cut it off.
+SILENCES: Final = (
+    "timeout",
+    "refused",
+    "unreachable",
+    "redirect",
+    "tls",
+    "invalid-answer",
+    "closed",
+    "not_allowed",
+    "dropped",
+)
+FAULT_WORDS: Final = tuple(dict.fromkeys((*CALLS, *DELIVERIES)))
+
+
+def _case(world: World, event: Any) -> Case:
+    """An event as rules see it."""
+    return world.events[type(event)].case(event)
+
+
+def _first(case: Case, name: str) -> str | None:
+    return next((word for word in case.words(name) if word), None)
+
+
+def _event(name: str) -> Callable[[World, Any], Any]:
+    return lambda world, what: _OF_CASE[name](_case(world, what[0]))
+
+
+#: What an event tells of, by its case.
+_OF_CASE: Final[dict[str, Callable[[Case], str | None]]] = {
+    "type": lambda case: case.kind,
+    # what goes over no channel is not about a phone: the subject of a signup is a number that sends
+    "phone": lambda case: case.subject if _first(case, "gateway") else None,
+    "gateway": lambda case: _first(case, "gateway"),
+    "result": lambda case: _first(case, "result"),
+}
+
+
+def _each_event(_code: int, delivery: Delivery) -> Iterable[Any]:
+    if isinstance(delivery, FaultyDelivery) and delivery.again:
+        return []
+    return [(event, delivery) for event in delivery.events]
+
+
+def _each(name: str) -> Callable[[World, Delivery], tuple[Any, ...]]:
+    """One thing of every event of a delivery, without those that have none."""
+    return lambda world, delivery: _all_of(world, delivery.events, name)
+
+
+def _all_of(world: World, events: Iterable[Any], name: str) -> tuple[Any, ...]:
+    values = (_OF_CASE[name](_case(world, event)) for event in events)
+    return tuple(dict.fromkeys(value for value in values if value is not None))
+
+
+def _struck(world: World, what: Applied | Detoured) -> Any:
+    """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
+    return what.subject or None if isinstance(what, Applied) else _all_of(world, what.events, "phone")
+
+
+def _fault_line(world: World, what: Applied | Detoured) -> str:
+    by = "" if what.rule.name is None else f', by "{what.rule.name}"'
+    if isinstance(what, Applied):
+        return f"{what.rule.fault.kind} on {what.operation}{by}"
+    case = _case(world, what.events[0])
+    return f"{what.rule.fault.kind} of {_first(case, 'result') or case.kind}{by}"
+
+
+def _fault_rule(_world: World, what: Applied | Detoured) -> str:
+    return what.rule.name or what.rule.key
+
+
+def _event_line(world: World, what: tuple[Any, Delivery]) -> str:
+    case = _case(world, what[0])
+    words = [of(case) for of in _OF_CASE.values()]
+    return f"{' '.join(word for word in words if word)} to {what[1].address}"
+
+
+def _request_line(_world: World, record: RequestRecord) -> str:
+    return f"{record.operation} {record.method} {record.path.partition('?')[0]}: {record.status}"
+
+
+def _every_delivery(world: World) -> Iterator[Delivery]:
+    made = world.outlets.deliveries
+    return (made[place] for place in range(len(made)))
+
+
+def things(
+    *,
+    operations: tuple[str, ...],
+    events: tuple[str, ...],
+    results: tuple[str, ...],
+    gateways: tuple[str, ...],
+    advice: tuple[str, ...],
+) -> dict[str, Thing]:
+    """The rows, with words of the services: operations, types, results and gateways of events, codes of advice."""
+    called = (*operations, "unknown")  # as which a call to a path that there is not counts
+    return {
+        "requests": Thing(
+            "a call of the client",
+            {
+                "operation": Field("text", "the operation", lambda _world, record: record.operation, called),
+                "status": Field("number", "the HTTP status of the answer", lambda _world, record: record.status),
+                "method": Field("text", "the HTTP method", lambda _world, record: record.method, METHODS),
+                "path": Field("text", "the path, without a query", lambda _w, record: record.path.partition("?")[0]),
+                "key": Field("text", "the API key", lambda _world, record: record.key),
+                "body": Field("text", "the body as it came", lambda _w, record: record.body.decode("utf-8", "replace")),
+                "finding": Field(
+                    "text",
+                    "a rule that the request broke",
+                    lambda _world, record: tuple(finding.rule for finding in record.findings),
+                ),
+                "advice": Field(
+                    "text",
+                    "a code of its advice",
+                    lambda _world, record: tuple(each.code for each in record.advice),
+                    advice,
+                ),
+            },
+            _request_line,
+            ("request",),
+        ),
+        "events": Thing(
+            "an event in a webhook; one that is sent again counts once",
+            {
+                "type": Field("text", f"its type, such as {events[0]}", _event("type"), events),
+                "result": Field("word", "the result it tells of", _event("result"), results),
+                "gateway": Field("word", "the channel it tells of", _event("gateway"), gateways),
+                "phone": Field("phone", "the phone it tells of", _event("phone")),
+                "state": Field("text", "what became of its delivery", lambda _w, what: what[1].state, DELIVERY_STATES),
+            },
+            _event_line,
+            ("delivery",),
+            _each_event,
+        ),
+        "deliveries": Thing(
+            "a webhook with all its tries; it comes when it was made",
+            {
+                "state": Field("text", "what became of it", lambda _w, delivery: delivery.state, DELIVERY_STATES),
+                "tries": Field("number", "how often it was tried", lambda _world, delivery: len(delivery.tries)),
+                "status": Field(
+                    "number",
+                    "an HTTP status that a try was answered with",
+                    lambda _world, delivery: tuple(each.status for each in delivery.tries if each.status is not None),
+                ),
+                "error": Field(
+                    "text",
+                    "why a try had no answer",
+                    lambda _world, delivery: tuple(each.error for each in delivery.tries if each.error is not None),
+                    SILENCES,
+                ),
+                "events": Field("number", "how many events it carries", lambda _world, delivery: len(delivery.events)),
+                "phone": Field("phone", "a phone that one of its events tells of", _each("phone")),
+                "result": Field("word", "a result that one of its events tells of", _each("result"), results),
+                "target": Field("text", "its address; hook is the built-in receiver", lambda _w, what: what.address),
+            },
+            lambda _world, delivery: (
+                f"webhook to {delivery.address}: {delivery.state} after {len(delivery.tries)} tries"
+            ),
+            kept=_every_delivery,
+        ),
+        "faults": Thing(
+            "a fault that the scenario made",
+            {
+                "operation": Field(
+                    "text",
+                    "the operation it struck",
+                    lambda _world, what: what.operation if isinstance(what, Applied) else None,
+                    operations,
+                ),
+                "phone": Field("phone", "the recipient", _struck),
+                "fault": Field(
+                    "text",
+                    "its word",
+                    lambda _world, what: what.rule.fault.kind,
+                    FAULT_WORDS,
+                ),
+                "rule": Field("text", "the rule that made it", _fault_rule),
+            },
+            _fault_line,
+            ("fault", "webhook_fault"),
+        ),
+    }
