@@ -26,7 +26,7 @@ from sendbox.services.assumptions import registry
 from sendbox.settings import Settings
 from tests.boundaries import OWNERS
 from tests.documentation import language
-from tests.documentation.faults import LANGUAGE, with_faults
+from tests.documentation.language import LANGUAGE, with_tables
 from tests.documentation.markdown import DOCUMENTS, ROOT, anchors, filled, links, parts, prose, text_of
 from tests.documentation.parts import names, render
 from tests.scenarios import load
@@ -102,8 +102,8 @@ def test_generated_parts_are_fresh(path: Path) -> None:
 
 
 def test_the_generated_part_of_the_schema_is_fresh() -> None:
-    """The faults of the language's schema are those of the tables; `scripts/docs` writes them anew."""
-    assert text_of(LANGUAGE) == with_faults(text_of(LANGUAGE)), "stale: run scripts/docs"
+    """Faults and settings of the language's schema are those of the tables; `scripts/docs` writes them anew."""
+    assert text_of(LANGUAGE) == with_tables(text_of(LANGUAGE)), "stale: run scripts/docs"
 
 
 def test_every_part_has_its_place() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -14,6 +15,7 @@ from sendbox.app import SERVED, make_app
 from sendbox.contract.validators import Contract
 from sendbox.control.export.rows import Act, Exported
 from sendbox.control.operation import Call, operation
+from sendbox.fixture import SandboxServer
 from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.services.http.exchange import Answer, Exchange, Route
@@ -56,29 +58,39 @@ def written(_world: Any, step: Act) -> dict[str, Any]:
 ROUTE = Route("GET", "/v9/bells/{name}", "showBell", "Show a bell", "§1", handler, error, deny)
 
 
+class Bell:
+    """What the service offers on a test's handle."""
+
+    def __init__(self, handle: Any) -> None:
+        self.ring = partial(handle.perform, "ring")
+
+
+def _follow(world: Any, code: str, counts: bool, query: str) -> Answer:
+    return Answer(200, f"{world.id} {counts} {query}".encode(), b"text/plain")
+
+
+WITH_BELLS = replace(
+    SERVED,
+    operations=(*SERVED.operations, ring),
+    routes=(*SERVED.routes, ROUTE),
+    interfaces=(Interface("bell", ("/v9/",), error), *SERVED.interfaces),
+    links=(*SERVED.links, Link("/b/{code}", lambda _world, _code: True, _follow, Answer(404, b"lost"))),
+    pending={**SERVED.pending, "bells": open_bells},
+    exported={**SERVED.exported, "ring": Exported(written)},
+    attributes={**SERVED.attributes, "bell": Bell},
+)
+
+
 @asynccontextmanager
 async def extended() -> AsyncIterator[Box]:
     """A sandbox with a service more."""
-    served = replace(
-        SERVED,
-        operations=(*SERVED.operations, ring),
-        routes=(*SERVED.routes, ROUTE),
-        interfaces=(Interface("bell", ("/v9/",), error), *SERVED.interfaces),
-        links=(*SERVED.links, Link("/b/{code}", lambda _world, _code: True, _follow, Answer(404, b"lost"))),
-        pending={**SERVED.pending, "bells": open_bells},
-        exported={**SERVED.exported, "ring": Exported(written)},
-    )
     runtime = Runtime(Settings(mode="manual", start=START), load("default"), PARTS)
-    box = Box(runtime, make_app(runtime, Contract(), served))
+    box = Box(runtime, make_app(runtime, Contract(), WITH_BELLS))
     try:
         await box.open()
         yield box
     finally:
         await runtime.aclose()
-
-
-def _follow(world: Any, code: str, counts: bool, query: str) -> Answer:
-    return Answer(200, f"{world.id} {counts} {query}".encode(), b"text/plain")
 
 
 async def test_its_operation_is_one_of_control() -> None:
@@ -109,3 +121,19 @@ async def test_its_routes_are_served() -> None:
         assert "/v9/bells/{name}" in (await box.get("/openapi.json")).json["paths"]
         items = (await box.get(f"{WORLD}/coverage")).json["items"]
         assert items["operations"]["showBell accepted"] == 1
+
+
+async def test_a_handle_has_its_attributes() -> None:
+    """A test's handle, blocking or not, offers what the service registered, and says what there is."""
+    server = SandboxServer(served=WITH_BELLS).start()
+    try:
+        blocking: Any = server.sandbox("bells")
+        handle: Any = server.async_sandbox("more bells")
+        assert blocking.bell.ring(times=2).rang == 2
+        assert (await handle.bell.ring(times=3)).world == handle.api_key
+        with pytest.raises(AttributeError, match=r'^"bel" is not an attribute of Sandbox; legal: .*account, .*bell, '):
+            _ = blocking.bel
+        with pytest.raises(AttributeError, match=r"^_bell$"):
+            _ = handle._bell
+    finally:
+        server.stop()

@@ -31,7 +31,8 @@ from sendbox.scenario.model import ScenarioError
 from sendbox.server import faults as server_faults
 from sendbox.services.coverage.catalog import _faults
 from tests.box import WORLD
-from tests.documentation.faults import LANGUAGE, faults_of_calls, faults_of_deliveries, with_faults
+from tests.documentation.faults import faults_of_calls, faults_of_deliveries
+from tests.documentation.language import LANGUAGE, with_tables
 from tests.documentation.markdown import text_of
 from tests.faulty import faulty, results
 from tests.house import WAYS, House, housed
@@ -89,7 +90,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     for fault in (Stutter, Silence):
         monkeypatch.setitem(CALLS, fault.kind, fault)
     monkeypatch.setitem(DELIVERIES, Echo.kind, Echo)
-    written = json.loads(with_faults(text_of(LANGUAGE)))
+    written = json.loads(with_tables(text_of(LANGUAGE)))
     monkeypatch.setattr(language.LANGUAGE.shape, "schema", written)
     monkeypatch.setattr(language.LANGUAGE.shape, "_validators", {})
 

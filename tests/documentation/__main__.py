@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.documentation.faults import LANGUAGE, with_faults
+from tests.documentation.language import LANGUAGE, with_tables
 from tests.documentation.markdown import DOCUMENTS, ROOT, filled, text_of
 from tests.documentation.parts import render
 
@@ -13,7 +13,7 @@ def main() -> None:
     """Rewrites what is stale."""
     for path in (LANGUAGE, *DOCUMENTS):
         old = text_of(path)
-        new = with_faults(old) if path == LANGUAGE else filled(old, render)
+        new = with_tables(old) if path == LANGUAGE else filled(old, render)
         if new != old:
             path.write_text(new, "utf-8")
             sys.stdout.write(f"{path.relative_to(ROOT)} is written\n")

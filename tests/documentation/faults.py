@@ -1,31 +1,17 @@
-"""The faults, from their tables: their part of the language's schema, and what the documentation says of them."""
+"""What the documentation says of the faults, from their tables."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Final
 
 import yaml
 
-from sendbox import data
-from sendbox.engine.delivery.faults import table as deliveries
 from sendbox.engine.delivery.faults.table import DELIVERIES
-from sendbox.engine.faults import table as calls
 from sendbox.engine.faults.row import F
 from sendbox.engine.faults.table import CALLS
 from tests.documentation import language
 from tests.documentation.markdown import code, table
 from tests.scenarios import compile_rule
-
-LANGUAGE: Final = data.folder("schemas") / "scenario.schema.json"
-
-
-def with_faults(text: str) -> str:
-    """The schema with the definitions of faults written anew."""
-    schema = json.loads(text)
-    schema["$defs"].update(apiFault=calls.definition(), webhookFault=deliveries.definition())
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def faults_of_calls() -> str:

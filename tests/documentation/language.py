@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from typing import Any, Final
 
-from sendbox.engine import durations as spans
+import yaml
+
+from sendbox import data
+from sendbox.engine.delivery.faults import table as deliveries
 from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.faults import table as calls
 from sendbox.engine.faults.row import F
 from sendbox.engine.faults.table import CALLS
 from sendbox.scenario.shape import schema
-from sendbox.services.assume import Assume
+from sendbox.services.assume import SETTINGS
+from sendbox.services.setting import definition
 from tests.documentation.markdown import code, table
 
 #: Mappings of one or two keys, or of results: the text around their example says what a table would.
@@ -23,19 +28,16 @@ UNLISTED: Final = frozenset(
 )
 #: So many legal words are listed in a table; a text lists more.
 MOST: Final = 12
-#: How a default of `assume:` is written in a scenario, where its value in the core is another.
-_DEFAULTS: Final = {
-    "country": "the account's",
-    "queue": "no limit",
-    "prices": "built in",
-    "timing": "`{sending: 0s, sent: 1s, delivered: 2s, seen: 5s}`",
-    "promotional_window": "no limit",
-    "allowed": "everybody",
-    "identical": "no limit",
-    "proof": '`{hash: sha256, encoding: hex, order: [phoneNumber, token, code, timestamp], separator: ":"}`',
-    "verify_limits": "`{account: 100/1m, number: 5/10m}`",
-    "bulk": "`{lines: 100000, bytes: 67108864}`",
-}
+LANGUAGE: Final = data.folder("schemas") / "scenario.schema.json"
+
+
+def with_tables(text: str) -> str:
+    """The schema with the definitions of what stands in tables written anew: faults, and settings of assumptions."""
+    schema = json.loads(text)
+    schema["$defs"].update(
+        apiFault=calls.definition(), webhookFault=deliveries.definition(), assume=definition(SETTINGS)
+    )
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def listed() -> list[str]:
@@ -96,25 +98,17 @@ def _wanted(node: dict[str, Any]) -> str:
 
 def settings() -> str:
     """The table of `assume:`."""
-    mapping = mappings()["assume"]
-    default = Assume()
     rows = []
-    for field in fields(Assume):
-        node = _resolved(mapping["properties"][field.name])
-        value = getattr(default, field.name)
-        shown = _DEFAULTS.get(field.name) or code(_written(value))
-        rows.append((code(field.name), _wanted(node), shown, node["description"], node["x-assumed"]))
+    for name, setting in SETTINGS.items():
+        node = _resolved(setting.definition())
+        shown = setting.unset or code(_written(node["default"]))
+        rows.append((code(name), _wanted(node), shown, node["description"], setting.assumption))
     return table(("setting", "value", "default", "meaning", "assumption"), rows)
 
 
 def _written(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
-        return spans.show(value)
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(spans.show, value))}]"
-    return str(value)
+    """A value as a scenario has it, on one line."""
+    return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1_000).partition("\n")[0]
 
 
 def used(value: Any, node: dict[str, Any] | None = None) -> Iterator[tuple[str, str]]:

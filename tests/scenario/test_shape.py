@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,8 +13,6 @@ from sendbox.language import LANGUAGE
 from sendbox.scenario import shape
 from sendbox.scenario.model import Source, plain
 from sendbox.scenario.parse import from_object
-from sendbox.services.assume import Assume
-from sendbox.services.assumptions import registry
 from sendbox.services.messaging.channels import CHANNELS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import STATES
@@ -152,7 +149,7 @@ def test_what_a_mapping_must_have_has_a_stand_in() -> None:
 
 
 def test_the_words_are_those_of_the_core() -> None:
-    """Channels, results, conditions and settings of the schema are the ones that the core has."""
+    """Channels, results and conditions of the schema are the ones that the core has."""
     assert DEFINITIONS["result"]["enum"] == list(GOALS) == list(STATES[1:])
     assert DEFINITIONS["channel"]["enum"] == [*CHANNELS, "chatapp"]
     world = make_world()
@@ -160,18 +157,7 @@ def test_the_words_are_those_of_the_core() -> None:
     assert message.last is not None
     asked = set(Messaging.of(world).simulator.case(message.last, world.now).fields) | {"nth", "after"}
     assert set(DEFINITIONS["when"]["properties"]) == asked - {"accepted_at", "before", "earlier"}
-    assert set(DEFINITIONS["assume"]["properties"]) == {field.name for field in fields(Assume)}
     assert set(DEFINITIONS["entry"]["anyOf"][1]["properties"]) == set(DEFINITIONS["mix"]["properties"]) == set(GOALS)
-
-
-def test_settings_carry_their_assumption() -> None:
-    """Each setting of `assume` names its row, and every row that names one has it here."""
-    rows = {name: row for row in registry() for name in row.setting}
-    assume = DEFINITIONS["assume"]
-    assert {name: schema["x-assumed"] for name, schema in assume["properties"].items()} == {
-        name: rows[name].id for name in assume["properties"]
-    }
-    assert set(assume["properties"]) == {name for name, row in rows.items() if row.built}
 
 
 @pytest.mark.parametrize(

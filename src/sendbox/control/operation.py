@@ -2,15 +2,13 @@
 
 An operation is a coroutine function of (`Call`, keyword arguments). Its row says where HTTP carries it; its signature
 says which arguments are legal: path parameters, then fields of the query (GET, DELETE) or of the JSON body; and, by
-the annotation, of which kind. A trailing underscore in an argument's name is not part of its public name (`from_` is
-`from`).
+the annotation, of which kind. A trailing underscore of an argument is not part of its public name (`from_` is `from`).
 """
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -20,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from sendbox.contract.findings import json_path
 from sendbox.engine import bounds
 from sendbox.engine.durations import duration, shown
-from sendbox.runtime.worlds import Conflict, Hosted, Slice
+from sendbox.runtime.worlds import Conflict, Hosted
 
 if TYPE_CHECKING:
     from sendbox.control.export.rows import Exported
@@ -206,7 +204,8 @@ class Served:
     `operations` of control and `routes` of the `interfaces`, in the order in which they are listed; `uploads` and
     `links` at addresses that worlds give out. `kinds` of entries, and the `things` that a scenario may expect. For
     coverage `dimensions` with headings, `facts`, `samples` of fields, `untold` assumptions, the item of a `denied` call
-    (path, key). `pending` lists what is still to come, `exported` says how an export does an act of a tester again.
+    (path, key). `pending` lists what is still to come, `exported` says how an export does an act of a tester again,
+    `attributes` are made of a test's handle, by the name under which it offers them.
     """
 
     operations: Sequence[Operation]
@@ -223,6 +222,7 @@ class Served:
     denied: Callable[[str, str | None], str | None]
     pending: Mapping[str, Pending]
     exported: Mapping[str, Exported]
+    attributes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
 
     @cached_property
     def by_name(self) -> Mapping[str, Operation]:
@@ -331,70 +331,3 @@ def json_object(raw: Any, what: str) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise ControlError(400, "bad_body", f"{shown(raw)} is not {what}; legal: a JSON object")
     return raw
-
-
-async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None = None) -> list[T]:
-    """Those items that fit, at most `most`; in slices, so that a long list holds nobody up."""
-    found: list[T] = []
-    work = Slice()
-    for number, item in enumerate(items):
-        if fits(item):
-            found.append(item)
-            if len(found) == most:
-                break
-        if number % 64 == 63:
-            await work.pause()
-    return found
-
-
-async def each(items: Iterable[T], view: Callable[[T], V]) -> list[V]:
-    """What `view` makes of each item, in slices."""
-    made = []
-    work = Slice()
-    for item in items:
-        made.append(view(item))
-        await work.pause()
-    return made
-
-
-async def newest(items: Sequence[T], fits: Callable[[T], bool], last: Any) -> list[T]:
-    """Those items that fit, oldest first; with `last` only so many of the newest, and no more is looked at."""
-    if last is None:
-        return await chosen((items[index] for index in range(len(items))), fits)
-    most = whole(last, "last")
-    if most < 0:
-        raise ControlError(400, "bad_argument", f"last: {most} is no number of things; legal: 0 and more")
-    backwards = (items[index] for index in range(len(items) - 1, -1, -1))
-    return (await chosen(backwards, fits, most))[::-1] if most else []
-
-
-async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Awaitable[Any]]) -> Any:
-    """Looks, and while there is nothing waits for something to happen, at most `wait` of real time (a long poll)."""
-    longest = None if wait is None else milliseconds(wait, "wait") / 1000
-    seen = hosted.changes
-    found = await look()
-    if found or longest is None:
-        return found
-    try:
-        async with asyncio.timeout(longest):
-            while not found:
-                if hosted.changes == seen:  # else something happened while it looked
-                    await _change(hosted)
-                seen = hosted.changes
-                found = await look()
-    except TimeoutError:
-        pass
-    return found
-
-
-async def _change(hosted: Hosted) -> None:
-    """Waits until something happens. Who only waits is no work in progress: an `auto` clock goes on under it."""
-    hosted.controls -= 1
-    hosted.readers -= 1
-    try:
-        await hosted.change()
-    finally:
-        hosted.controls += 1
-        hosted.readers += 1
-    if hosted.gone:
-        raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.control.operation import Call, ControlError, chosen, each, operation, whole
+from sendbox.control.operation import Call, ControlError, operation, whole
+from sendbox.control.reading import chosen, each
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer

@@ -7,17 +7,8 @@ from typing import Any, get_args
 
 import orjson
 
-from sendbox.control.operation import (
-    Call,
-    ControlError,
-    chosen,
-    each,
-    newest,
-    operation,
-    out_of_bounds,
-    wait_for,
-    whole,
-)
+from sendbox.control.operation import Call, ControlError, operation, out_of_bounds, whole
+from sendbox.control.reading import chosen, each, newest, wait_for
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of, listed

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.control.operation import Call, ControlError, each, milliseconds, operation
+from sendbox.control.operation import Call, ControlError, milliseconds, operation
+from sendbox.control.reading import each
 from sendbox.control.worlds import clock_settings, clock_view, to_instant
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.rows import Observer

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sendbox import __version__
-from sendbox.control.operation import Call, ControlError, each, json_object, newest, operation
+from sendbox.control.operation import Call, ControlError, json_object, operation
+from sendbox.control.reading import each, newest
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.digest import ENGINE

@@ -1,23 +1,40 @@
-"""Settings of the assumptions: what a scenario's `assume:` may override, typed, with the defaults.
+"""Settings of the assumptions: what a scenario's `assume:` may override, a row each, typed.
 
-Each field is the setting of one row of the assumption registry (see `services/assumptions.py`, which names them). Only
-what is built is here; a setting that is not here is refused by name. Durations and instants in milliseconds.
+Only what is built is here; a setting that is not here is refused by name. Durations and instants in milliseconds.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+import orjson
 
 from sendbox.engine.durations import Rate
+from sendbox.engine.faults.language import Given, Node, Value, duration, mapping, rate, switch, text, whole, word
+from sendbox.services.setting import Form, Reads, choice, into, rows, sequence, setting
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
 
+OnFailure = Literal["at_once", "ttl"]
+InvalidNumber = Literal["webhook", "response"]
+Accepted = Literal["object", "recipient"]
+LegacyError = Literal["code", "plain"]
+Nulls = Literal["refuse", "absent"]
+SenderForm = Literal["refuse", "accept"]
+SmsSender = Literal["accept", "strict"]
+Hash = Literal["sha1", "sha256", "sha384", "sha512"]
+Encoding = Literal["hex", "base64", "base64url"]
+
+#: The values of a proof, in the usual order.
+PROVED: Final = ("phoneNumber", "token", "code", "timestamp")
+_OFF: Final = "off"
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """A63: default path, milliseconds after the entry before."""
+    """Default path, milliseconds after the entry before."""
 
     sending: int = 0
     sent: int = 1_000
@@ -30,32 +47,72 @@ class Timing:
         return self.sending + self.sent + self.delivered + self.seen
 
 
-#: A53: new validation sessions of an account, and of a number.
-PER_ACCOUNT: Final = Rate(100, 60_000)
-PER_NUMBER: Final = Rate(5, 600_000)
+_TIMING: Final = mapping(
+    "timing",
+    "The usual times, each after the result before.",
+    {each.name: duration(f"The time of {each.name}.") for each in fields(Timing)},
+    "a mapping of results to durations",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyLimits:
-    """A53: how many new validation sessions in how much time; None = no limit."""
+    """How many new validation sessions of an account, and of a number, in how much time; None = no limit."""
 
-    account: Rate | None = PER_ACCOUNT
-    number: Rate | None = PER_NUMBER
+    account: Rate | None = Rate(100, 60_000)
+    number: Rate | None = Rate(5, 600_000)
+
+
+def read_limits(given: Given, reader: Reads, base: VerifyLimits) -> VerifyLimits:
+    """`off`, or a mapping of limits; what that leaves out stays as in `base`."""
+    if given.value == _OFF:
+        return VerifyLimits(None, None)
+    limits = {name: None if item.value == _OFF else reader.rate(item) for name, item in given.entries().items()}
+    return replace(base, **limits)
+
+
+_LIMITS: Final[Form[Reads]] = (
+    {"$ref": "#/$defs/limits", "description": "How many validation sessions may begin in how much time."},
+    lambda given, reader: read_limits(given, reader, VerifyLimits()),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A52: how the proof of a validation is made of its four values."""
+    """How the proof of a validation is made of its four values."""
 
-    hash: Literal["sha1", "sha256", "sha384", "sha512"] = "sha256"
-    encoding: Literal["hex", "base64", "base64url"] = "hex"
-    order: tuple[str, ...] = ("phoneNumber", "token", "code", "timestamp")
+    hash: Hash = "sha256"
+    encoding: Encoding = "hex"
+    order: tuple[str, ...] = PROVED
     separator: str = ":"
+
+
+_PROOF: Final = mapping(
+    "proof",
+    "How the proof of a validation is made.",
+    {
+        "hash": word("The hash function of the HMAC.", get_args(Hash), "a hash function"),
+        "encoding": word("How its bytes are written; base64url has no padding.", get_args(Encoding), "an encoding"),
+        "order": Value(
+            *sequence(
+                "The order of the four values.",
+                word("One of the values.", PROVED, "a value of a proof"),
+                "a list of phoneNumber, token, code and timestamp, each once",
+                minItems=4,
+                maxItems=4,
+                uniqueItems=True,
+            )
+        ),
+        "separator": text("What stands between the values; may be empty.", "a text", maxLength=16),
+    },
+    "a mapping such as {encoding: base64}",
+    minProperties=1,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """A61: price of one segment in millionths, by currency (`EUR`, `CZK`), channel and calling code ("" = any other).
+    """Price of one segment in millionths, by currency (`EUR`, `CZK`), channel and calling code ("" = any other).
 
     Channels here are `sms`, `richmsg`, `chatapp`. None in the scenario's place of a channel means the built-in table.
     """
@@ -63,43 +120,168 @@ class Prices:
     table: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
 
+def _of_channel(channel: str) -> Node:
+    return {
+        "title": "prices",
+        "description": f"Prices of {channel} by calling code, and default for all others.",
+        "type": "object",
+        "minProperties": 1,
+        "propertyNames": {
+            "description": "A calling code, or default.",
+            "pattern": "^([1-9][0-9]{0,6}|default)$(?!\n)",
+            "examples": ["420", "default"],
+            "x-says": "a calling code such as 420, or default",
+        },
+        "additionalProperties": {"$ref": "#/$defs/price"},
+        "x-says": "a mapping of calling codes to prices",
+    }
+
+
+def _read_prices(given: Given, reader: Reads) -> Prices:
+    table = {}
+    for channel, codes in given.entries().items():
+        for code, price in codes.entries().items():
+            each = price.entries()
+            table[channel, "" if code == "default" else code] = (reader.money(each["eur"]), reader.money(each["czk"]))
+    return Prices(table)
+
+
+_PRICES: Final[Node] = {
+    "title": "prices",
+    "description": "Prices of one segment by channel and calling code.",
+    "type": "object",
+    "properties": {channel: _of_channel(channel) for channel in ("sms", "richmsg", "chatapp")},
+    "additionalProperties": False,
+    "minProperties": 1,
+    "x-says": "a mapping of channels to prices",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class BulkLimits:
-    """A35: the longest bulk file, in lines and in bytes unpacked."""
+    """The longest bulk file, in lines and in bytes unpacked."""
 
     lines: int = 100_000
     bytes: int = 64 * 1024 * 1024
 
 
+_BULK: Final = mapping(
+    "bulk",
+    "The longest bulk file that is taken.",
+    {
+        "lines": whole("Most lines of it.", 1, 1_000_000, "a whole number from 1 to 1000000"),
+        "bytes": whole("Most bytes of it, unpacked.", 1, 1 << 30, "a whole number of bytes up to 1 GiB"),
+    },
+    "the limits of a bulk file, such as {lines: 1000}",
+    minProperties=1,
+)
+_COUNTRY: Final[Node] = {
+    "description": "The calling code that national numbers get; wins over the account's.",
+    "type": ["string", "integer"],
+    "pattern": "^[1-9][0-9]{0,2}$(?!\n)",
+    "minimum": 1,
+    "maximum": 999,
+    "examples": ["420"],
+    "x-says": "a calling code such as 420",
+}
+_QUEUE: Final = mapping(
+    "queue",
+    "Limits of the queues.",
+    {"normal": rate("How fast the normal queue goes, such as 10/s.")},
+    "the limit of the normal queue, such as {normal: 10/s}",
+    required=["normal"],
+)
+_HOURS: Final[Node] = {
+    "description": "The hours, in UTC, in which promotional messages go out, such as 08:00-20:00.",
+    "type": ["string", "null"],
+    "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]-(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$(?!\n)",
+    "examples": ["08:00-20:00"],
+    "x-says": "hours such as 08:00-20:00, or null for no limit",
+}
+
+
+def _read_hours(given: Given, reader: Reads) -> tuple[int, int] | None:
+    if given.value is None:
+        return None
+    start, _, end = str(given.value).partition("-")
+    first, last = (int(time[:2]) * 60 + int(time[3:]) for time in (start, end))
+    if first == last:
+        message = f'"{given.value}" is no time at all; leave the setting out, or null'
+        reader.complain(given, "promotional_window", message)
+    return first, last
+
+
+def _read_wait(given: Given, reader: Reads) -> int:
+    time = reader.duration(given)
+    if time == 0 and given.value in (0, "0s", "0ms"):
+        shown = orjson.dumps(given.value).decode()
+        reader.complain(given, "webhook_retry", f"{shown} is no time to wait; a try follows after 1ms or more")
+    return time
+
+
 @dataclass(frozen=True, slots=True)
 class Assume:
-    """Every setting of `assume:` that is built, by its name in `not-shown`'s column `setting`."""
+    """Every setting of `assume:` that is built, each with its row: default, assumption, and how a scenario has it."""
 
-    rcs: bool = False  # A02
-    fallback_on_failure: Literal["at_once", "ttl"] = "at_once"  # A04
-    invalid_number: Literal["webhook", "response"] = "webhook"  # A08
-    messages_accepted: Literal["object", "recipient"] = "object"  # A09
-    legacy_error: Literal["code", "plain"] = "code"  # A13
-    country: str | None = None  # A14: overrides the account's prefix
-    queue: Rate | None = None  # A18: limit of the normal queue
-    nulls: Literal["refuse", "absent"] = "refuse"  # A56
-    sender_form: Literal["refuse", "accept"] = "refuse"  # A59
-    sms_sender: Literal["accept", "strict"] = "accept"  # A59
-    prices: Prices | None = None  # A61
-    timing: Timing = field(default_factory=Timing)  # A63
-    conversation: int = 86_400_000  # A66
-    promotional_window: tuple[int, int] | None = None  # A84: minutes of the day, UTC
-    webhook_retry: tuple[int, ...] = (30_000, 60_000, 120_000, 240_000)  # A20
-    webhook_timeout: int = 5_000  # A20
-    bundle: bool = True  # A22
-    allowed: tuple[str, ...] | None = None  # A83: phone patterns
-    identical: Rate | None = None  # A83
-    list_delay: int = 1_000  # A81
-    proof: Proof = field(default_factory=Proof)  # A52
-    verify_limits: VerifyLimits = field(default_factory=VerifyLimits)  # A53
-    template_review: int = 10_000  # A43
-    verify_code_required: bool = False  # A41
-    bulk: BulkLimits = field(default_factory=BulkLimits)  # A35
+    rcs: bool = setting(False, "A02", switch("Whether a flow may have a step named rcs."))
+    fallback_on_failure: OnFailure = setting(
+        "at_once", "A04", choice("After a bad end the flow moves on at once, or waits for the ttl.", OnFailure)
+    )
+    invalid_number: InvalidNumber = setting(
+        "webhook", "A08", choice("Where an invalid number is told: by webhook, or in the response.", InvalidNumber)
+    )
+    messages_accepted: Accepted = setting(
+        "object", "A09", choice("What an entry of accepted of POST /messages stands for.", Accepted)
+    )
+    legacy_error: LegacyError = setting("code", "A13", choice("Whether a legacy error has a code.", LegacyError))
+    country: str | None = setting(
+        None, "A14", (_COUNTRY, lambda given, reader: reader.country_code(given)), "the account's"
+    )
+    queue: Rate | None = setting(None, "A18", into(lambda normal: normal, _QUEUE), "no limit")
+    nulls: Nulls = setting(
+        "refuse", "A56", choice("Whether null for an optional field is refused or counts as left out.", Nulls)
+    )
+    sender_form: SenderForm = setting(
+        "refuse", "A59", choice("Whether a sender of a wrong form is refused.", SenderForm)
+    )
+    sms_sender: SmsSender = setting(
+        "accept", "A59", choice("Whether an unregistered sms sender is accepted.", SmsSender)
+    )
+    prices: Prices | None = setting(None, "A61", (_PRICES, _read_prices), "built in")
+    timing: Timing = setting(Timing(), "A63", into(Timing, _TIMING))
+    conversation: int = setting(86_400_000, "A66", duration("How long a conversation stays open."))
+    promotional_window: tuple[int, int] | None = setting(None, "A84", (_HOURS, _read_hours), "no limit")
+    webhook_retry: tuple[int, ...] = setting(
+        (30_000, 60_000, 120_000, 240_000),
+        "A20",
+        sequence(
+            "How long after the start of a try the next one follows; as many entries as there are further tries.",
+            ({"$ref": "#/$defs/duration"}, _read_wait),
+            "a list of durations such as [30s, 60s]",
+            maxItems=100,
+        ),
+    )
+    webhook_timeout: int = setting(5_000, "A20", duration("How long a receiver has for its answer."))
+    bundle: bool = setting(True, "A22", switch("Whether events of one instant for one target travel together."))
+    allowed: tuple[str, ...] | None = setting(
+        None,
+        "A83",
+        sequence(
+            "The only numbers that may be written to.",
+            ({"$ref": "#/$defs/numberPattern"}, lambda given, reader: reader.phones(given).text),
+            "a list of phone patterns",
+        ),
+        "everybody",
+    )
+    identical: Rate | None = setting(None, "A83", rate("How many identical messages a phone may get."), "no limit")
+    list_delay: int = setting(1_000, "A81", duration("How long until an opt-out or a blacklist entry is in force."))
+    proof: Proof = setting(Proof(), "A52", into(Proof, _PROOF))
+    verify_limits: VerifyLimits = setting(VerifyLimits(), "A53", _LIMITS)
+    template_review: int = setting(
+        10_000, "A43", duration("How long the review of a template takes where no rule says.")
+    )
+    verify_code_required: bool = setting(False, "A41", switch("Whether phone_numbers/verify needs a code."))
+    bulk: BulkLimits = setting(BulkLimits(), "A35", into(BulkLimits, _BULK))
 
     @classmethod
     def of(cls, world: World) -> Assume:
@@ -107,3 +289,7 @@ class Assume:
         settings: Any = world.assume
         assume: Assume = settings
         return assume
+
+
+#: The rows of the settings by name.
+SETTINGS: Final = rows(Assume)

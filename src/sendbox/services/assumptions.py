@@ -1,9 +1,8 @@
 """The registry of assumptions: what the specification leaves open, and what is built there.
 
 The table is `assumptions.json`. A row's default is what happens unless a scenario says otherwise under `assume:`; the
-settings are the fields of `services/assume.py`, which must change together with the rows that name them. A row whose
-part of the service does not exist yet has `"built": false`, and its settings are refused by name
-(`scenario/keys/assume.py`).
+settings are the fields of `services/assume.py`, which name their assumption. A row whose part of the service does not
+exist yet has `"built": false`.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Final
 
+from sendbox.services.assume import SETTINGS
 from sendbox.services.tables import table
 
 #: What a confidence letter means: where the default comes from.
@@ -46,4 +46,7 @@ class Assumption:
 @cache
 def registry() -> tuple[Assumption, ...]:
     """All rows, by their ids."""
-    return tuple(Assumption(**row | {"setting": tuple(row["setting"])}) for row in table(__name__, "assumptions.json"))
+    return tuple(
+        Assumption(setting=tuple(name for name, setting in SETTINGS.items() if setting.assumption == row["id"]), **row)
+        for row in table(__name__, "assumptions.json")
+    )

@@ -1,11 +1,12 @@
-"""How a fault stands in the scenario language: values, each with its node of the JSON Schema and how it is read.
+"""How faults and settings stand in the scenario language: values, each with its node of the JSON Schema and how it is
+read.
 
 `schemas/scenario.schema.json` is written from the nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from sendbox.engine.durations import Rate, Span
@@ -24,6 +25,9 @@ class Given(Protocol):
 
     def entries(self) -> Mapping[str, Given]:
         """The entries of a mapping; empty when this is none."""
+
+    def items(self) -> Sequence[Given]:
+        """The items of a list; empty when this is none."""
 
 
 class Reads(Protocol):
@@ -46,6 +50,16 @@ class Value(NamedTuple):
     read: Callable[[Given, Reads], Any]
 
 
+def duration(description: str) -> Value:
+    """A time."""
+    return Value(_ref("duration", description), lambda given, reader: reader.duration(given))
+
+
+def rate(description: str) -> Value:
+    """So many in so much time."""
+    return Value(_ref("rate", description), lambda given, reader: reader.rate(given))
+
+
 def span(description: str) -> Value:
     """A time, or a span from which one is drawn."""
     return Value(_ref("span", description), lambda given, reader: reader.span(given))
@@ -59,6 +73,11 @@ def window(description: str) -> Value:
 def positive(description: str) -> Value:
     """A whole number from 1."""
     return Value(_ref("positive", description), _as_it_is)
+
+
+def switch(description: str) -> Value:
+    """True or false."""
+    return Value({"description": description, "type": "boolean", "x-says": "true or false"}, _as_it_is)
 
 
 def word(description: str, words: Iterable[str], says: str) -> Value:

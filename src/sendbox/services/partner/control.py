@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from sendbox.control.export.rows import Act, Exported, NoEntry, some
-from sendbox.control.operation import Call, ControlError, each, operation
+from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.reading import each
 from sendbox.engine.world import World
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner

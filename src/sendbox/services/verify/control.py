@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.control.operation import Call, chosen, each, newest, operation, wait_for
+from sendbox.control.operation import Call, operation
+from sendbox.control.reading import chosen, each, newest, wait_for
 from sendbox.engine.world import World
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of

@@ -10,8 +10,7 @@ from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, canonical, entries, text_of
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
-from sendbox.services.assume import Assume
-from sendbox.services.language import compile_limits
+from sendbox.services.assume import Assume, read_limits
 from sendbox.services.verify.rules import VerifyRule
 
 
@@ -38,7 +37,7 @@ def _limited(node: Node, reader: Reader) -> Assume:
     limits = node.get("limits")
     if limits is None:
         return assume
-    return replace(assume, verify_limits=compile_limits(limits, reader, assume.verify_limits))
+    return replace(assume, verify_limits=read_limits(limits, reader, assume.verify_limits))
 
 
 def _doubts(doubts: Doubts) -> None:

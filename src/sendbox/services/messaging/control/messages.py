@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sendbox.control.operation import Call, ControlError, each, newest, operation, wait_for
+from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.reading import each, newest, wait_for
 from sendbox.engine.world import World
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging

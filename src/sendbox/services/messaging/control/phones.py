@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.control.operation import Call, ControlError, chosen, each, operation
+from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.reading import chosen, each
 from sendbox.engine.world import World
 from sendbox.services.messaging.channels import FAMILIES, USUAL
 from sendbox.services.messaging.control.messages import legal, message_of, number_of, tried

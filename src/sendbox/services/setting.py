@@ -1,0 +1,114 @@
+"""A setting of the assumptions: one row in the field of a dataclass, from which all that is said about it follows.
+
+The language's schema, how a scenario is read, the registry of assumptions and the documentation read the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field, fields, is_dataclass
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, get_args
+
+from sendbox.engine import durations as spans
+from sendbox.engine.durations import Rate
+from sendbox.engine.faults import language
+from sendbox.engine.faults.language import Given, Node, Value, word
+from sendbox.engine.patterns import Pattern
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+#: The keys that a node ends with, in order.
+_LAST: Final = ("default", "examples", "x-assumed", "x-says")
+
+
+class Reads(language.Reads, Protocol):
+    """Reads values, and notes what is wrong with one."""
+
+    def complain(self, node: Any, rule: str, message: str) -> None:
+        """Notes that a value breaks a rule."""
+
+    def country_code(self, node: Any) -> str:
+        """A calling code that is assigned."""
+
+    def money(self, node: Any) -> int:
+        """Millionths of a currency's unit."""
+
+    def phones(self, node: Any) -> Pattern:
+        """A phone pattern."""
+
+
+#: What may stand somewhere: its node in the schema, and how it is read.
+Form = tuple[Node, Callable[[Given, R], Any]]
+
+
+class Setting(NamedTuple):
+    """The row of a setting.
+
+    `assumption` is the id of what it changes, `default` its value where a scenario says nothing. `node` is what may
+    stand in a scenario, without the default, and `read` reads it. `unset` says in words what None as default means.
+    """
+
+    assumption: str
+    default: Any
+    node: Node
+    read: Callable[[Given, Reads], Any]
+    unset: str
+
+    def definition(self) -> Node:
+        """Its node in the schema."""
+        node = self.node | {"x-assumed": self.assumption}
+        if self.default is not None or "null" in node.get("type", ()):
+            node["default"] = _written(self.default, node)
+        return {key: node[key] for key in sorted(node, key=lambda key: _LAST.index(key) if key in _LAST else -1)}
+
+
+def setting(default: T, assumption: str, form: Form[Reads], unset: str = "") -> T:
+    """The field of a setting (see `Setting`)."""
+    return field(default=default, metadata={"setting": Setting(assumption, default, *form, unset)})
+
+
+def rows(owner: type) -> dict[str, Setting]:
+    """The settings of a dataclass by name, in order."""
+    return {each.name: each.metadata["setting"] for each in fields(owner)}
+
+
+def definition(settings: Mapping[str, Setting]) -> Node:
+    """The key `assume` in the language's schema."""
+    return {
+        "title": "assume",
+        "description": "Settings of what the specification leaves open; sendbox assumptions lists them.",
+        "type": "object",
+        "properties": {name: row.definition() for name, row in settings.items()},
+        "additionalProperties": False,
+        "x-says": "a mapping of settings",
+    }
+
+
+def choice(description: str, words: Any) -> Value:
+    """One of the words of a `Literal`."""
+    return word(description, get_args(words), "a choice")
+
+
+def sequence(description: str, item: Form[R], says: str, **rules: Any) -> Form[R]:
+    """A list."""
+    node, read = item
+    made = {"description": description, "type": "array", "items": node, **rules, "x-says": says}
+    return made, lambda given, reader: tuple(read(each, reader) for each in given.items())
+
+
+def into(make: Callable[..., Any], mapping: Value) -> Value:
+    """What is made of a mapping with its keys as arguments."""
+    return Value(mapping.node, lambda given, reader: make(**mapping.read(given, reader)))
+
+
+def _written(value: Any, node: Node) -> Any:
+    """A value as a scenario has it."""
+    if isinstance(value, Rate):
+        return f"{value.count}/{spans.show(value.within)}"
+    if is_dataclass(value):
+        keys = node.get("properties", {})
+        return {each.name: _written(getattr(value, each.name), keys.get(each.name, {})) for each in fields(value)}
+    if isinstance(value, tuple):
+        return [_written(each, node["items"]) for each in value]
+    return spans.show(value) if node.get("$ref") == "#/$defs/duration" else value
