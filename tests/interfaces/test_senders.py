@@ -6,6 +6,7 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.language import PARTS
+from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.http.senders import unregistered
@@ -39,7 +40,7 @@ def test_a59_unregistered_senders(
     settings = Assume(sms_sender=assume)  # type: ignore[arg-type]  # parametrized
     world = World("test-senders", make_blueprint(account=spec, assume=settings), start=0, services=PARTS)
     step = Step(channel, "Hello", sender)
-    found = unregistered(world, [Send([Recipient("420777000101")], [step])])
+    found = unregistered(world, Account.of(world), [Send([Recipient("420777000101")], [step])])
     lines = [] if expected is None else [f'"{sender}" is not registered as a sender for {expected[0]}; {expected[1]}']
     assert [advice.message for advice in found] == lines
     assert all(advice.note is (senders == "any") for advice in found)
@@ -49,7 +50,9 @@ def test_a59_where_the_sender_stands_and_where_the_flow_goes_on() -> None:
     """The path is that of the step's own sender or of the root's; a step that is rejected says what comes next."""
     world = World("test-senders", make_blueprint(account=AccountSpec(senders=REGISTERED)), start=0, services=PARTS)
     steps = [Step("richmsg", "Hello", "Other"), Step("sms", "Hello", "Mine")]
-    found = unregistered(world, [Send([Recipient("420777000101")], steps, path="$[1]", own_senders=0b10)])
+    found = unregistered(
+        world, Account.of(world), [Send([Recipient("420777000101")], steps, path="$[1]", own_senders=0b10)]
+    )
     assert [(advice.path, advice.message.partition("; ")[2]) for advice in found] == [
         ("$[1].sender", "the step will be rejected, and the flow goes on with sms"),
         ("$[1].flow[1].sms.sender", TAKEN),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
     from sendbox.services.messaging.model import Send, Step
-    from sendbox.services.ports import Key
+    from sendbox.services.ports import Account, Key
 
 #: A filled template of more characters is close to the limit of a body, 1000 (§8).
 NEAR: Final = 950
@@ -99,29 +99,30 @@ def remark_clock(world: World, what: str, path: str, section: str, advice: list[
 
 def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advice]:
     """Advice on what the world knows about messages it accepted: senders, templates, hours, and who hears of them."""
-    found = unregistered(world, sends)
+    account = account_of(world)
+    found = unregistered(world, account, sends)
     for send in sends:
-        if send.callback is None and _unheard(world, key):
+        if send.callback is None and _unheard(account, key):
             text = "no callback is given, and the default is set to none: nobody hears what becomes of the message"
             found.append(advise(CALLBACK_MISSING, text, f"{send.path}.callback"))
-        if Assume.of(world).promotional_window is not None and "promotional" in send.tags:
+        if "promotional" in send.tags and Assume.of(world).promotional_window is not None:
             remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", found)
         for index, step in enumerate(send.steps):
             if step.template is not None:
-                _remark_template(world, step, f"{send.path}.flow[{index}].{step.channel}.params", found)
+                _remark_template(account, step, f"{send.path}.flow[{index}].{step.channel}.params", found)
     return found
 
 
-def _unheard(world: World, key: Key) -> bool:
+def _unheard(account: Account, key: Key) -> bool:
     url = key.default_callback_url
     if url is None:
-        url = account_of(world).top.default_callback_url
+        url = account.top.default_callback_url
     return url == ""
 
 
-def _remark_template(world: World, step: Step, path: str, advice: list[Advice]) -> None:
+def _remark_template(account: Account, step: Step, path: str, advice: list[Advice]) -> None:
     use = step.template
-    template = None if use is None else account_of(world).template(use.name, use.language, step.sender)
+    template = None if use is None else account.template(use.name, use.language, step.sender)
     if use is None or template is None or not use.params:
         return
     size = len(render(template, use))

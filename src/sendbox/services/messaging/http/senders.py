@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from sendbox.services.advice import SENDER_NOT_REGISTERED, advise
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import FAMILY, ROWS
-from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
     from sendbox.services.messaging.model import Send
+    from sendbox.services.ports import Account
 
 #: What becomes of a step whose sender is not registered.
 TAKEN = "it is taken all the same"
@@ -24,9 +24,8 @@ ENDS = "and the message with it"
 GOES_ON = "and the flow goes on with"
 
 
-def unregistered(world: World, sends: Iterable[Send]) -> list[Advice]:
+def unregistered(world: World, account: Account, sends: Iterable[Send]) -> list[Advice]:
     """One advice for each sender of a channel; the same records for the same senders, since clients repeat them."""
-    account = account_of(world)
     senders = account.senders
     found: list[Advice] = []
     for send in sends:
