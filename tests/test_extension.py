@@ -14,7 +14,7 @@ import pytest
 from sendbox.app import SERVED, make_app
 from sendbox.contract.validators import Contract
 from sendbox.control.export.rows import Act, Exported
-from sendbox.control.operation import Call, operation
+from sendbox.control.operation import Call, View, operation
 from sendbox.fixture import SandboxServer
 from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
@@ -31,6 +31,12 @@ pytestmark = pytest.mark.asyncio
 async def ring(call: Call, times: int | str | None = None) -> Any:
     """Rings the bell."""
     return {"rang": times, "world": call.here.world.id}
+
+
+@operation("GET", "/worlds/{id}/bells")
+async def bells(call: Call) -> Any:
+    """Every bell."""
+    return {"bells": [{"name": "<Big>", "rang": 3}] if call.here.world.fired else []}
 
 
 async def open_bells(world: Any, most: int) -> Sequence[str]:
@@ -71,13 +77,14 @@ def _follow(world: Any, code: str, counts: bool, query: str) -> Answer:
 
 WITH_BELLS = replace(
     SERVED,
-    operations=(*SERVED.operations, ring),
+    operations=(*SERVED.operations, ring, bells),
     routes=(*SERVED.routes, ROUTE),
     interfaces=(Interface("bell", ("/v9/",), error), *SERVED.interfaces),
     links=(*SERVED.links, Link("/b/{code}", lambda _world, _code: True, _follow, Answer(404, b"lost"))),
     pending={**SERVED.pending, "bells": open_bells},
     exported={**SERVED.exported, "ring": Exported(written)},
     attributes={**SERVED.attributes, "bell": Bell},
+    views=(*SERVED.views, View("Bells", "bells", "bells", {"Name": "name", "Rang": "rang"})),
 )
 
 
@@ -121,6 +128,17 @@ async def test_its_routes_are_served() -> None:
         assert "/v9/bells/{name}" in (await box.get("/openapi.json")).json["paths"]
         items = (await box.get(f"{WORLD}/coverage")).json["items"]
         assert items["operations"]["showBell accepted"] == 1
+
+
+async def test_the_page_shows_its_list() -> None:
+    """Its view is a table of the page, once there is something in it; what stands in it is escaped."""
+    async with extended() as box:
+        assert b"<h2>Bells</h2>" not in (await box.get(f"/_sandbox/?world={KEY}")).body
+        await box.send("420777000101")
+        await box.advance("1s")
+        page = (await box.get(f"/_sandbox/?world={KEY}")).body.decode()
+        assert "<thead><tr><th>Name</th><th>Rang</th></tr></thead>" in page
+        assert "<tr><td>&lt;Big&gt;</td><td>3</td></tr>" in page
 
 
 async def test_a_handle_has_its_attributes() -> None:

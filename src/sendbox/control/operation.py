@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from types import ModuleType, NoneType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from sendbox.contract.findings import json_path
 from sendbox.engine import bounds
@@ -197,6 +197,18 @@ def operations_of(*modules: ModuleType) -> tuple[Operation, ...]:
 Pending = Callable[[Any, int], Awaitable[Sequence[Any]]]
 
 
+class View(NamedTuple):
+    """A list of a service that the page shows of a world: the heading, and the operation that answers with `items`.
+
+    `columns` are fields of an item by their headings.
+    """
+
+    title: str
+    operation: str
+    items: str
+    columns: Mapping[str, str]
+
+
 @dataclass(frozen=True, eq=False)
 class Served:
     """All that is served: what the services and control itself register, given by whoever makes the application.
@@ -205,7 +217,7 @@ class Served:
     `links` at addresses that worlds give out. `kinds` of entries, and the `things` that a scenario may expect. For
     coverage `dimensions` with headings, `facts`, `samples` of fields, `untold` assumptions, the item of a `denied` call
     (path, key). `pending` lists what is still to come, `exported` says how an export does an act of a tester again,
-    `attributes` are made of a test's handle, by the name under which it offers them.
+    `attributes` are made of a test's handle, by the name under which it offers them; `views` are shown on the page.
     """
 
     operations: Sequence[Operation]
@@ -223,6 +235,7 @@ class Served:
     pending: Mapping[str, Pending]
     exported: Mapping[str, Exported]
     attributes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    views: Sequence[View] = ()
 
     @cached_property
     def by_name(self) -> Mapping[str, Operation]:

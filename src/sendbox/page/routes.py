@@ -48,13 +48,17 @@ def page_routes(control: Control) -> list[Route]:
             entries = (await ask(origin, "journal", world_id, kind="request,advice,fault,outage", last=view.SEARCHED))[
                 "entries"
             ]
+            lists = [
+                (each, (await ask(origin, each.operation, world_id))[each.items][-view.LISTED :])
+                for each in control.served.views
+            ]
         except ControlError as error:  # closed meanwhile, or never opened
             data = {"message": error.message, "version": version, "origin": origin, "refresh": 0}
             return await _page(lambda: view.html("missing.html", data), error.status)
         refresh = _seconds(request.query_params.get("refresh"))
         words = control.served.kinds.words
         return await _page(
-            lambda: view.world(words, shown, messages, codes, deliveries, entries, refresh, origin, version)
+            lambda: view.world(words, shown, messages, codes, lists, deliveries, entries, refresh, origin, version)
         )
 
     async def home(request: Request) -> Response:

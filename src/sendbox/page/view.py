@@ -17,10 +17,14 @@ from sendbox.page import lines
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from sendbox.control.operation import View
+
 #: So much of each is shown, the newest first.
 MESSAGES: Final = 100
 DELIVERIES: Final = 100
 CODES: Final = 50
+#: And of what each further service lists.
+LISTED: Final = 50
 REMARKS: Final = 50
 WORLDS: Final = 100
 REFUSED: Final = 10
@@ -221,6 +225,7 @@ def world(
     shown: dict[str, Any],
     messages: list[dict[str, Any]],
     codes: list[dict[str, Any]],
+    lists: list[tuple[View, list[dict[str, Any]]]],
     deliveries: list[dict[str, Any]],
     entries: list[dict[str, Any]],
     refresh: int,
@@ -238,6 +243,7 @@ def world(
         "api": f"worlds/{segment(shown['id'])}",
         "messages": [{**each, "way": attempts(each)} for each in reversed(messages)],
         "codes": codes,
+        "lists": lists,
         "deliveries": [
             {
                 **each,
