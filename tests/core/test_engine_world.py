@@ -62,6 +62,12 @@ class Lockers(Part):
         return "~door" if name.startswith("door") else None
 
 
+class Quiet(Part):
+    """A service that says nothing of itself."""
+
+    NAME = "quiet"
+
+
 def make_lockers(**settled: Any) -> World:
     """A world of lockers."""
     return World("test-lockers", make_blueprint(settled={}, assume=Settings(), **settled), start=0, services=(Lockers,))
@@ -122,7 +128,20 @@ def test_a_service_says_what_lapses_and_who_is_told() -> None:
 
 def test_a_service_that_says_nothing_adds_nothing() -> None:
     """No further key is let in, nothing is counted, and the only lists of rules are the engine's."""
-    world, old = make_lockers(), make_lockers()
+    world, old = (
+        World(
+            "test-quiet",
+            make_blueprint(
+                settled={},
+                assume=Settings(),
+            ),
+            start=0,
+            services=(Quiet,),
+        )
+        for _ in range(2)
+    )
     world.follow(old)
-    assert (world.admits("test-lockers~a"), world.counts, list(world.rulebooks)) == (None, {}, ["api", "webhooks"])
-    assert not Lockers.expects(world.blueprint, "a")
+    assert (world.admits("test-quiet~a"), world.counts, list(world.rulebooks)) == (None, {}, ["api", "webhooks"])
+    assert (world.alias("test-quiet"), Quiet.expects(world.blueprint, "a")) == ("test-quiet", False)
+    list(world.dispose())
+    assert not world.parts

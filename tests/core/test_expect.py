@@ -61,6 +61,7 @@ def test_what_a_verdict_says(text: str, expected: list[str]) -> None:
         # to 101, 102, 107, 109 and the SMS of the validation to 113
         ("messages", {}, 5),
         ("messages", {"result": "delivered"}, 3),
+        ("messages", {"channel": "sms"}, 5),
         ("messages", {"result": ["undelivered", "failed"]}, 2),
         ("messages", {"tag": "otp"}, 2),
         ("messages", {"payload": {"order.id": 17, "order.who": "J*"}}, 1),

@@ -30,11 +30,6 @@ def _attempt(what: Any) -> Attempt:
     return attempt
 
 
-def _shown_channel(_world: World, message: Message) -> str:
-    channel: str = _shown_step(message).channel
-    return channel
-
-
 def _shown_step(message: Message) -> Any:
     shown = message.shown
     return message.submission.send.steps[0] if shown is None else shown.step
