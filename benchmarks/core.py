@@ -16,10 +16,11 @@ from collections.abc import Callable
 import orjson
 
 from benchmarks.load import TYPICAL
+from sendbox.app import PARTS
 from sendbox.contract.validators import Contract
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.world import World
-from sendbox.language import LANGUAGE, PARTS
+from sendbox.language import LANGUAGE
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step

@@ -14,8 +14,6 @@ import statistics
 import subprocess
 import sys
 
-from sendbox.language import PARTS
-
 REQUESTS = 8_000
 CONNECTIONS = 16
 
@@ -43,7 +41,7 @@ def serve_bare() -> None:
 
 def serve_sendbox() -> None:
     """Sendbox with its default scenario and a manual clock; prints its port."""
-    from sendbox.app import make_app
+    from sendbox.app import PARTS, make_app
     from sendbox.contract.validators import Contract
     from sendbox.language import LANGUAGE
     from sendbox.runtime import collector

@@ -9,10 +9,9 @@ from typing import Any, Final
 
 import orjson
 
-from sendbox.app import make_app
+from sendbox.app import PARTS, make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant, iso
-from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings
 from tests.scenarios import load

@@ -10,9 +10,8 @@ from typing import Any
 
 import httpx
 
-from sendbox.app import make_app
+from sendbox.app import PARTS, make_app
 from sendbox.fixture.transport import LocalTransport
-from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.listener import HttpServer
 from sendbox.server.loop import Kind

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from sendbox.app import SERVED, make_app
+from sendbox.app import PARTS, SERVED, make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
-from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime, masked
 from sendbox.server.gateway import Emulated
 from sendbox.services.http.exchange import Answer as Reply

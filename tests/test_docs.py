@@ -16,10 +16,9 @@ from typing import Any, Final
 import pytest
 from starlette.routing import Route
 
-from sendbox.app import SERVED, make_app
+from sendbox.app import PARTS, SERVED, make_app
 from sendbox.cli import main as cli
 from sendbox.contract.validators import Contract
-from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.services.advice import ADVICE
 from sendbox.services.assumptions import registry

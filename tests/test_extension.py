@@ -11,12 +11,11 @@ from typing import Any
 import orjson
 import pytest
 
-from sendbox.app import SERVED, make_app
+from sendbox.app import PARTS, SERVED, make_app
 from sendbox.contract.validators import Contract
 from sendbox.control.export.rows import Act, Exported
 from sendbox.control.operation import Call, View, operation
 from sendbox.fixture import SandboxServer
-from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.http.interfaces import Interface, Link

@@ -22,10 +22,10 @@ from sendbox.engine.delivery.faults.split import Split
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults import calls as api_rules
 from sendbox.engine.faults import wire as calls
-from sendbox.engine.faults.language import span
 from sendbox.engine.faults.row import AT_ONCE, Fault
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.faults.wire import Act, End, Piece, Wait
+from sendbox.engine.forms import span
 from sendbox.scenario.keys import api, webhooks
 from sendbox.scenario.model import ScenarioError
 from sendbox.server import faults as server_faults

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from freezegun import freeze_time
 
-from sendbox.language import PARTS
+from sendbox.app import PARTS
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.worlds import Conflict, Runtime, masked
 from sendbox.services.account.account import Account

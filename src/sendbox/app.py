@@ -22,6 +22,7 @@ from sendbox.control.operation import Control, Served, operations_of
 from sendbox.control.routes import control_routes
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Kinds, Observed
+from sendbox.engine.part import Part
 from sendbox.language import LANGUAGE, SUBJECTS
 from sendbox.page.routes import page_routes
 from sendbox.runtime.worlds import Runtime
@@ -32,6 +33,7 @@ from sendbox.server.origin import origin_of
 from sendbox.server.uploads import upload_route
 from sendbox.services.account import control as account
 from sendbox.services.account import kinds as account_kinds
+from sendbox.services.account.account import Account
 from sendbox.services.account.http.routes import ROUTES as ACCOUNT
 from sendbox.services.advice import on_answer
 from sendbox.services.coverage.assumptions import UNTOLD
@@ -50,19 +52,24 @@ from sendbox.services.messaging.http.rest.uploads import UPLOAD
 from sendbox.services.messaging.http.sending import errors as sending
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import EMULATED
 from sendbox.services.partner import control as partner
 from sendbox.services.partner import kinds as partner_kinds
 from sendbox.services.partner.http.routes import routes as partner_routes
+from sendbox.services.partner.partner import Partner
 from sendbox.services.verify import control as verify
 from sendbox.services.verify import kinds as verify_kinds
 from sendbox.services.verify.http import errors as verify_errors
 from sendbox.services.verify.http.routes import ROUTES as VERIFY
+from sendbox.services.verify.verify import Verify
 
 #: Any mix of events in one delivery, and the one that goes by itself (A24).
 BATCH: Final = "webhooks.json#/$defs/Batch"
 ONBOARDING: Final = "webhooks.json#/$defs/Onboarding"
 
+#: The parts of all services, in the order in which a world opens them.
+PARTS: Final[tuple[type[Part], ...]] = (Account, Messaging, Verify, Partner)
 #: All that the services register. The order is that of lists and documents; an interface comes before one whose paths
 #: hold its own.
 SERVED: Final = Served(

@@ -1,6 +1,6 @@
-"""The services, as far as worlds and scenarios go: the parts of a world, the keys of the language, what it may expect.
+"""The services, as far as scenarios go: the keys of the language, and what a scenario may expect.
 
-What they serve stands in `app.py`, apart, since who only checks a scenario need not load a server.
+The rest stands in `app.py`, apart, since who only checks a scenario need not load a world or a server.
 """
 
 from __future__ import annotations
@@ -9,28 +9,21 @@ from typing import Final
 
 from sendbox.engine.expect import own
 from sendbox.engine.expect.subjects import Thing
-from sendbox.engine.part import Part
 from sendbox.scenario.language import Language
 from sendbox.scenario.vocabulary import Vocabulary
-from sendbox.services.account.account import Account
 from sendbox.services.account.language import account_vocabulary
 from sendbox.services.advice import ADVICE
 from sendbox.services.language import SHARED, compile_assume, country_of
 from sendbox.services.messaging import subjects as messaging
 from sendbox.services.messaging.channels import CHANNEL_WORDS, NUMERIC
 from sendbox.services.messaging.language.vocabulary import MESSAGING
-from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import STATES
 from sendbox.services.operations import CALLS, EMULATED
 from sendbox.services.partner import subjects as partner
 from sendbox.services.partner.language import PARTNER
-from sendbox.services.partner.partner import Partner
 from sendbox.services.verify import subjects as verify
 from sendbox.services.verify.language import VERIFY
-from sendbox.services.verify.verify import Verify
 
-#: The parts of all services, in the order in which a world opens them.
-PARTS: Final[tuple[type[Part], ...]] = (Account, Messaging, Verify, Partner)
 #: What a scenario may expect. The language's schema and the documentation are held to this table by tests.
 SUBJECTS: Final[dict[str, Thing]] = {
     **messaging.THINGS,

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from sendbox.app import PARTS
 from sendbox.cli.outcome import USAGE, Failure
 from sendbox.cli.serve import Options, scenario, serving
 from sendbox.cli.watch import EVERY, Watcher, differences
-from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.scenario.read import noting
 from sendbox.settings import Settings

@@ -10,9 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from sendbox.app import make_app
+from sendbox.app import PARTS, make_app
 from sendbox.contract.validators import Contract
-from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings
 from tests.scenarios import load

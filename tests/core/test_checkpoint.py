@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sendbox.app import PARTS
 from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of
-from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.world import World
-from sendbox.language import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.messaging import Messaging

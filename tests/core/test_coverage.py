@@ -14,11 +14,11 @@ import pytest
 from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
 from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.coverage.collector import collect
 from sendbox.engine.coverage.tally import Sum, Tally, last_restore, merge
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.durations import Moment, Rate, Span
-from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.engine.requests import RequestRecord

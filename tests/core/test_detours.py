@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.durations import Moment
-from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World

@@ -12,9 +12,9 @@ from hypothesis import assume as suppose
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.faults.calls import ApiRule, Applied
 from sendbox.engine.faults.delay import Delay
-from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE
 from sendbox.engine.requests import RequestRecord
 from sendbox.engine.rules.rule import When

@@ -7,12 +7,12 @@ from typing import Any
 import orjson
 import pytest
 
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.delivery.faults.delay import Delay
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.durations import Rate, Span
 from sendbox.engine.faults.calls import ApiRule, Applied
 from sendbox.engine.faults.disconnect import Disconnect
-from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.journal import CODE
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.remarks import Finding

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import orjson
 
+from sendbox.app import PARTS
 from sendbox.control.export.rows import Act
 from sendbox.control.export.script import Call, Move, script, whole
 from sendbox.engine.journal import Capped
 from sendbox.engine.requests import RequestRecord
 from sendbox.engine.world import World
-from sendbox.language import PARTS
 from tests.core.worlds import START, advance, make_world, rule, send_one
 from tests.scenarios import make_blueprint
 

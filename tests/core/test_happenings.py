@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.engine.happenings import TimelineEntry
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.texts import Fake, Gap, Text
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account

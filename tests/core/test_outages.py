@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from sendbox.engine import checkpoint
-from sendbox.engine.happenings import TimelineEntry
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World

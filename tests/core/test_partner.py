@@ -11,10 +11,10 @@ import orjson
 import pytest
 
 from sendbox.engine import checkpoint
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.durations import Span
-from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World

@@ -10,8 +10,8 @@ import pytest
 
 import sendbox
 from sendbox.app import SERVED
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.durations import Span
-from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.kinds.upcoming import next_steps
 from sendbox.engine.texts import Text
 from sendbox.engine.world import World

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from sendbox.app import PARTS
 from sendbox.engine import checkpoint
-from sendbox.engine.happenings import TimelineEntry
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.requests import RequestRecord
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
-from sendbox.language import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import UNKNOWN_FIELD, advise

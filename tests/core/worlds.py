@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import orjson
 
+from sendbox.app import PARTS
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.delivery.detours import FakedTry
@@ -15,7 +16,6 @@ from sendbox.engine.journal import CODE, Journal
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
-from sendbox.language import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.messaging.messaging import Messaging

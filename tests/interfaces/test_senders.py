@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.app import PARTS
 from sendbox.engine.world import World
-from sendbox.language import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume

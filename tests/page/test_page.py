@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from sendbox.app import SERVED, make_app
+from sendbox.app import PARTS, SERVED, make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.fixture.timeline import line_of
-from sendbox.language import PARTS, SUBJECTS
+from sendbox.language import SUBJECTS
 from sendbox.page import view
 from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.durations import Rate
-from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.patterns import Pattern
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import Problem, ScenarioError

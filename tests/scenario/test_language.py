@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import pytest
 
+from sendbox.app import PARTS
 from sendbox.engine.rules.rule import Rule
-from sendbox.language import LANGUAGE, PARTS, language
+from sendbox.language import LANGUAGE, language
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, ScenarioError, show

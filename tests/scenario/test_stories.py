@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
+from sendbox.app import PARTS
 from sendbox.engine.world import World
-from sendbox.language import PARTS
 from sendbox.scenario import numbers
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging

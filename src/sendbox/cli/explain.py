@@ -16,7 +16,6 @@ import orjson
 
 from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
 from sendbox.engine.durations import instant, iso, show
-from sendbox.language import PARTS
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.channels import ROWS, TEMPLATED
 from sendbox.services.messaging.messaging import Messaging
@@ -110,7 +109,7 @@ def run(blueprint: Blueprint, request: Any, operation: str | None = None, verify
 
 
 async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify: str | None) -> dict[str, Any]:
-    from sendbox.app import make_app
+    from sendbox.app import PARTS, make_app
     from sendbox.contract.validators import Contract
     from sendbox.runtime.policy import Outcome
     from sendbox.runtime.slot import Conflict

@@ -24,7 +24,6 @@ from sendbox import __version__
 from sendbox.cli.log import Handler, Log
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.engine.clock import Mode
-from sendbox.language import PARTS
 from sendbox.page import lines
 from sendbox.runtime import collector
 from sendbox.settings import Settings
@@ -69,7 +68,7 @@ class Served:
 @contextlib.asynccontextmanager
 async def serving(options: Options, log: Callable[[str], None] = lambda line: None) -> AsyncIterator[Served]:
     """A sandbox that listens until the context is left. Raises `Failure`. `log` gets a line for each remark."""
-    from sendbox.app import make_app
+    from sendbox.app import PARTS, make_app
     from sendbox.contract.validators import Contract
     from sendbox.runtime.worlds import Runtime
     from sendbox.scenario.read import noting

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from types import ModuleType, NoneType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.contract.findings import json_path
 from sendbox.engine import bounds
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from sendbox.runtime.worlds import Runtime
     from sendbox.services.http.exchange import Route
     from sendbox.services.http.interfaces import Interface, Link, Upload
-
-T = TypeVar("T")
-V = TypeVar("V")
 
 
 class ControlError(Exception):

@@ -10,8 +10,24 @@ from sendbox.engine.clock import Mode
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.faults.calls import ApiRule
-from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.traffic import Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """An entry of `timeline`: `at` in milliseconds, from the start of the epoch when `relative`, else an instant.
+
+    `what` is how it was written, as the journal shows it; `means` what was compiled from it, where that is not the
+    same; draws are keyed by `key`.
+    """
+
+    at: int
+    relative: bool
+    kind: str
+    what: dict[str, Any]
+    place: str | None = None
+    means: Any = None
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

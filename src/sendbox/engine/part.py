@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from sendbox.engine.delivery.events import Events
 
 if TYPE_CHECKING:
-    from sendbox.engine.happenings import TimelineEntry
+    from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.rules.book import Rulebook
 
 

@@ -1,4 +1,4 @@
-"""A world: an isolated universe with its own clock, seed, account, phones and journal.
+"""A world: an isolated universe with its own clock, seed and journal, and with what its services keep.
 
 What a service keeps in a world is its part (`engine/part.py`): the world is opened with the parts of all services, and
 knows none of them. It takes commands, which a service gives it, and the passing of time (`run`). What must leave it,
@@ -14,13 +14,13 @@ from hashlib import blake2b
 from heapq import heappop
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.delivery.events import EventKind, Events
 from sendbox.engine.delivery.home import Carriage
 from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.durations import iso
 from sendbox.engine.faults.calls import ApiFaults
-from sendbox.engine.happenings import TimelineEntry
 from sendbox.engine.identity import derive, seed_bytes, tag_of, uuid_text
 from sendbox.engine.journal import CODE, Capped, Journal
 from sendbox.engine.part import Part

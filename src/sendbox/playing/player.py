@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.durations import DAY, instant
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.traffic import WORLD, Traffic
-from sendbox.language import PARTS
 from sendbox.playing.played import Asked as Asked
 from sendbox.playing.played import Played as Played
 
@@ -55,7 +54,7 @@ def play(
 
 async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: int | None = None) -> Played:
     """The same on a loop that runs."""
-    from sendbox.app import make_app
+    from sendbox.app import PARTS, make_app
     from sendbox.contract.validators import Contract
     from sendbox.playing.sample import sample
     from sendbox.runtime.worlds import Runtime

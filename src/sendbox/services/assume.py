@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 import orjson
 
 from sendbox.engine.durations import Rate
-from sendbox.engine.faults.language import Given, Node, Value, duration, mapping, rate, switch, text, whole, word
+from sendbox.engine.forms import Given, Node, Value, duration, mapping, rate, switch, text, whole, word
 from sendbox.services.setting import Form, Reads, choice, into, rows, sequence, setting
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from dataclasses import field, fields, is_dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, get_args
 
 from sendbox.engine import durations as spans
+from sendbox.engine import forms
 from sendbox.engine.durations import Rate
-from sendbox.engine.faults import language
-from sendbox.engine.faults.language import Given, Node, Value, word
+from sendbox.engine.forms import Given, Node, Value, word
 from sendbox.engine.patterns import Pattern
 
 R = TypeVar("R")
@@ -22,7 +22,7 @@ T = TypeVar("T")
 _LAST: Final = ("default", "examples", "x-assumed", "x-says")
 
 
-class Reads(language.Reads, Protocol):
+class Reads(forms.Reads, Protocol):
     """Reads values, and notes what is wrong with one."""
 
     def complain(self, node: Any, rule: str, message: str) -> None:

@@ -9,10 +9,9 @@ import httpx
 import orjson
 import pytest
 
-from sendbox.app import make_app
+from sendbox.app import PARTS, make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
-from sendbox.language import PARTS
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.origin import BODY_CAP
 from sendbox.services.verify.verify import Verify

@@ -1,8 +1,8 @@
 """Detours: events that do not travel as usual, because a rule of `webhooks:` says so.
 
 An event with a fault leaves the bundling of its instant (A22) and shares a batch only with events of the same rule. The
-order of the events of one phone is kept, whatever travels how, unless the fault is about the order. What goes out later
-is a step of the timeline. A world without rules never comes here.
+order of the events of one subject is kept, whatever travels how, unless the fault is about the order. What goes out
+later is a step of the timeline. A world without rules never comes here.
 """
 
 from __future__ import annotations

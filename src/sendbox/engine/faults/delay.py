@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sendbox.engine.faults.language import span
 from sendbox.engine.faults.wire import Act, Piece, Timed, Wait
+from sendbox.engine.forms import span
 
 
 class Delay(Timed):

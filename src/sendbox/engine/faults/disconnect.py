@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from sendbox.engine.faults.language import word
 from sendbox.engine.faults.wire import Act, ApiFault, End, Piece
+from sendbox.engine.forms import word
 
 
 @dataclass(frozen=True, slots=True)

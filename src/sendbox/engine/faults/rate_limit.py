@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from sendbox.engine.durations import Rate, show
-from sendbox.engine.faults.language import Given, Reads, Value, either, mapping, positive, text, window, word
 from sendbox.engine.faults.wire import ApiFault, Error
+from sendbox.engine.forms import Given, Reads, Value, either, mapping, positive, text, window, word
 
 #: What a rule always says otherwise.
 _NONE: Final = Rate(0, 0)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 from sendbox.engine.durations import Span
-from sendbox.engine.faults.language import Given, Reads, Value, mapping, word
+from sendbox.engine.forms import Given, Reads, Value, mapping, word
 
 #: No time at all.
 AT_ONCE: Final = Span(0, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
-from sendbox.engine.faults.language import Given, Node, Reads, Value, either, mapping, text, whole
 from sendbox.engine.faults.wire import ApiFault, Error
+from sendbox.engine.forms import Given, Node, Reads, Value, either, mapping, text, whole
 
 _CODE: Final = whole("The HTTP status.", 400, 599, "an HTTP status from 400 to 599")
 _HEADERS: Final[Node] = {

@@ -8,13 +8,13 @@ from sendbox.engine.faults.bad_json import BadJson
 from sendbox.engine.faults.delay import Delay
 from sendbox.engine.faults.disconnect import Disconnect
 from sendbox.engine.faults.garbage import Garbage
-from sendbox.engine.faults.language import Node, either
 from sendbox.engine.faults.rate_limit import RateLimit
 from sendbox.engine.faults.row import by_name, keys, words
 from sendbox.engine.faults.status import Status
 from sendbox.engine.faults.timeout import Timeout
 from sendbox.engine.faults.trickle import Trickle
 from sendbox.engine.faults.wire import ApiFault
+from sendbox.engine.forms import Node, either
 
 CALLS: Final[dict[str, type[ApiFault]]] = by_name(
     Status, Delay, Disconnect, Garbage, BadJson, Trickle, Timeout, RateLimit

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from sendbox.engine.durations import Span
-from sendbox.engine.faults.language import span
 from sendbox.engine.faults.wire import Act, Piece, Timed, Wait
+from sendbox.engine.forms import span
 
 #: So many pieces an answer trickles in, where it has so many bytes.
 PIECES: Final = 20

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from sendbox.engine.happenings import TimelineEntry
+from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.texts import Text
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader

@@ -18,7 +18,7 @@ from sendbox.services.assume import Assume
 from sendbox.services.templates.templates import Template, compile_template
 
 if TYPE_CHECKING:
-    from sendbox.engine.happenings import TimelineEntry
+    from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.world import World
     from sendbox.services import ports
 

@@ -25,7 +25,7 @@ from sendbox.services.messaging.rules.rules import Attempts
 from sendbox.services.ports import Carrier, Key, account_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.happenings import TimelineEntry
+    from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
 

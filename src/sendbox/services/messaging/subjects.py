@@ -11,7 +11,6 @@ from sendbox.engine.expect.subjects import Field, Thing
 from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.events import info_of
-from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Message
 from sendbox.services.messaging.results import STATE_OF, STATES
 from sendbox.services.operations import SENDING
@@ -88,9 +87,10 @@ def _attempt_line(_world: World, attempt: Attempt) -> str:
 
 
 def _every_message(world: World) -> Iterator[Message]:
-    return (
-        Messaging.of(world).messages[place] for place in range(len(Messaging.of(world).messages))
-    )  # what comes meanwhile is not looked at
+    from sendbox.services.messaging.messaging import Messaging  # who only checks a scenario has no world
+
+    messages = Messaging.of(world).messages
+    return (messages[place] for place in range(len(messages)))  # what comes meanwhile is not looked at
 
 
 def _every_attempt(world: World) -> Iterator[Attempt]:

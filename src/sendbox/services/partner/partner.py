@@ -30,7 +30,7 @@ from sendbox.services.partner.templates import Templates, digits
 from sendbox.services.ports import Share, account_of
 
 if TYPE_CHECKING:
-    from sendbox.engine.happenings import TimelineEntry
+    from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.world import World
     from sendbox.services.partner.rules import SignupRule
     from sendbox.services.ports import Key

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from sendbox.engine.delivery.faults.fault import WebhookFault
-from sendbox.engine.faults.language import either, whole, word
+from sendbox.engine.forms import either, whole, word
 
 #: Why a try fails that reaches nobody, beside a status.
 SILENCES: Final = ("timeout", "refused", "closed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sendbox.engine.delivery.faults.fault import Timed
-from sendbox.engine.faults.language import window
+from sendbox.engine.forms import window
 
 
 class Bundle(Timed):

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.faults.fault import Spoilt, WebhookFault
-from sendbox.engine.faults.language import text
+from sendbox.engine.forms import text
 
 _NO_BODY: Final = "a GET has no body, so that there is no content type to get wrong (A69)"
 

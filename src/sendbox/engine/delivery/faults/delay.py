@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Timed, Way
-from sendbox.engine.faults.language import span
+from sendbox.engine.forms import span
 
 
 class Delay(Timed):

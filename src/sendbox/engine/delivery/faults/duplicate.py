@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Way, WebhookFault, shown
 from sendbox.engine.durations import Span
-from sendbox.engine.faults.language import mapping, span, whole, word
 from sendbox.engine.faults.row import AT_ONCE
+from sendbox.engine.forms import mapping, span, whole, word
 
 
 @dataclass(frozen=True, slots=True)

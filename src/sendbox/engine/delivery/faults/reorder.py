@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sendbox.engine.delivery.faults.fault import Timed
 from sendbox.engine.durations import Span
-from sendbox.engine.faults.language import window
+from sendbox.engine.forms import window
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.events import Events

@@ -16,8 +16,8 @@ from sendbox.engine.delivery.faults.overtake import Overtake
 from sendbox.engine.delivery.faults.reorder import Reorder
 from sendbox.engine.delivery.faults.split import Split
 from sendbox.engine.delivery.faults.stale import Stale
-from sendbox.engine.faults.language import Node, either
 from sendbox.engine.faults.row import by_name, keys, words
+from sendbox.engine.forms import Node, either
 
 DELIVERIES: Final[dict[str, type[WebhookFault]]] = by_name(
     Drop, Duplicate, Delay, Reorder, Split, Bundle, BadSignature, Stale, Overtake, ContentType, Answer
