@@ -214,7 +214,7 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     hosted = call.here
     await call.runtime.steady(hosted)
     call.runtime.not_advancing(hosted)
-    differs = blueprint_differences(hosted.blueprint, blueprint)
+    differs = blueprint_differences(call.runtime.language, hosted.blueprint, blueprint)
     hosted.next_blueprint = blueprint
     hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
     world = hosted.world
@@ -232,17 +232,17 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     return {"applied": rules, "at_reset": differs, "skipped": []}
 
 
-def blueprint_differences(old: Blueprint, new: Blueprint) -> list[str]:
-    """The parts of a scenario that hold only from the next reset on, where they differ."""
+def blueprint_differences(language: Language, old: Blueprint, new: Blueprint) -> list[str]:
+    """The parts of a scenario that hold only from the next reset on, where they differ: all but lists of rules."""
+    brought = [key for key in language.brought.values() if key.rules is None]
     pairs = {
-        "account": (old.of("account"), new.of("account")),
-        "phones": (old.of("phones"), new.of("phones")),
+        **{key.name: (old.of(key.name), new.of(key.name)) for key in brought if not key.late},
         "seed": (old.seed, new.seed),
         "clock": ((old.mode, old.start, old.rate), (new.mode, new.start, new.rate)),
         "timeline": (old.timeline, new.timeline),
         "assume": (old.assume, new.assume),
         "digest": (old.digest_ignore, new.digest_ignore),
-        "partner": (old.of("partner"), new.of("partner")),
+        **{key.name: (old.of(key.name), new.of(key.name)) for key in brought if key.late},
     }
     return [name for name, (before, after) in pairs.items() if before != after]
 

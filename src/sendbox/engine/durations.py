@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.bounds import BEGINNING, END, YEARS
+
+if TYPE_CHECKING:
+    from collections import deque
 
 SECOND: Final = 1_000
 MINUTE: Final = 60_000
@@ -49,6 +52,15 @@ class Rate:
 
     count: int
     within: int
+
+    def wait(self, counted: deque[int], now: int) -> int:
+        """Milliseconds until one more may come, 0 = it may now.
+
+        `counted` are the instants of those that came, oldest first; those too long ago to count are taken away.
+        """
+        while counted and counted[0] <= now - self.within:
+            counted.popleft()
+        return 0 if len(counted) < self.count else counted[0] + self.within - now
 
 
 class Moment(NamedTuple):

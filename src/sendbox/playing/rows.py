@@ -14,10 +14,9 @@ from sendbox.app import SERVED
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Teller, cut
 from sendbox.playing.player import Asked, Played
+from sendbox.services import limits
 from sendbox.services.messaging.messaging import Messaging
 
-#: So many recipients an object of a call may have (§8).
-_RECIPIENTS: Final = 10
 #: Kinds that say what a tester did: what it does has entries of its own.
 _BY_TESTER: Final = frozenset(kind.name for kind in SERVED.kinds.by_code.values() if kind.lines is None)
 
@@ -104,7 +103,7 @@ class _Caller:
             return [named]
         return [
             each
-            for each in (f"{named}-{index}" for index in range(_RECIPIENTS))
+            for each in (f"{named}-{index}" for index in range(limits.RECIPIENTS))
             if Messaging.of(self._world).by_id.get(each)
         ]
 

@@ -108,7 +108,7 @@ class Carrier:
         last = delivery.tries[-1]
         if isinstance(last, FakedTry):
             status, error = last.given
-            return Outcome(status, cast("policy.Failure | None", error), f'by the rule "{last.rule.label}"')
+            return Outcome(status, cast("policy.Failure | None", error), f'by the rule "{last.rule.title}"')
         patience = self._runtime.settings.patience
         timeout_ms = delivery.outlet.target.timeout_ms
         if timeout_ms is not None:

@@ -63,6 +63,11 @@ class Key(NamedTuple):
     lists: tuple[RuleList, ...] = ()
     times: tuple[str, ...] | None = None
 
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Where its rules stand in a scenario."""
+        return self.lists[0].path
+
 
 class Vocabulary(NamedTuple):
     """All that one service brings.

@@ -11,9 +11,9 @@ from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, listed, show
 from sendbox.scenario.values import Reader
 from sendbox.scenario.vocabulary import Vocabulary
+from sendbox.services import limits
 from sendbox.services.assume import SETTINGS, Assume
 
-_SENDER_NAME: Final = 11
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 _UNCLOSED: Final = re.compile(r"\{\{(?![^{}]*\}\})")
 
@@ -32,8 +32,8 @@ def compile_sender(node: Node, family: str, numeric: Collection[str], reader: Re
             reader.complain(node, "sender", f"{show(text)} is no sender of {family}: a phone number id has digits only")
     elif text.startswith("+") and text[1:].isdigit():
         reader.complain(node, "sender", f"{show(text)} is written with +; a virtual number has none", near=text[1:])
-    elif not text.isdigit() and len(text) > _SENDER_NAME:
-        message = f"{show(text)} has {len(text)} characters, a sender name has at most {_SENDER_NAME} (§8)"
+    elif not text.isdigit() and len(text) > limits.SENDER:
+        message = f"{show(text)} has {len(text)} characters, a sender name has at most {limits.SENDER} (§8)"
         reader.complain(node, "sender", message)
     return text
 

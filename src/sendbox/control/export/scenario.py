@@ -42,11 +42,8 @@ def scenario_of(
     clock = {**(source.get("clock") or {}), "mode": "manual", "start": iso(world.start_given)}
     value = {**source, "sendbox": 1, "seed": world.seed_given, "clock": clock}
     for where, rules in made.rules.items():
-        if where == "verify":
-            verify = source.get("verify") or {}
-            value["verify"] = {**verify, "rules": [*rules, *(verify.get("rules") or [])]}
-        elif rules:
-            value[where] = [*rules, *(source.get(where) or [])]
+        if rules:
+            value = _in_front(value, language.keys[where].path, rules)
     if made.timeline:
         value["timeline"] = [*made.timeline, *(source.get("timeline") or [])]
     if made.traffic:
@@ -61,6 +58,13 @@ def scenario_of(
     if due is not None and due <= world.now:
         made.left_out.append("what was due at the end had not happened yet; sendbox play lets it happen")
     return value, [*script.left_out, *made.left_out]
+
+
+def _in_front(value: Any, path: tuple[str, ...], rules: list[dict[str, Any]]) -> Any:
+    """A part of a scenario with rules in front of the list to which a path leads; the part itself is not changed."""
+    if not path:
+        return [*rules, *(value or [])]
+    return {**(value or {}), path[0]: _in_front((value or {}).get(path[0]), path[1:], rules)}
 
 
 class _Unsaid(Exception):
@@ -191,8 +195,10 @@ class _Made:
 
     def _all(self, where: str) -> list[dict[str, Any]]:
         """The rules of a list that stand in one file."""
-        own = self._source.get(where) or []
-        return [*self.rules.get(where, []), *(own.get("rules", []) if isinstance(own, dict) else own)]
+        own: Any = self._source
+        for name in self._language.keys[where].path:
+            own = (own or {}).get(name)
+        return [*self.rules.get(where, []), *(own or [])]
 
     def _drop_rule(self, step: Act) -> None:
         rule = self._put.pop(step.detail["rule"], None)

@@ -31,11 +31,6 @@ class WebhookRule(AnyRule):
     when: When
     fault: WebhookFault
 
-    @property
-    def label(self) -> str:
-        """What the journal calls it."""
-        return self.title
-
 
 class Decision(NamedTuple):
     """What rules decided about an event or a try: `rule` None = nothing happens to it.

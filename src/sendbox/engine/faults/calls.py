@@ -19,7 +19,6 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from sendbox.engine.cases import Case
-from sendbox.engine.durations import Rate
 from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
@@ -47,7 +46,7 @@ class ApiRule(AnyRule):
     @property
     def lenient(self) -> bool:
         """A rate limit lets calls pass until there are too many."""
-        return self.fault.rate is not None
+        return self.fault.lenient
 
     @property
     def effective(self) -> bool:
@@ -151,15 +150,8 @@ class ApiFaults(Rulebook[ApiRule]):
         if fault.rate is None:
             return True
         whose = case.value(fault.per) or ""  # what all share is no field of a call
-        self._wait = self._until_let_in(fault.rate, (rule.id or rule.key, whose), case.instant)
+        let_in = self._let_in.setdefault((rule.id or rule.key, whose), deque())
+        self._wait = fault.rate.wait(let_in, case.instant)
+        if not self._wait:
+            let_in.append(case.instant)
         return self._wait > 0
-
-    def _until_let_in(self, rate: Rate, whose: tuple[str, str], now: int) -> int:
-        """Milliseconds until a call is let in again; 0 = it is, and counts."""
-        let_in = self._let_in.setdefault(whose, deque())
-        while let_in and let_in[0] <= now - rate.within:
-            let_in.popleft()
-        if len(let_in) >= rate.count:
-            return let_in[0] + rate.within - now
-        let_in.append(now)
-        return 0

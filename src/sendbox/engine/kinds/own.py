@@ -125,7 +125,7 @@ def delivery_view(on: Observer, delivery: Delivery) -> View:
         "events": [on.event(event) for event in delivery.events],
         "tries": [_try_view(each) for each in delivery.tries],
         **(
-            {"rule": delivery.rule.label, "fault": delivery.rule.fault.text}
+            {"rule": delivery.rule.title, "fault": delivery.rule.fault.text}
             if isinstance(delivery, FaultyDelivery)
             else {}
         ),
@@ -135,7 +135,7 @@ def delivery_view(on: Observer, delivery: Delivery) -> View:
 def _try_view(done: Try) -> View:
     """One try; `rule` where one answered in the receiver's place."""
     view = {"at": iso(done.at), "status": done.status, "error": done.error}
-    return view | {"rule": done.rule.label} if isinstance(done, FakedTry) else view
+    return view | {"rule": done.rule.title} if isinstance(done, FakedTry) else view
 
 
 def _delivery(on: Observer, delivery: Delivery) -> View:
@@ -289,7 +289,7 @@ def _fault_lines(canon: Canon, applied: Applied) -> Iterator[Line]:
 def _webhook_fault(on: Observer, applied: Detoured) -> View:
     delivery, rule = applied.delivery, applied.rule
     return {
-        "rule": rule.label,
+        "rule": rule.title,
         "fault": rule.fault.text,
         "delivery": None if delivery is None else on.world.outlets.id_of(delivery),
         "events": [on.event(event) for event in applied.events],
@@ -300,7 +300,7 @@ def _webhook_fault(on: Observer, applied: Detoured) -> View:
 def _webhook_fault_lines(canon: Canon, applied: Detoured) -> Iterator[Line]:
     """One line an event: in which batch they are depends on who came first."""
     for event in applied.events:
-        yield {"rule": applied.rule.label, "fault": applied.rule.fault.text, "event": canon.event(event)}
+        yield {"rule": applied.rule.title, "fault": applied.rule.fault.text, "event": canon.event(event)}
 
 
 def _count_fault(collector: Collector, dimension: str, shown: Any) -> None:
@@ -356,7 +356,7 @@ def _log_webhook_fault(world: World, applied: Detoured) -> Iterator[str]:
     more = f" and {len(applied.events) - 1} more" if len(applied.events) > 1 else ""
     note = "" if applied.note is None else f", {applied.note}"
     what = f"{first.subject or 'a signup'}: {' '.join(first.words('result')) or first.kind}{more}"
-    yield f'{what}: {applied.rule.fault.text}, by the rule "{applied.rule.label}" of webhooks{note}'
+    yield f'{what}: {applied.rule.fault.text}, by the rule "{applied.rule.title}" of webhooks{note}'
 
 
 def _tell_control(_teller: Teller, entry: Entry) -> Told:

@@ -54,12 +54,12 @@ def _soonest(world: World) -> Iterator[tuple[int, Callable[[Any], None], Any]]:
 def _faulty(step: tuple[FaultyDelivery, Any]) -> About:
     faulty, rule = step[0], step[0].rule
     does = rule.fault.upcoming(faulty)
-    return None if does is None else {"what": f'{_webhook(faulty)} {does} by the rule "{rule.label}"'}
+    return None if does is None else {"what": f'{_webhook(faulty)} {does} by the rule "{rule.title}"'}
 
 
 def _window(window: Window) -> About:
     count, rule = len(window.gathered), window.rule
-    return {"what": f'{count} events that were gathered are sent, {rule.fault.text} by the rule "{rule.label}"'}
+    return {"what": f'{count} events that were gathered are sent, {rule.fault.text} by the rule "{rule.title}"'}
 
 
 def _webhook(delivery: Delivery) -> str:

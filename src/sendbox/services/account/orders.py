@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+from sendbox.engine.durations import DAY
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.journal import CODE
 from sendbox.engine.lifecycle import Table
@@ -27,7 +28,6 @@ ORDER: Final[Table] = {
     "cancelled": {},
 }
 
-_DAY_MS: Final = 86_400_000
 _MILLION: Final = 1_000_000
 
 
@@ -114,7 +114,7 @@ class Orders:
         if service.subject == "assigned":  # who comes first gets the next number
             world.journal.mark(entry)
         if order.state == "new":
-            world.timeline.at(order.at + service.delay * _DAY_MS, -1, self.activation_due, order)
+            world.timeline.at(order.at + service.delay * DAY, -1, self.activation_due, order)
         return order
 
     def activation_due(self, order: Order) -> None:

@@ -19,12 +19,11 @@ from pkgutil import get_data
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from sendbox.engine.durations import shown
+from sendbox.engine.durations import DAY, shown
 
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 DAY_MINUTES: Final = 1440
 
-_DAY: Final = 86_400_000
 # Constants instead of calls of the class: a freezer that the tester uses may replace the class meanwhile.
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOCAL_EPOCH: Final = _EPOCH.replace(tzinfo=None)
@@ -157,7 +156,7 @@ def _offset(tz: str, second: int) -> int:
 def _local_day(tz: str, at: int) -> int:
     """The local date at an instant, in days since 1970-01-01."""
     if tz == "UTC":
-        return at // _DAY
+        return at // DAY
     second = at // 1000
     return (second + _offset(tz, second)) // 86_400
 

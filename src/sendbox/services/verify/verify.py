@@ -200,10 +200,8 @@ class Verify(Part):
             if rate is None:
                 continue
             counted = self._counted.setdefault(who, deque())
-            while counted and counted[0] <= now - rate.within:
-                counted.popleft()
-            if len(counted) >= rate.count:
-                self._refuse(scope, who, phone, counted[0] + rate.within)
+            if wait := rate.wait(counted, now):
+                self._refuse(scope, who, phone, now + wait)
                 raise LimitReached(scope, rate, phone)
             counting.append(counted)
         for counted in counting:

@@ -132,14 +132,16 @@ async def phone_opt_out(call: Call, number: str) -> Any:
 async def phone_offline(call: Call, number: str) -> Any:
     """Switches the phone off."""
     world = call.here.world
-    Messaging.of(world).phones.go_offline(_handset(world, number))
-    return phone_view(world, _handset(world, number))
+    normal = _handset(world, number)
+    Messaging.of(world).phones.go_offline(normal)
+    return phone_view(world, normal)
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/online", act=True)
 async def phone_online(call: Call, number: str) -> Any:
     """Switches the phone on; what waited for it arrives when the clock is next moved."""
     world = call.here.world
-    Messaging.of(world).phones.go_online(_handset(world, number))
+    normal = _handset(world, number)
+    Messaging.of(world).phones.go_online(normal)
     call.runtime.changed(call.here)
-    return phone_view(world, _handset(world, number))
+    return phone_view(world, normal)

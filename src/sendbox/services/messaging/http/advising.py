@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
+from sendbox.services import limits
 from sendbox.services.advice import (
     CALLBACK_MISSING,
     ONE_CHARACTER_OVER,
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.model import Send, Step
     from sendbox.services.ports import Account, Key
 
-#: A filled template of more characters is close to the limit of a body, 1000 (§8).
+#: A filled template of more characters is close to the limit of a body (§8).
 NEAR: Final = 950
-LIMIT: Final = 1000
 
 
 def remark_texts(send: Send, root: str | None, advice: list[Advice]) -> None:
@@ -127,6 +127,6 @@ def _remark_template(account: Account, step: Step, path: str, advice: list[Advic
         return
     size = len(render(template, use))
     if size > NEAR:
-        how = "over" if size > LIMIT else "close to"
-        text = f"{template.title} has {size} characters once it is filled, {how} the {LIMIT} of a body"
+        how = "over" if size > limits.BODY else "close to"
+        text = f"{template.title} has {size} characters once it is filled, {how} the {limits.BODY} of a body"
         advice.append(advise(TEMPLATE_NEAR_LIMIT, text, path))

@@ -10,13 +10,12 @@ from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.lint.lengths import LEGAL, REACH
 from sendbox.scenario.model import Node, listed, nearest, plain, show
+from sendbox.services import limits
 from sendbox.services.messaging.channels import FAMILY, MEANT, NUMERIC, ROWS, USUAL
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.numbers.normal import normalize
 
-#: Longest body of a message (§2.1); what is longer was cut off before a rule is asked.
-BODY: Final = 1_000
 #: From these a phone answers.
 _ARRIVED: Final = ("delivered", "seen")
 #: What can happen at the instant of a request; the others need an operator or a phone, whose times are no less than 0.
@@ -77,10 +76,11 @@ def _rule(item: Node, rule: Rule, doubts: Doubts) -> None:
     if "tag" in rule.when.asked:
         doubts.tag(when["tag"])
     body = rule.when.pattern("body")
-    if body is not None and (length := len(body.text.replace("*", ""))) > BODY:
-        message = (
-            f"{show(when['body'].value)} asks for {length} characters; a body has at most {BODY}, the rest is cut off"
-        )
+    if (
+        body is not None and (length := len(body.text.replace("*", ""))) > limits.BODY
+    ):  # what is longer was cut off before a rule is asked
+        asked = f"{show(when['body'].value)} asks for {length} characters"
+        message = f"{asked}; a body has at most {limits.BODY}, the rest is cut off"
         doubts.warn(when["body"], "body-too-long", message)
     if (goals := _ends(rule)) and not set(_ARRIVED).intersection(goals):
         for key in ("replies", "click"):
