@@ -13,6 +13,7 @@ from sendbox.app import PARTS, make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.durations import instant, iso
 from sendbox.runtime.worlds import Runtime
+from sendbox.server.asgi import AsgiCall
 from sendbox.settings import Settings
 from tests.scenarios import load
 
@@ -67,38 +68,18 @@ class Box:
         """
         path, _, query = target.partition("?")
         given = {"host": "box:7357", **(headers or {})}
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": "1.1",
-            "method": method,
-            "scheme": scheme,
-            "path": path,
-            "raw_path": path.encode(),
-            "root_path": "",
-            "query_string": query.encode(),
-            "headers": [(name.encode(), value.encode()) for name, value in given.items() if value or name != "host"],
-            "client": ("127.0.0.1", 1),
-            "server": ("127.0.0.1", 80),
-            "state": {},
-        }
-        messages = [{"type": "http.request", "body": body, "more_body": False}]
-        status = 0
-        answered: list[tuple[bytes, bytes]] = []
-        chunks: list[bytes] = []
+        sent = [(name.encode(), value.encode()) for name, value in given.items() if value or name != "host"]
+        asked = AsgiCall(method, scheme, ("127.0.0.1", 80), path, query, sent, body)
+        coming = [await asked.receive()]
 
         async def feed() -> Any:
-            return messages.pop(0) if messages else await asyncio.Event().wait()
+            return coming.pop() if coming else await asyncio.Event().wait()
 
         async def send(message: Any) -> None:
-            nonlocal status, answered
-            if message["type"] == "http.response.start":
-                status, answered = message["status"], list(message.get("headers", ()))
-            elif keep:
-                chunks.append(message.get("body", b""))
+            await asked.send(message if keep else {**message, "body": b""})
 
-        await self.app(scope, receive or feed, send)
-        return Answer(status, answered, b"".join(chunks))
+        await self.app(asked.scope, receive or feed, send)
+        return Answer(asked.status or 0, asked.headers, asked.body)
 
     async def get(self, target: str, **headers: str) -> Answer:
         return await self.call("GET", target, headers=_headers(headers))

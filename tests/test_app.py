@@ -11,9 +11,10 @@ from openapi_spec_validator import validate
 
 from sendbox.app import SERVED
 from sendbox.server import gateway as emulated
-from sendbox.server.origin import BODY_CAP, origin_of
+from sendbox.server.origin import origin_of
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
+from sendbox.services.http.desk import BODY_CAP
 from tests.box import KEY, ORIGIN, WORLD, Answer, Box, boxed
 
 pytestmark = pytest.mark.asyncio

@@ -14,6 +14,7 @@ from sendbox.contract import validators
 from sendbox.contract.validators import Contract
 from sendbox.runtime.worlds import Runtime, masked
 from sendbox.server.gateway import Emulated
+from sendbox.services.http.desk import Desk
 from sendbox.services.http.exchange import Answer as Reply
 from sendbox.services.http.exchange import Exchange
 from sendbox.settings import Settings
@@ -125,7 +126,7 @@ async def test_s7_1_an_unexpected_error_is_500(caplog: pytest.LogCaptureFixture)
     async with boxed() as box:
         runtime = box.runtime
         route = next(each for each in SERVED.routes if each.path == "/v2/message")
-        table = Emulated(runtime, Contract(), [_with(route, broken)], ())
+        table = Emulated(runtime, Desk(Contract(), [_with(route, broken)], ()))
         box.app = table.handle
         with caplog.at_level(logging.ERROR, "sendbox"):
             answer = await box.post("/v2/message", MESSAGE, x_api_key=KEY)
@@ -145,14 +146,14 @@ async def test_answers_are_held_against_the_contract() -> None:
     """In tests an answer that breaks its schema is reported; statuses without a schema are not looked at."""
     async with boxed() as box:
         route = next(each for each in SERVED.routes if each.path == "/v2/message")
-        table = Emulated(box.runtime, Contract(), [_with(route, lambda exchange: Reply(200, b'{"request_id": 5}'))], ())
-        box.app = table.handle
+        wrong = _with(route, lambda exchange: Reply(200, b'{"request_id": 5}'))
+        box.app = Emulated(box.runtime, Desk(Contract(), [wrong], ())).handle
         await box.post("/v2/message", MESSAGE, x_api_key=KEY)
         (violation,) = box.runtime.violations
         assert violation.startswith("sendMessage answered b'{\"request_id\": 5}': ")
         box.runtime.violations.clear()
-        table = Emulated(box.runtime, Contract(), [_with(route, lambda exchange: Reply(599, b"not JSON"))], ())
-        box.app = table.handle
+        undeclared = _with(route, lambda exchange: Reply(599, b"not JSON"))
+        box.app = Emulated(box.runtime, Desk(Contract(), [undeclared], ())).handle
         await box.post("/v2/message", MESSAGE, x_api_key=KEY)
         assert box.runtime.violations == []
 

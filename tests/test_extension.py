@@ -13,7 +13,7 @@ import pytest
 
 from sendbox.app import PARTS, SERVED, make_app
 from sendbox.contract.validators import Contract
-from sendbox.control.export.rows import Act, Exported
+from sendbox.control.export.rows import Done, Exported
 from sendbox.control.operation import Call, View, operation
 from sendbox.fixture import SandboxServer
 from sendbox.runtime.worlds import Runtime
@@ -56,7 +56,7 @@ def handler(exchange: Exchange) -> Answer:
     return Answer(200, orjson.dumps({"key": exchange.key.id, "name": exchange.params["name"]}))
 
 
-def written(_world: Any, step: Act) -> dict[str, Any]:
+def written(_world: Any, step: Done) -> dict[str, Any]:
     return {"bell": step.detail["times"]}
 
 

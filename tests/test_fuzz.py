@@ -27,7 +27,7 @@ from sendbox import __version__
 from sendbox.app import SERVED
 from sendbox.contract.openapi import document
 from sendbox.server.gateway import Emulated
-from sendbox.server.origin import BODY_CAP
+from sendbox.services.http.desk import BODY_CAP, Desk
 from sendbox.services.http.exchange import Exchange, Route
 from tests.box import CONTRACT, KEY, ORIGIN, Answer, Box, boxed
 
@@ -156,7 +156,7 @@ async def test_a75_errors_of_any_operation_are_declared(route: Route, status: in
 
     async with boxed() as box:
         begun = await box.post("/v1/validations", {"phoneNumber": "420777000101"}, x_api_key=KEY)
-        box.app = Emulated(box.runtime, CONTRACT, [replace(route, handler=broken)], ()).handle
+        box.app = Emulated(box.runtime, Desk(CONTRACT, [replace(route, handler=broken)], ())).handle
         body = orjson.dumps({"token": begun.json["token"]}) if route.auth == "none" else f"apikey={KEY}".encode()
         if status == 413:
             body = TOO_LONG

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.clock import Goal
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.worlds import Conflict
 from tests.box import KEY, START, WORLD, Box, Reading, at, boxed, turns
@@ -245,7 +246,7 @@ async def test_conflicts_carry_their_words() -> None:
     async with boxed(max_instants=0) as box:
         await box.send()
         with pytest.raises(Conflict) as raised:
-            await box.runtime.advance(box.runtime.worlds[KEY], by=10_000)
+            await box.runtime.advance(box.runtime.worlds[KEY], Goal("by", 10_000))
         assert (raised.value.error, raised.value.detail) == ("too_far", {})
         assert str(raised.value) == raised.value.message
 

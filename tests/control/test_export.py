@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
 from sendbox.app import SERVED
 from sendbox.control.export.acts import entry_of
-from sendbox.control.export.rows import Act, NoEntry
+from sendbox.control.export.rows import Done, NoEntry
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.journal import CODE, Capped
 from sendbox.scenario import library
@@ -48,17 +48,37 @@ async def test_a_scenario_is_another_form() -> None:
         await box.advance()
         await box.post(f"{WORLD}/phones/420777000105/offline")
         await box.post(f"{WORLD}/phones/420777000105/write", {"body": "Hello", "to": "420900000001"})
-        await box.post(f"{WORLD}/rules", {"when": {"phone": "1*"}, "then": "failed"})
         await box.patch(f"{WORLD}/account", {"credit": {"eur": 1}})
         shown = (await box.get(f"{WORLD}/export?as=scenario")).json
         assert shown["file"] == "test_1.yaml"
-        assert [re.sub(r"^entry \d+: | at .*", "", line) for line in shown["left_out"]] == ["a rule put into attempts"]
-        assert all(f"# not as it was: {line}\n" in shown["text"] for line in shown["left_out"])
+        assert shown["left_out"] == []
         value = yaml.safe_load(shown["text"])
         assert value["timeline"] == [
             {"at": "1m", "phone": {"number": "420777000105", "act": "offline"}},
             {"at": "1m", "inbound": {"channel": "sms", "from": "420777000105", "body": "Hello", "to": "420900000001"}},
             {"at": "1m", "account": {"credit": {"eur": 1}}},
+        ]
+        assert len(value["traffic"]) == 1
+
+
+async def test_acts_in_their_turn() -> None:
+    """Where one act of several has no entry in a timeline, all of that instant go through control, in their order."""
+    async with boxed() as box:
+        await box.send("420777000105")
+        await box.advance()
+        await box.post(f"{WORLD}/phones/420777000105/offline")
+        rule = {"when": {"phone": "1*"}, "then": "failed"}
+        rule_id = (await box.post(f"{WORLD}/rules", rule)).json["id"]
+        await box.delete(f"{WORLD}/rules/{rule_id}")
+        shown = (await box.get(f"{WORLD}/export?as=scenario")).json
+        assert shown["left_out"] == []
+        value = yaml.safe_load(shown["text"])
+        assert "timeline" not in value
+        acts = [entry["control"] for entry in value["traffic"][1:]]
+        assert acts == [
+            {"operation": "phone_offline", "arguments": {"number": "420777000105"}},
+            {"operation": "put_rule", "arguments": {"raw": rule}},
+            {"operation": "drop_rule", "arguments": {"rule": f"${value['traffic'][2]['name']}.id"}},
         ]
 
 
@@ -76,7 +96,7 @@ async def test_rules_stand_in_their_lists() -> None:
             await box.post(f"{WORLD}/rules", {"in": where, **rule})
         shown = (await box.get(f"{WORLD}/export?as=scenario")).json
         value = yaml.safe_load(shown["text"])
-        assert shown["left_out"] == ["nobody sent anything; sendbox play sends its samples"]
+        assert (shown["left_out"], value["traffic"]) == ([], [])
         assert value["attempts"] == [given["attempts"]]
         assert value["api"] == [given["api"], {"fault": "garbage"}]
         assert value["webhooks"] == [given["webhooks"]]
@@ -86,7 +106,7 @@ async def test_rules_stand_in_their_lists() -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("export?as=robot", "as: 'robot' is no form of an export; legal: pytest, scenario"),
+        ("export?as=robot", "as: 'robot' is no form of an export; legal: pytest, scenario, record"),
         ("pending?limit=0", "limit: 0 is no number of things; legal: 1 and more"),
         ("pending?limit=x", "limit: 'x' is no whole number"),
     ],
@@ -130,18 +150,28 @@ async def test_acts_are_journaled_with_their_arguments() -> None:
 
 
 async def test_what_the_journal_forgot() -> None:
-    """With `--max-journal` an export goes as far as the journal does, and does not claim to come to the digest."""
+    """Once `--max-journal` has cut the record there is no export any more, in either form, and the bound is named."""
     async with boxed(max_journal=20) as box:
         for _ in range(12):
             await box.send("420777000101")
             await box.advance()
             await box.post(f"{WORLD}/phones/420777000101/reply", {"body": "YES"})
+        for how in ("", "?as=scenario"):
+            answer = await box.get(f"{WORLD}/export{how}")
+            assert (answer.status, answer.json["error"], answer.json["bound"]) == (
+                409, "record_cut", "--max-journal=20"
+            )  # fmt: skip
+            assert "--max-journal=20 cut it" in answer.json["message"]
+
+
+async def test_a_bound_that_was_not_reached() -> None:
+    """As long as nothing was forgotten a world with a bound is exported like any other."""
+    async with boxed(max_journal=1_000) as box:
+        await box.send("420777000101")
+        await box.advance()
         text = (await box.get(f"{WORLD}/export")).json["text"]
         compile(text, "test_x.py", "exec")
-        assert '@pytest.mark.xfail(reason="not all of it can be done again", strict=False)' in text
-        shown = (await box.get(f"{WORLD}/export?as=scenario")).json
-        assert re.fullmatch(r"the first \d+ entries; the journal forgot them \(--max-journal\)", shown["left_out"][0])
-        assert " is as near to it as a scenario is" in shown["text"]
+        assert "xfail" not in text
 
 
 async def test_an_act_whose_outcome_is_forgotten() -> None:
@@ -157,7 +187,7 @@ async def test_an_act_whose_outcome_is_forgotten() -> None:
         for _ in range(number):
             world.journal.add(0, CODE["sent"], None)
         assert world.journal.forget(number)
-        step = Act(world.journal.add(world.now, CODE["control"], what), world.now, "phone_reply", what)
+        step = Done(world.journal.add(world.now, CODE["control"], what), world.now, "phone_reply", what)
         with pytest.raises(NoEntry, match="the journal forgot what it did"):
             entry_of(world, step, SERVED.exported)
 
@@ -181,7 +211,7 @@ async def test_the_default_scenario_goes_by_its_name(scenario: Callable[[], Any]
 
 
 async def test_a_link_of_an_earlier_attempt() -> None:
-    """A timeline follows the first link of a message, or a link of its newest attempt; no other can be named."""
+    """A timeline follows the first link of a message, or a link of its newest attempt; any other one is looked up."""
     scenario = {"sendbox": 1, "attempts": [{"when": {"channel": "richmsg"}, "then": "undelivered"}]}
     async with boxed(scenario) as box:
         text = "https://acme.example/1 https://acme.example/2"
@@ -191,19 +221,23 @@ async def test_a_link_of_an_earlier_attempt() -> None:
         links = (await box.get(f"{WORLD}/messages/{message_id}")).json["links"]
         assert len(links) == 4
         assert (await box.get("/s/" + links[1]["url"].rpartition("/")[2])).status == 302
-        (line,) = (await box.get(f"{WORLD}/export?as=scenario")).json["left_out"]
-        assert line.endswith("it was not about the newest message of that kind, and a timeline cannot name one")
+        shown = (await box.get(f"{WORLD}/export?as=scenario")).json
+        look, opened = yaml.safe_load(shown["text"])["traffic"][1:]
+        assert (shown["left_out"], look["control"]) == ([], {"operation": "messages"})
+        assert opened["request"] == {"call": f"GET ${look['name']}.messages.0.links.1.url"}
 
 
 async def test_a_code_is_no_message_to_answer() -> None:
-    """A phone that got nothing but a code writes of its own accord, at the first instant too."""
+    """A phone that got nothing but a code writes of its own accord; at the instant of a call it does so in its turn."""
     async with boxed() as box:
         await box.open()
         await box.post("/v1/validations", {"phoneNumber": "420777000101"}, x_api_key=KEY)
         await box.post(f"{WORLD}/phones/420777000101/write", {"body": "Hello", "to": "420900000001"})
         value = yaml.safe_load((await box.get(f"{WORLD}/export?as=scenario")).json["text"])
-        inbound = {"channel": "sms", "from": "420777000101", "body": "Hello", "to": "420900000001"}
-        assert value["timeline"] == [{"at": "0s", "inbound": inbound}]
+        said = {"number": "420777000101", "body": "Hello", "to": "420900000001"}
+        written = value["traffic"][-1]["control"]
+        assert written["operation"] == "phone_write"
+        assert {**written["arguments"], **said} == written["arguments"]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +254,7 @@ async def test_what_is_gone_cannot_be_named(what: str, detail: dict[str, Any], w
         await box.open()
         world = box.runtime.worlds[KEY].world
         with pytest.raises(NoEntry, match=why):
-            entry_of(world, Act(0, world.now, what, detail), SERVED.exported)
+            entry_of(world, Done(0, world.now, what, detail), SERVED.exported)
 
 
 async def test_a_template_goes_by_its_id_too() -> None:
@@ -237,3 +271,53 @@ async def test_a_template_goes_by_its_id_too() -> None:
         assert (await box.patch(f"{WORLD}/templates/{named}", {"status": "PAUSED"})).status == 200
         value = yaml.safe_load((await box.get(f"{WORLD}/export?as=scenario")).json["text"])
         assert value["timeline"] == [{"at": "0s", "template": {"name": "a", "language": "cs", "status": "PAUSED"}}]
+
+
+async def test_an_advance_that_was_refused() -> None:
+    """It moved nothing, so no line of a pytest file lets what is due happen before the next call."""
+    async with boxed() as box:
+        await box.send("420777000101")
+        assert (await box.post(f"{WORLD}/clock/advance", {"to": "2020-01-01T00:00:00Z"})).status >= 400
+        await box.send("420777000102")
+        text = (await box.get(f"{WORLD}/export")).json["text"]
+        assert "sendbox.settle()" not in text
+
+
+async def test_a_settled_instant() -> None:
+    """What was due did happen between two calls, so it does so again."""
+    async with boxed() as box:
+        await box.send("420777000101")
+        await box.post(f"{WORLD}/clock/advance", {"by": 0})
+        await box.send("420777000102")
+        assert (await box.get(f"{WORLD}/export")).json["text"].count("sendbox.settle()") == 1
+
+
+async def test_a_token_without_a_key() -> None:
+    """An entry of traffic always has a key, so the export says what a token alone was refused."""
+    async with boxed() as box:
+        await box.open()
+        given = {"partner_callback_url": "http://client.example/x", "phone_number": "manual"}
+        token = (await box.post("/v1/chatapp/signup", given, x_api_key=KEY)).json["token"]
+        await box.advance("1h")
+        assert (await box.post("/v1/chatapp/templates/list", {"waba_id": "1", "token": token})).status == 401
+        (line,) = (await box.get(f"{WORLD}/export?as=scenario")).json["left_out"]
+        assert line.endswith("no key, and a token that did not let it do that; an entry always has a key")
+
+
+@pytest.mark.parametrize("later", [False, True])
+async def test_a_token_that_no_answer_gave(later: bool) -> None:
+    """The code of the newest session shows it, so a look at the codes stands in front of the call."""
+    async with boxed() as box:
+        await box.open()
+        rule = {"in": "api", "when": {"operation": "createValidation"}, "fault": "garbage", "times": 1}
+        assert (await box.post(f"{WORLD}/rules", rule)).status == 201
+        begun = {"phoneNumber": "420777000101"}
+        with pytest.raises(httpx.RemoteProtocolError):
+            await box.post("/v1/validations", begun, x_api_key=KEY)
+        token = (await box.get(f"{WORLD}/codes")).json["codes"][0]["token"]
+        await box.post(f"/v1/validations/{token}/verify", {"code": "0"}, x_api_key=KEY)
+        if later:
+            await box.post("/v1/validations", begun, x_api_key=KEY)
+        shown = (await box.get(f"{WORLD}/export?as=scenario")).json
+        assert any("which no answer gave" in line for line in shown["left_out"]) == later
+        assert (".codes.0.token" in shown["text"]) != later

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sendbox.app import SERVED
-from sendbox.control.operation import Control, ControlError
+from sendbox.control.operation import Call, Control, ControlError, act, operation
 from sendbox.services.messaging.messaging import Messaging
 from tests.box import KEY, ORIGIN, WORLD, boxed, turns
 
@@ -247,3 +247,25 @@ async def test_in_process_an_operation_answers_plain_objects_and_raises() -> Non
         with pytest.raises(ControlError) as raised:
             await Control(box.runtime, SERVED).perform(ORIGIN, "advance", KEY, {"by": "500d"})
         assert (raised.value.status, raised.value.error) == (409, "too_far")
+
+
+@operation("POST", "/worlds/{id}/nap", act=True)
+async def nap(call: Call, long: str | None = None) -> Any:
+    """Takes its time, which no act may."""
+    if long is not None:
+        await asyncio.sleep(0)
+    return {"slept": call.here.world.id}
+
+
+async def test_an_act_does_not_pause() -> None:
+    """A world takes one thing after another, so an act is done in one go; one that pauses is an error of ours."""
+    async with boxed() as box:
+        await box.open()
+        hosted = box.runtime.worlds[KEY]
+        call = Call(Control(box.runtime, SERVED), ORIGIN, hosted)
+        before = len(hosted.world.record)
+        assert act(call, nap, {}) == {"slept": KEY}
+        assert len(hosted.world.record) == before + 1
+        with pytest.raises(RuntimeError, match=r"^the act nap paused: what takes time belongs into its prepare$"):
+            act(call, nap, {"long": "yes"})
+        assert len(hosted.world.record) == before + 1

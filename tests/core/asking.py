@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sendbox.engine.cases import Case
+from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.durations import Span
 from sendbox.engine.identity import seed_bytes
 from sendbox.engine.patterns import Pattern
@@ -55,7 +56,7 @@ def rule(key: str = "r", when: When = ANY, **fields: Any) -> Rule:
 
 def book(seed: bytes = SEED) -> Attempts:
     """A list that was not asked yet."""
-    return Attempts((), seed)
+    return Attempts((), Chooser(seed))
 
 
 def fate_of(rules: Sequence[Rule], asked: Attempts | None = None, **fields: Any) -> Fate:

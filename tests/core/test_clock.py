@@ -13,6 +13,12 @@ SECOND_NS = 1_000_000_000
 MODES: list[Mode] = ["manual", "real", "auto"]
 
 
+def tune(clock: Clock, reading: int, mode: Mode | None = None, rate: float | None = None) -> None:
+    """Sets mode or rate at a reading, as whoever moves a world does it."""
+    clock.change(clock.read(reading), mode, rate)
+    clock.rebase(reading)
+
+
 def test_real_time_passes_at_its_rate() -> None:
     """At rate 60 a second of the machine is a minute of the world; parts of a millisecond are cut off."""
     clock = Clock(1_000, "real", 60, reading=5 * SECOND_NS)
@@ -36,7 +42,7 @@ def test_time_stops_at_the_last_instant() -> None:
     clock = Clock(END - 1_000, "real", FASTEST)
     assert clock.read(SECOND_NS // 1_000_000) == END
     assert clock.read(10**30) == END
-    clock.change(10**30, rate=1)
+    tune(clock, 10**30, rate=1)
     assert clock.now == END
 
 
@@ -57,12 +63,12 @@ def test_a_reading_before_the_anchor_shows_the_present() -> None:
 def test_a_change_goes_on_from_the_present() -> None:
     """Another rate or mode holds from the reading on; what passed before it passed at the old one."""
     clock = Clock(0, "real", 2)
-    clock.change(SECOND_NS, rate=0.5)
+    tune(clock, SECOND_NS, rate=0.5)
     assert clock.now == 2_000
     assert clock.read(3 * SECOND_NS) == 3_000
-    clock.change(3 * SECOND_NS, mode="manual")
+    tune(clock, 3 * SECOND_NS, mode="manual")
     assert (clock.mode, clock.read(9 * SECOND_NS)) == ("manual", 3_000)
-    clock.change(10 * SECOND_NS, mode="real")
+    tune(clock, 10 * SECOND_NS, mode="real")
     assert clock.read(12 * SECOND_NS) == 4_000
 
 
@@ -122,9 +128,9 @@ def test_no_act_turns_time_back(mode: Mode, acts: list[tuple[str, object]]) -> N
             clock.move(clock.read(reading) + value)
             clock.rebase(reading)
         elif act == "rate" and isinstance(value, float | int):
-            clock.change(reading, rate=value)
+            tune(clock, reading, rate=value)
         elif act == "mode":
-            clock.change(reading, mode=value)  # type: ignore[arg-type] # drawn from the three
+            tune(clock, reading, mode=value)  # type: ignore[arg-type] # drawn from the three
         else:
             clock.move(clock.read(reading))
             clock.rebase(reading)
@@ -155,5 +161,5 @@ def test_a_switch_of_a_clock_that_stands_waits_for_a_reading() -> None:
     clock.switch("real", 2)
     clock.rebase(SECOND_NS)
     assert clock.read(3 * SECOND_NS) == 9_000
-    clock.change(3 * SECOND_NS, "auto", 3)
+    tune(clock, 3 * SECOND_NS, "auto", 3)
     assert (clock.own_mode, clock.own_rate) == ("auto", 3_000)

@@ -6,13 +6,14 @@ import re
 
 import pytest
 
+from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.services.verify.rules import RANDOM, Codes, Decided, VerifyRule
 
 PHONE = "420777000101"
 OTHER = "420777000102"
-SEED = b"7"
+CHOOSER = Chooser(b"7")
 
 
 def to(phone: str) -> Pattern:
@@ -22,12 +23,12 @@ def to(phone: str) -> Pattern:
 
 def asked(*rules: VerifyRule, phone: str = PHONE) -> Decided:
     """What rules decide about a session."""
-    return Codes(rules, SEED).begin(phone, 0)
+    return Codes(rules, CHOOSER).begin(phone, 0)
 
 
-def code(*rules: VerifyRule, phone: str = PHONE, book: Codes | None = None, seed: bytes = SEED) -> str:
+def code(*rules: VerifyRule, phone: str = PHONE, book: Codes | None = None, chooser: Chooser = CHOOSER) -> str:
     """The code that a session gets."""
-    asked = Codes(rules, seed) if book is None else book
+    asked = Codes(rules, chooser) if book is None else book
     return asked.code(asked.begin(phone, 0))[0]
 
 
@@ -41,12 +42,13 @@ def test_s8_a_code_has_six_digits() -> None:
 
 def test_a_code_is_derived() -> None:
     """The same seed, rule, phone and count give the same code; each of them makes another."""
-    book = Codes((), SEED)
+    book = Codes((), CHOOSER)
     first, second = code(book=book), code(book=book)
     named = code(VerifyRule("a", code=RANDOM))
     assert first == code()
     assert named == code(VerifyRule("a", code=RANDOM, sms="sent"))
-    assert len({first, second, named, code(phone=OTHER), code(seed=b"8"), code(VerifyRule("b", code=RANDOM))}) == 6
+    others = code(phone=OTHER), code(chooser=Chooser(b"8")), code(VerifyRule("b", code=RANDOM))
+    assert len({first, second, named, *others}) == 6
 
 
 def test_first_match_wins_for_each_thing() -> None:
@@ -68,7 +70,7 @@ def test_without_rules() -> None:
     """A code is drawn, limits hold, and the SMS is left to the rules of attempts."""
     decided = asked()
     assert (decided.sms, decided.rules, decided.limited) == (None, (), True)
-    assert not Codes((), SEED).code(decided)[1]
+    assert not Codes((), CHOOSER).code(decided)[1]
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,6 @@ def test_without_rules() -> None:
 )
 def test_a_code_may_depend_on_who_came_first(rule: VerifyRule, second: tuple[str, int], raced: bool) -> None:
     """Two sessions of one phone at one instant draw in the order in which they came, and that is said."""
-    book = Codes((rule,), SEED)
+    book = Codes((rule,), CHOOSER)
     assert not book.code(book.begin(PHONE, 5))[1]
     assert book.code(book.begin(*second))[1] is raced

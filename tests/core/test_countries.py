@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.services.numbers.countries import country, every, operator
+from sendbox.engine.chooser.draws import UNSEEDED
+from sendbox.services.messaging import records
+from sendbox.services.numbers.countries import country, every
 from sendbox.services.numbers.plan import codes, territories
+
+operator = partial(records.operator, chooser=UNSEEDED)
 
 WHERE = [
     pytest.param("420777000101", "420", "CZ", 230, id="Czechia"),

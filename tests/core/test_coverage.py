@@ -8,20 +8,18 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import orjson
 import pytest
 
 from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
-from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import TimelineEntry
+from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.coverage.collector import collect
 from sendbox.engine.coverage.tally import Sum, Tally, last_restore, merge
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
-from sendbox.engine.requests import RequestRecord
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
@@ -34,6 +32,7 @@ from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.states import TEMPLATE
 from sendbox.services.verify.rules import VerifyRule
 from sendbox.services.verify.verify import LimitReached, Verify
+from tests.core.asked import asked
 from tests.core.clients import connect, form, partner_world, sign_up
 from tests.core.faulty import fault, run
 from tests.core.managed import manage
@@ -43,6 +42,7 @@ from tests.core.worlds import (
     PHONE,
     START,
     advance,
+    go_back,
     handset,
     journaled,
     make_world,
@@ -73,9 +73,7 @@ def call(
     query: bytes = b"",
 ) -> RequestRecord:
     """A call as the shell journals it."""
-    raw = body if isinstance(body, bytes) else orjson.dumps(body)
-    record = RequestRecord(operation, "POST", "/", world.id, status, raw, answer)
-    record.query = query
+    record = asked(operation, body, key=world.id, path="/", query=query, status=status, answer=answer)
     world.request(record)
     return record
 
@@ -493,10 +491,9 @@ def test_a_restored_world_counts_on() -> None:
     assert last_restore(world) == 0
     send_one(world)
     advance(world, 1000)
-    restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
-    restored.journal.add(restored.now, CODE["restored"], {})
-    advance(restored, MINUTE)
-    tally = collect(restored, catalog(SERVED), last_restore(restored)).tally
+    go_back(world)
+    advance(world, MINUTE)
+    tally = collect(world, catalog(SERVED), last_restore(world)).tally
     assert tally["transitions"] == {"sms sent -> delivered": 1}
     assert tally["results"] == {"sms delivered": 1}
 

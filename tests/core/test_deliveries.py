@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.engine import checkpoint
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.bodies import body_of
 from sendbox.services.account.spec import AccountSpec
@@ -18,12 +17,15 @@ from tests.core.worlds import (
     START,
     TEN,
     advance,
+    bundle,
+    go_back,
     hook_events,
     journaled,
     make_world,
     one_delivery,
     send,
     send_one,
+    take,
     tried_at,
 )
 
@@ -50,7 +52,7 @@ def test_the_hook_of_another_world_is_a_target_like_any_other() -> None:
     """Only the world's own address is the built-in receiver."""
     world, delivery = one_delivery("http://host:7357/_sandbox/worlds/test-x/hook")
     assert not delivery.outlet.builtin
-    assert world.outlets.take() == [delivery]
+    assert take(world) == [delivery]
 
 
 def test_captured_deliveries_of_the_built_in_receiver_are_taken_like_others() -> None:
@@ -68,12 +70,12 @@ def test_when_the_app_is_gone_the_built_in_receiver_takes_over() -> None:
     world = make_world(attempts=ONE_EVENT, assume=Assume(bundle=False))
     world.outlets.captured = True
     send(world, *TEN[:3])
-    world.run(START, PLENTY)
+    bundle(world)
     first, second, third = world.outlets.deliveries
-    (taken,) = world.outlets.take()
+    (taken,) = take(world)
     world.outlets.outcome(taken, 500, None)
     world.outlets.captured = False
-    assert world.outlets.take() == []
+    assert take(world) == []
     assert [each.state for each in (first, second, third)] == ["waiting", "delivered", "delivered"]
     advance(world, HOUR)
     assert (tried_at(first), first.state, world.outlets.hook) == ([0, 30], "delivered", [first, second, third])
@@ -95,7 +97,7 @@ def test_a_held_delivery_is_not_tried_until_released() -> None:
     """Held while it waits in the queue; released, it is tried at that instant. Others of its target go on."""
     world = make_world(attempts=ONE_EVENT, assume=Assume(bundle=False))
     send(world, *TEN[:2], callback=HOOK)
-    world.run(START, PLENTY)
+    bundle(world)
     first, second = world.outlets.deliveries
     assert world.outlets.hold(first)
     assert (first.state, world.outlets.hold(first)) == ("held", False)
@@ -112,7 +114,7 @@ def test_holding_the_only_delivery_leaves_nothing_to_do() -> None:
     """A line whose queue is empty is not waited for."""
     world, delivery = one_delivery()
     world.outlets.hold(delivery)
-    assert (world.outlets.ready, world.outlets.take(), world.settled(START)) == (False, [], True)
+    assert (world.outlets.ready, take(world), world.settled(START)) == (False, [], True)
 
 
 def test_a_delivery_held_between_tries_skips_them() -> None:
@@ -158,7 +160,7 @@ def test_a_released_delivery_that_waits_behind_another_is_not_queued_twice() -> 
 def test_a_delivery_held_while_it_is_under_way(status: int, state: str) -> None:
     """A try that is under way ends as it ends; after a failure no other follows."""
     world, delivery = one_delivery()
-    world.outlets.take()
+    take(world)
     assert world.outlets.hold(delivery)
     world.outlets.outcome(delivery, status, None)
     advance(world, HOUR)
@@ -168,10 +170,10 @@ def test_a_delivery_held_while_it_is_under_way(status: int, state: str) -> None:
 def test_a_delivery_held_and_released_while_it_is_under_way() -> None:
     """It is as if nothing had happened: the try goes on, and its failure is retried."""
     world, delivery = one_delivery()
-    world.outlets.take()
+    take(world)
     world.outlets.hold(delivery)
     assert world.outlets.release(delivery)
-    assert (delivery.state, world.outlets.take()) == ("sending", [])
+    assert (delivery.state, take(world)) == ("sending", [])
     world.outlets.outcome(delivery, 500, None)
     advance(world, HOUR)
     assert (delivery.state, tried_at(delivery)) == ("delivered", [0, 30])
@@ -208,7 +210,7 @@ def test_a_replay_to_the_built_in_receiver_is_answered_at_once() -> None:
     advance(world)
     (delivery,) = world.outlets.hook
     assert world.outlets.replay(delivery)
-    assert (len(delivery.tries), delivery.state, world.outlets.take()) == (2, "delivered", [])
+    assert (len(delivery.tries), delivery.state, take(world)) == (2, "delivered", [])
     assert world.outlets.hook == [delivery]
 
 
@@ -222,28 +224,30 @@ def test_what_was_under_way_is_tried_again_after_a_restore() -> None:
     send_one(world, TEN[3], callback="http://else.example")
     advance(world, 0, answer=lambda each: (200 if each.number == 0 else 500, None))
     send(world, *TEN[4:6], callback=HOOK)
-    world.run(START, PLENTY)
-    world.outlets.take()
-    restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
-    numbers = [each.number for each in restored.outlets.take()]
+    take(world)
+    assert world.outlets.in_flight == 1
+    go_back(world)
+    assert world.outlets.in_flight == 0
+    numbers = [each.number for each in take(world)]
     assert numbers == [4]
-    again = restored.outlets.deliveries[4]
+    again = world.outlets.deliveries[4]
     assert [(each.status, each.error) for each in again.tries] == [(None, None)]
-    assert restored.outlets.in_flight == 1
-    restored.outlets.outcome(again, 200, None)
-    advance(restored, HOUR)
-    assert {each.state for each in restored.outlets.deliveries} == {"delivered"}
+    assert world.outlets.in_flight == 1
+    world.outlets.outcome(again, 200, None)
+    advance(world, HOUR)
+    assert {each.state for each in world.outlets.deliveries} == {"delivered"}
 
 
 @pytest.mark.parametrize("behind", [0, 1])
 def test_a_delivery_held_under_way_frees_its_line_after_a_restore(behind: int) -> None:
     """It stays held; what waits behind it goes on."""
     world, held = one_delivery()
-    world.outlets.take()
+    take(world)
     world.outlets.hold(held)
     send(world, *TEN[:behind] or [PHONE], callback=HOOK if behind else None)
     world.run(START, PLENTY)
-    restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
-    assert [each.number for each in restored.outlets.take()] == [1] * behind
-    assert restored.outlets.deliveries[0].state == "held"
-    assert restored.outlets.release(restored.outlets.deliveries[0])
+    go_back(world)
+    assert [each.number for each in take(world)] == [1] * behind
+    assert world.outlets.deliveries[0] is held
+    assert held.state == "held"
+    assert world.outlets.release(held)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import TimelineEntry
+from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.durations import Moment
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
@@ -31,12 +31,14 @@ from tests.core.worlds import (
     START,
     TEN,
     advance,
+    go_back,
     journaled,
     make_world,
     rule,
     send,
     send_one,
     step,
+    take,
 )
 
 # --- the same again
@@ -79,15 +81,17 @@ def test_in_any_order_of_arrival(sendings: list[Sending], random: Any) -> None:
 
 @given(SENDINGS, st.integers(0, 100_000))
 @settings(max_examples=30)
-def test_a_checkpoint_has_the_same_future(sendings: list[Sending], stop: int) -> None:
-    """What is delayed, gathered, counted and drawn survives a checkpoint."""
-    world = make_world(attempts=RULES, webhooks=(*MANY, fault("split", "n", nth=3)))
-    for each in sendings:
-        if each.at <= stop:
-            to(world, each.at)
-            request(world, each)
-    to(world, stop)
-    restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
+def test_a_restore_has_the_same_future(sendings: list[Sending], stop: int) -> None:
+    """What is delayed, gathered, counted and drawn survives a restore."""
+    webhooks = (*MANY, fault("split", "n", nth=3))
+    world, restored = (make_world(attempts=RULES, webhooks=webhooks) for _ in range(2))
+    for one in (world, restored):
+        for each in sendings:
+            if each.at <= stop:
+                to(one, each.at)
+                request(one, each)
+        to(one, stop)
+    go_back(restored)
     for one in (world, restored):
         to(one, END)
     assert digest(restored) == digest(world)
@@ -194,23 +198,43 @@ def test_after_a_restore_nothing_overtakes(taken: bool) -> None:
     message = racing(world, callback=HOOK)
     assert world.outlets.detours.hasty == [message.submission.request_id]
     if taken:
-        (under_way,) = world.outlets.detours.taken()
+        world.outlets.detours.begin_ahead()
+        (under_way,) = world.outlets.take()
+        assert isinstance(under_way, FaultyDelivery)
         assert (under_way.ahead, world.outlets.in_flight) == (True, 1)
-    restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
-    assert (restored.outlets.in_flight, restored.outlets.detours.racing) == (0, set())
-    advance(restored, HOUR)
-    (delivery,) = restored.outlets.deliveries
-    assert (delivery.state, len(delivery.tries), restored.idle) == ("delivered", 1, True)
+    go_back(world)
+    assert (world.outlets.in_flight, world.outlets.detours.racing) == (0, set())
+    advance(world, HOUR)
+    (delivery,) = world.outlets.deliveries
+    assert (delivery.state, len(delivery.tries), world.idle) == ("delivered", 1, True)
+
+
+def test_nothing_leaves_while_an_answer_is_waited_for() -> None:
+    """What goes the usual way is bundled, and its try begins when no answer is waited for any more."""
+    world = make_world(webhooks=(fault("overtake", phone=Pattern(PHONE)),), attempts=ONE_EVENT)
+    usual = send_one(world, TEN[1], callback="http://else.example")
+    message = racing(world, callback=HOOK)
+    outlets = world.outlets
+    assert (outlets.ready, outlets.in_flight, world.run(world.now + HOUR, 1_000), world.now) == (True, 0, 0, START)
+    outlets.detours.begin_ahead()
+    (ahead,) = outlets.take()
+    assert [attempt.message for attempt, _ in ahead.events] == [message]
+    outlets.detours.racing.clear()
+    (other,) = take(world)
+    assert [attempt.message for attempt, _ in other.events] == [usual]
+    assert list(outlets.under_way) == [ahead, other]
 
 
 def test_a_line_goes_on_beside_what_overtakes() -> None:
     """It is no part of its line: a batch under way there stays alone until it has its own answer."""
     world = make_world(webhooks=(fault("overtake"),), attempts=ONE_EVENT)
     send(world, callback=HOOK)
-    world.run(world.now, 1_000)
-    (first,) = world.outlets.take()
+    (first,) = take(world)
     racing(world, body="b", callback=HOOK)
-    (ahead,) = world.outlets.detours.taken()
+    world.outlets.detours.begin_ahead()
+    (ahead,) = world.outlets.take()
+    assert ahead is not first
+    world.outlets.detours.racing.clear()
     world.outlets.outcome(ahead, 500, None)
     assert first.outlet.busy
     world.outlets.outcome(first, 200, None)

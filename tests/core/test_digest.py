@@ -16,7 +16,6 @@ from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.faults.calls import ApiRule, Applied
 from sendbox.engine.faults.delay import Delay
 from sendbox.engine.journal import CODE
-from sendbox.engine.requests import RequestRecord
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
@@ -26,6 +25,7 @@ from sendbox.services.assume import Assume
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.results import ENTRY, FAILED
+from tests.core.asked import asked
 from tests.core.observed import canonical_in_slices, digest, digest_in_slices
 from tests.core.runs import RULES, SENDINGS, STOPS, Sending, carry_out
 from tests.core.worlds import HOUR, PHONE, START, advance, command, content_of, make_world, rule, send, send_one, step
@@ -45,7 +45,7 @@ def run(world_id: str = "test-w", **fields: Any) -> str:
 def called(world: World, body: bytes, canonical: bytes | None = None, path: str = "/v2/message") -> None:
     """Journals a call, refused unless there is a canonical request."""
     status = 400 if canonical is None else 200
-    record = RequestRecord("sendMessage", "POST", path, world.id, status, body, b"{}")
+    record = asked(body=body, key=world.id, path=path, status=status)
     record.canonical = canonical
     world.request(record)
 

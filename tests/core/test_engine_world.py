@@ -79,11 +79,11 @@ def test_a_service_of_its_own_delivers_its_events() -> None:
     line = world.outlets.line(Target("http://127.0.0.1:9/hook"))
     for name in ("a", "b"):
         world.outlets.post(line, name)
-    world.run(0, 10)
+    assert world.run(0, 10) == 2  # bundled, begun
     (delivery,) = world.outlets.take()
     assert orjson.loads(body_of(world, delivery)) == [{"parcel": "a"}, {"parcel": "b"}]
     world.outlets.outcome(delivery, 500, None)
-    world.run(1_000, 10)
+    assert world.run(1_000, 10) == 2  # the step fired, the try begun
     assert [each is delivery for each in world.outlets.take()] == [True]
 
 
@@ -114,16 +114,34 @@ def test_the_timeline_comes_to_the_service_that_knows_the_kind() -> None:
 
 
 def test_a_service_says_what_lapses_and_who_is_told() -> None:
-    """What does not lapse is not journaled; where somebody is told the clock stops at that instant."""
+    """What does not lapse is not journaled; each instant is one of its own, and counts where somebody is told."""
     world = make_lockers()
     world.timeline.lapse(100, "held", "a")
     world.timeline.lapse(200, "locker", "told")
     world.timeline.lapse(300, "code", "of another service")
-    world.run(1_000, 10)
-    assert world.now == 200
-    world.run(1_000, 10)
+    passed = []
+    while not world.settled(1_000):
+        world.run(1_000, 1)
+        passed.append((world.now, world.instants))
+    assert passed == [(100, 0), (200, 1), (1_000, 2)]  # after the last of them the clock moves on in no tick
     lapses = [world.journal.entry(n) for n in world.journal.find(CODE["lapse"], 0)]
     assert [(at, what) for at, _, what in lapses] == [(200, ("locker", "told")), (300, ("code", "of another service"))]
+
+
+def test_what_lapses_at_one_instant_lapses_there() -> None:
+    """However many these are, none is left over when the clock stays at that instant, nor when a step is due at it."""
+    for until in (500, 1_000):
+        world = make_lockers(timeline=(TimelineEntry(500, True, "open", {"door": "left"}),))
+        for number in range(1_200):
+            world.timeline.lapse(500, "locker", str(number))
+        ticks = []
+        while not world.settled(until):
+            ticks.append(world.run(until, 1))
+        assert ticks[:4] == [1] * 4  # three parts of what lapses, and the step
+        assert ticks[4:] == ([0] if until > 500 else [])  # the clock moves on
+        kinds = [world.journal.entry(n)[1] for n in range(len(world.journal))]
+        assert (len(kinds), kinds.count(CODE["lapse"]), kinds[-1]) == (1_201, 1_200, CODE["timeline"])
+        assert (world.now, world.instants) == (until, until // 500)
 
 
 def test_a_service_that_says_nothing_adds_nothing() -> None:

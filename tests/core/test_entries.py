@@ -16,7 +16,6 @@ from sendbox.engine.faults.disconnect import Disconnect
 from sendbox.engine.journal import CODE
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.remarks import Finding
-from sendbox.engine.requests import RequestRecord
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
@@ -28,6 +27,7 @@ from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.partner.partner import Partner
 from sendbox.services.verify.verify import LimitReached, Verify
+from tests.core.asked import asked
 from tests.core.managed import manage
 from tests.core.observed import delivery_view, entry_view
 from tests.core.worlds import HOUR, PHONE, START, advance, make_world, names_of, path, rule, send, send_one, step
@@ -105,7 +105,7 @@ def eventful() -> World:
         assume=Assume(promotional_window=(10 * 60, 20 * 60), verify_limits=VerifyLimits(Rate(1, HOUR), None)),
     )
     world.journal.add(START, CODE["opened"], {"scenario": "empty"})
-    world.request(RequestRecord("sendMessage", "POST", "/v2/message", world.id, 200, b"{}", b"{}"))
+    world.request(asked(key=world.id))
     world.advise(advise(UNKNOWN_FIELD, '"x" is not a field', "$.x"), "about")
     send(world)
     send(world, "420777000999", tags=("a",))
@@ -279,7 +279,7 @@ def test_what_the_scenario_brings() -> None:
 def test_a_request_with_its_remarks() -> None:
     """What came, what was answered, and what was remarked; bytes that are no text are shown as such."""
     world = make_world()
-    record = RequestRecord("sendMessage", "POST", "/v2/message", world.id, 400, b"{\xff}", b'{"Message":"bad"}')
+    record = asked(body=b"{\xff}", key=world.id, status=400, answer=b'{"Message":"bad"}')
     record.findings = [Finding("$", "json", "the body is no JSON", "§4")]
     record.advice = [advise(UNKNOWN_FIELD, '"x" is not a field', "$.x")]
     world.request(record)

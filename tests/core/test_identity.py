@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sendbox.engine.identity import Draw, derive, seed_bytes, tag_of, uuid_text
+from sendbox.engine.identity import derive, seed_bytes, tag_of, uuid_text
 
 SEED = seed_bytes(7)
 
@@ -64,42 +63,3 @@ def test_a_tag_has_a_fixed_width() -> None:
     assert tag_of("test-a", 255)[:2] == "ff"
     assert len(tag_of("a" * 64)) == len(tag_of("a")) == 16
     assert tag_of("test-a") != tag_of("test-b")
-
-
-@given(st.integers(-1000, 1000), st.integers(0, 1000), st.integers(0, 10**6))
-def test_a_draw_stays_between_its_ends(low: int, width: int, n: int) -> None:
-    """Both ends included, never beyond."""
-    assert low <= Draw(SEED, b"rule", n).between(low, low + width, "after0") <= low + width
-
-
-def test_both_ends_are_drawn() -> None:
-    """All values of a small span come up."""
-    assert {Draw(SEED, b"rule", n).between(1, 3, "after0") for n in range(100)} == {1, 2, 3}
-
-
-def test_purposes_are_drawn_apart() -> None:
-    """One more draw of an attempt never shifts the others, in whatever order they are made."""
-    draw, again = Draw(SEED, b"rule", 0), Draw(SEED, b"rule", 0)
-    first = draw.between(0, 10**9, "after0"), draw.between(0, 10**9, "after1")
-    second = again.between(0, 10**9, "after1"), again.between(0, 10**9, "mix1"), again.between(0, 10**9, "after0")
-    assert first == (second[2], second[0])
-    assert len({*first, *second}) == 3
-
-
-def test_draws_are_spread_evenly() -> None:
-    """Ten thousand draws of ten values fall on each about a thousand times."""
-    counts = Counter(Draw(SEED, b"rule", n).between(0, 9, "after0") for n in range(10_000))
-    assert all(850 < counts[value] < 1150 for value in range(10))
-
-
-def test_weights_are_odds() -> None:
-    """95, 4 and 1 in a hundred, of any sum, within what chance allows."""
-    counts = Counter(Draw(SEED, b"rule", n).weighted((9.5, 0.4, 0.1), "mix1") for n in range(10_000))
-    assert 9400 < counts[0] < 9600
-    assert 320 < counts[1] < 480
-    assert 60 < counts[2] < 140
-
-
-def test_the_only_weight_always_wins() -> None:
-    """Nothing is drawn beyond the last weight."""
-    assert {Draw(SEED, b"rule", n).weighted((0.1,), "mix1") for n in range(50)} == {0}

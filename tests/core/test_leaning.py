@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
 import pytest
 
 from sendbox import data
@@ -19,7 +18,6 @@ from sendbox.engine.delivery.batches import Target
 from sendbox.engine.durations import Rate
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Advice, Finding
-from sendbox.engine.requests import RequestRecord
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.lists import enter
@@ -31,6 +29,7 @@ from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.windows import Window
 from sendbox.services.templates.templates import TemplateUse
 from sendbox.services.verify.verify import Verify
+from tests.core.asked import asked
 from tests.core.managed import manage
 from tests.core.worlds import HOOK, HOUR, PHONE, START, advance, make_world, path, rule, send_one, step
 from tests.documentation.markdown import ROOT
@@ -113,7 +112,7 @@ def called(operation: str, status: int = 200, body: Any = None, answer: bytes = 
     """A call that was journaled."""
 
     def do(world: World) -> None:
-        record = RequestRecord(operation, "POST", "/", world.id, status, orjson.dumps(body), answer)
+        record = asked(operation, body, path="/", key=world.id, status=status, answer=answer)
         record.findings = remarks.get("findings", ())
         record.advice = remarks.get("advice", ())
         world.request(record)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from sendbox.engine import checkpoint
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.home import Cuts, Handsets, Home, Movements
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.verify.verify import Verify
+from tests.core.asked import asked
 from tests.core.clients import sign_up
 from tests.core.managed import BAD, manage
 from tests.core.observed import digest, entry_view
@@ -80,35 +80,10 @@ def test_digests_of_worlds_that_were_managed_alike_are_equal() -> None:
 @pytest.mark.parametrize("path", ["/upload/0011", "/upload/2233"])
 def test_upload_addresses_are_not_in_the_digest(path: str) -> None:
     """The path of an upload is a name, and names are no part of a digest."""
-    from sendbox.engine.requests import RequestRecord
-
     world, other = make_world(), make_world()
-    other.request(RequestRecord("uploadBulk", "PUT", "/upload/ffff", "k", 200, b"", b""))
-    world.request(RequestRecord("uploadBulk", "PUT", path, "k", 200, b"", b""))
+    other.request(asked("uploadBulk", b"", method="PUT", path="/upload/ffff", key="k", answer=b""))
+    world.request(asked("uploadBulk", b"", method="PUT", path=path, key="k", answer=b""))
     assert digest(world) == digest(other)
-
-
-def test_a_copy_has_all_of_it() -> None:
-    """Keys, lists, orders, devices and rows come back from a checkpoint, and live on."""
-    world = managed()
-    Account.of(world).devices["d"] = (world.id, "t")
-    again = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
-    assert digest(again) == digest(world)
-    (key,), (other,) = Account.of(world).subkeys.children, Account.of(again).subkeys.children
-    assert other.id == key.id
-    assert Account.of(again).billing_of(other).blacklist == Account.of(world).billing_of(key).blacklist
-    assert (
-        Account.of(again).subaccount(Account.of(again).keys[again.id], Account.of(again).billing_of(other).subid)
-        is other.billing
-    )
-    assert [order.subject for order in Account.of(again).orders.placed] == ["Acme"]
-    assert (Account.of(again).devices, len(Messaging.of(again).rows.messages), Messaging.of(again).bulks.decode) == (
-        {"d": (world.id, "t")},
-        1,
-        None,
-    )
-    assert Account.of(again).orders.placed[0].billing is other.billing
-    advance(again, 1_000)
 
 
 def test_a_closed_world_is_freed_by_its_counts() -> None:

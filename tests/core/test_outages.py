@@ -7,20 +7,33 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import TimelineEntry
+from sendbox.engine.chooser.draws import UNSEEDED
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.outages import Outage, named
-from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.records import Message, operator
 from sendbox.services.messaging.rules.explain import explain
 from sendbox.services.messaging.rules.explained import explained
-from sendbox.services.numbers.countries import operator
 from tests.core.observed import digest, entry_view
-from tests.core.worlds import HOUR, PHONE, START, TEN, advance, journaled, make_world, moves, path, rule, send_one, step
+from tests.core.worlds import (
+    HOUR,
+    PHONE,
+    START,
+    TEN,
+    advance,
+    go_back,
+    journaled,
+    make_world,
+    moves,
+    path,
+    rule,
+    send_one,
+    step,
+)
 
 MINUTE: Final = 60_000
 #: The outage of these tests lasts from the first minute to the eleventh.
@@ -187,7 +200,7 @@ def test_a_receipt_of_what_arrived_is_lost() -> None:
     assert message.last.plan is None
 
 
-MNC: Final = operator(PHONE)
+MNC: Final = operator(PHONE, UNSEEDED)
 OTHER_MNC: Final = next(mnc for mnc in (1, 2, 3) if mnc != MNC)
 
 
@@ -289,11 +302,11 @@ def test_one_step_or_many() -> None:
     ]
 
 
-def test_a_checkpoint_in_the_middle_of_an_outage() -> None:
+def test_a_restore_in_the_middle_of_an_outage() -> None:
     """A world restored during an outage has the same future, and the end of the outage in it."""
     straight = busy(lambda world: advance(world, HOUR))
     stopped = busy(lambda world: advance(world, 5 * MINUTE))
-    restored = checkpoint.restore(checkpoint.take(stopped), stopped.blueprint, 1)
+    restored = go_back(stopped)
     advance(restored, HOUR - 5 * MINUTE)
     assert digest(restored) == digest(straight)
     assert Messaging.of(restored).outages.current == []

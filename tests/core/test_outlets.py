@@ -8,9 +8,11 @@ import pytest
 
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.delivery.bodies import body_of
+from sendbox.engine.patterns import Pattern
 from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.messaging import Messaging
+from tests.core.faulty import fault
 from tests.core.worlds import (
     HOOK,
     HOUR,
@@ -19,6 +21,7 @@ from tests.core.worlds import (
     START,
     TEN,
     advance,
+    bundle,
     journaled,
     make_world,
     one_delivery,
@@ -26,6 +29,7 @@ from tests.core.worlds import (
     rule,
     send,
     send_one,
+    take,
     tried_at,
 )
 
@@ -96,21 +100,51 @@ def test_a_reply_travels_with_the_other_events_of_its_instant() -> None:
     assert world.outlets.deliveries[1].events == [reply, (second.last, 1)]
 
 
-def test_much_of_one_instant_is_bundled_in_slices() -> None:
-    """A flush makes about so many events' batches at a time, whole ones; nothing is taken before all are made."""
+def test_much_of_one_instant_is_bundled_in_parts() -> None:
+    """A tick makes the batches of about 512 events, whole ones; no try begins before all are made."""
     world = make_world(attempts=ONE_EVENT)
     messages = [send_one(world, callback=Target(url, batch_size=15)) for url in ("http://a", "http://b", "http://c")]
     advance(world)
-    for message in messages * 40:
+    for message in messages * 200:
         Messaging.of(world).phones.reply(message, "Hi")
     outlets = world.outlets
     made = [len(outlets.deliveries)]
-    while not outlets.flush(31):
-        assert outlets.take() == []
+    while outlets.dirty:
+        assert (world.run(world.now, 1), outlets.take(), outlets.in_flight) == (1, [], 0)
         made.append(len(outlets.deliveries))
-    assert [*made, len(outlets.deliveries)] == [3, 6, 9, 12]
-    assert [len(each.events) for each in outlets.deliveries[3:]] == [15, 15, 10] * 3
-    assert [len(outlets.take(2)), len(outlets.take()), len(outlets.take())] == [2, 1, 0]
+    assert made == [3, 39, 45]
+    assert [len(each.events) for each in outlets.deliveries[3:]] == [*[15] * 13, 5] * 3
+    assert (world.run(world.now, PLENTY), len(outlets.take())) == (1, 3)
+
+
+def test_much_is_asked_of_rules_in_smaller_parts() -> None:
+    """Where rules are asked about each event a tick bundles about 64 of them."""
+    world = make_world(attempts=ONE_EVENT, webhooks=(fault("duplicate", phone=(Pattern(TEN[9], digits=True),)),))
+    message = send_one(world, callback=Target(HOOK, batch_size=15))
+    advance(world)
+    for _ in range(200):
+        Messaging.of(world).phones.reply(message, "Hi")
+    made = [len(world.outlets.deliveries)]
+    while world.outlets.dirty:
+        assert (world.run(world.now, 1), world.outlets.take()) == (1, [])
+        made.append(len(world.outlets.deliveries))
+    assert made == [1, 6, 11, 15]
+
+
+def test_tries_begin_in_rounds() -> None:
+    """A tick begins a try for 256 targets; whoever takes gets what has begun since somebody last took."""
+    world = make_world(attempts=ONE_EVENT)
+    for number in range(300):
+        send_one(world, callback=f"http://host{number}.example")
+    bundle(world)
+    outlets = world.outlets
+    assert (len(outlets.deliveries), outlets.take(), outlets.in_flight) == (300, [], 0)
+    assert (world.run(START, 1), outlets.in_flight, outlets.ready) == (1, 256, True)
+    first = outlets.take()
+    assert (outlets.take(), outlets.in_flight) == ([], 256)
+    assert (world.run(START, PLENTY), outlets.in_flight, outlets.ready) == (1, 300, False)
+    assert first + outlets.take() == list(outlets.under_way) == outlets.deliveries
+    assert world.run(START, PLENTY) == 0
 
 
 def test_every_transition_is_an_event() -> None:
@@ -130,18 +164,18 @@ def test_a22_targets_side_by_side_and_batches_one_after_another() -> None:
     world = make_world(attempts=ONE_EVENT, assume=Assume(bundle=False))
     send(world, *TEN[:2], callback=HOOK)
     send(world, TEN[2], callback="http://else.example")
-    world.run(START, PLENTY)
+    taken = take(world)
     first, second, other = world.outlets.deliveries
-    assert world.outlets.take() == [first, other]
+    assert taken == [first, other]
     assert ([each.state for each in (first, second, other)], world.outlets.in_flight) == (
         ["sending", "waiting", "sending"],
         2,
     )
-    assert (world.outlets.take(), world.outlets.ready, world.idle) == ([], False, False)
+    assert (take(world), world.outlets.ready, world.idle) == ([], False, False)
     world.outlets.outcome(other, 200, None)
     assert not world.outlets.ready
     world.outlets.outcome(first, 200, None)
-    assert world.outlets.take() == [second]
+    assert take(world) == [second]
     world.outlets.outcome(second, 200, None)
     assert [each.state for each in (first, second, other)] == ["delivered"] * 3
     assert (world.outlets.ready, world.outlets.in_flight, world.idle) == (False, 0, True)
@@ -151,15 +185,14 @@ def test_new_batches_wait_while_one_is_under_way() -> None:
     """Events of a later instant wait behind the batch that has no answer yet."""
     world = make_world()
     send_one(world, callback=HOOK)
-    world.run(START, PLENTY)
-    (first,) = world.outlets.take()
+    (first,) = take(world)
     world.run(START + HOUR, PLENTY)
-    assert (len(world.outlets.deliveries), world.outlets.take()) == (3, [])
+    assert (world.now, len(world.outlets.deliveries), world.outlets.take()) == (START + HOUR, 3, [])
     world.outlets.outcome(first, 200, None)
     second, third = world.outlets.deliveries[1:]
-    assert world.outlets.take() == [second]
+    assert take(world) == [second]
     world.outlets.outcome(second, 200, None)
-    assert world.outlets.take() == [third]
+    assert take(world) == [third]
 
 
 # --- outcome and retries (A20)
@@ -184,7 +217,7 @@ def test_new_batches_wait_while_one_is_under_way() -> None:
 def test_a20_a_2xx_is_success_and_anything_else_a_failure(status: int | None, error: Any, state: str) -> None:
     """After a success nothing is kept of the body; after a failure the batch waits for its next try."""
     world, delivery = one_delivery()
-    world.outlets.take()
+    assert take(world) == [delivery]
     body_of(world, delivery)
     world.outlets.outcome(delivery, status, error)
     assert delivery.state == state
@@ -282,11 +315,10 @@ def test_a20_a_timeout_longer_than_the_retry_delays_it() -> None:
 def test_a_slow_answer_of_a_world_whose_time_passes() -> None:
     """Where the clock went on meanwhile, a timeout is over when it is told, and a retry that is overdue is due now."""
     world, delivery = one_delivery(assume=Assume(webhook_retry=(1_000,)))
-    world.outlets.take()
+    assert take(world) == [delivery]
     world.run(START + 60_000, PLENTY)
     world.outlets.outcome(delivery, None, "timeout")
-    world.run(START + 60_000, PLENTY)
-    assert world.outlets.take() == [delivery]
+    assert take(world) == [delivery]
     assert tried_at(delivery) == [0, 60]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.durations import Span
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
@@ -77,7 +78,7 @@ def test_a43_the_delay_is_a_setting() -> None:
 def test_reviews_are_counted_like_all_cases() -> None:
     """A review is a case of its own: rules with `nth` are a sequence, and `times` counts what was decided."""
     rules = [ReviewRule(key, When(nth=nth)) for key, nth in (("first", 1), ("second", 2))]
-    book = Reviews([*rules, ReviewRule("twice", When(every=2), times=1)], b"7", 0)
+    book = Reviews([*rules, ReviewRule("twice", When(every=2), times=1)], Chooser(b"7"), 0)
     record = {"name": "otp", "language": "en", "category": "UTILITY"}
     assert [book.review(record, 0, 0)[0].key for _ in range(6)] == [
         "first",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 
 import pytest
@@ -76,12 +75,9 @@ def test_literal_means_without_wildcards(text: str, digits: bool, literal: bool)
 
 
 def test_patterns_are_values() -> None:
-    """Equal text and kind are equal and hash alike; a pattern goes through pickle, and shows how to make it."""
+    """Equal text and kind are equal and hash alike; a pattern shows how to make it."""
     pattern = Pattern("420*", digits=True)
     assert pattern == Pattern("420*", digits=True)
     assert hash(pattern) == hash(Pattern("420*", digits=True))
     assert pattern not in (Pattern("420*"), Pattern("421*", digits=True), "420*")
-    copy = pickle.loads(pickle.dumps(pattern))
-    assert copy == pattern
-    assert copy.matches("4207")
     assert repr(pattern) == "Pattern('420*', digits=True)"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sendbox.engine.polls import MANY, REMEMBERED, Polls
 
 
-def ask(polls: Polls, times: int, question: bytes = b"q", answer: bytes = b"a", instants: int = 0) -> list[bool]:
-    return [polls.asked(instants, question, answer) for _ in range(times)]
+def ask(polls: Polls, times: int, question: bytes = b"q", answer: bytes = b"a", instant: int = 0) -> list[bool]:
+    return [polls.asked(instant, question, answer) for _ in range(times)]
 
 
 def test_one_remark_after_many_equal_answers() -> None:
@@ -22,8 +22,8 @@ def test_another_answer_begins_anew() -> None:
     ask(polls, MANY - 1)
     assert ask(polls, 1, answer=b"b") == [False]
     ask(polls, MANY - 2, answer=b"b")
-    assert ask(polls, 1, instants=1, answer=b"b") == [False]
-    assert ask(polls, MANY - 1, instants=1, answer=b"b")[-1]
+    assert ask(polls, 1, instant=1, answer=b"b") == [False]
+    assert ask(polls, MANY - 1, instant=1, answer=b"b")[-1]
 
 
 def test_few_questions_are_remembered() -> None:

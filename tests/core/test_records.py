@@ -6,11 +6,11 @@ import pytest
 
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try
 from sendbox.engine.remarks import Advice, Finding
-from sendbox.engine.requests import RequestRecord
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.records import Attempt, Inbound, Message, pack_transition
 from sendbox.services.messaging.results import DELIVERED, SEEN, SENDING, SENT, UNDELIVERED
+from tests.core.asked import asked
 from tests.core.worlds import PHONE, START, advance, make_world, path, rule, send, send_one, step
 
 SECOND = 1_000
@@ -138,7 +138,7 @@ def test_a_delivery_is_under_way_until_its_last_try_has_an_outcome(
 
 def test_a_request_has_no_remarks_of_its_own() -> None:
     """Remarks are put there by who answers; until then there are none."""
-    record = RequestRecord("sendMessage", "POST", "/v2/message", "test-w", 200, b"{}", b"{}")
+    record = asked()
     assert (list(record.findings), list(record.advice), record.canonical) == ([], [], None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -178,7 +177,6 @@ def test_conditions_have_a_value() -> None:
     assert one != "When(phone=Pattern('1', digits=False), nth=2)"
     assert one.without("phone") == When(nth=2)
     assert (one.pattern("phone"), one.words("phone"), one.pattern("tag")) == (Pattern("1"), None, None)
-    assert pickle.loads(pickle.dumps(one)) == one
 
 
 FIELDS = {"text": "a", "texts": ("a", "b"), "number": 2, "nothing": None, "late": lambda: "a"}

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.engine import checkpoint
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.book import DRAWN
 from sendbox.engine.texts import FAKES, POOL, Fake, Gap, Text
@@ -18,7 +17,7 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.rules.rules import Reply, Rule
 from tests.core.observed import digest
-from tests.core.worlds import HOUR, PHONE, TEN, advance, delivered, make_world, rule, send_one, step
+from tests.core.worlds import HOUR, PHONE, TEN, advance, delivered, go_back, make_world, rule, send_one, step
 
 NAMES: Final = tuple(f"Name {number}" for number in range(POOL))
 PAYLOAD: Final = {"order": {"id": 7, "paid": True, "note": None, "items": ["tea", "milk"]}, "who": "Jana"}
@@ -28,7 +27,7 @@ def filled(*parts: str | Gap | Fake, **fields: Any) -> tuple[str, str]:
     """A text of these parts, filled from a message."""
     world = make_world()
     message = delivered(world, **{"payload": PAYLOAD, "tags": ("a", "b"), **fields})
-    return fill(Line(Text("", parts), b"key"), world.seed, Account.of(world), PHONE, message.last)
+    return fill(Line(Text("", parts), "key", PHONE), world.chooser, Account.of(world), PHONE, message.last)
 
 
 GAP_CASES: Final = [
@@ -61,7 +60,7 @@ def test_ids_are_filled() -> None:
     world = make_world()
     message = delivered(world)
     text = Text("", (Gap("message_id"), " ", Gap("request_id"), " ", Gap("body")))
-    said, canonical = fill(Line(text, b""), world.seed, Account.of(world), PHONE, message.last)
+    said, canonical = fill(Line(text, "", ""), world.chooser, Account.of(world), PHONE, message.last)
     assert said == f"{message.id} {message.submission.request_id} Hello"
     assert canonical == "{{message_id}} {{request_id}} {{body}}"
 
@@ -76,14 +75,14 @@ def test_what_is_invented_is_drawn() -> None:
     """By the seed, the key, how-manieth and the place in the text; two gaps of a kind are drawn apart."""
     world = make_world()
     text = Text("", (Fake("name", "en_US", NAMES), ", ", Fake("name", "en_US", NAMES)))
-    lines = [Line(text, b"a"), Line(text, b"b"), Line(text, b"a", 1), Line(text, b"a", 0, "other")]
-    said = [fill(line, world.seed, Account.of(world), PHONE)[0] for line in lines]
-    assert said == [fill(line, world.seed, Account.of(world), PHONE)[0] for line in lines]
+    lines = [Line(text, "a", "x"), Line(text, "b", "x"), Line(text, "a", "x", 1), Line(text, "a", "x", 0, "other")]
+    said = [fill(line, world.chooser, Account.of(world), PHONE)[0] for line in lines]
+    assert said == [fill(line, world.chooser, Account.of(world), PHONE)[0] for line in lines]
     assert len(set(said)) == 4
     first, second = said[0].split(", ")
     assert first != second
     other = make_world(seed=1)
-    assert fill(lines[0], other.seed, Account.of(other), PHONE)[0] != said[0]
+    assert fill(lines[0], other.chooser, Account.of(other), PHONE)[0] != said[0]
 
 
 # --- in rules
@@ -153,12 +152,13 @@ def test_a_quoted_text_with_links_is_the_same_in_every_world() -> None:
     assert (len(digests), len(said)) == (1, 2)
 
 
-def test_a_reply_survives_a_checkpoint() -> None:
+def test_a_reply_survives_a_restore() -> None:
     """What a phone was going to say it says after a restore."""
-    world = make_world(attempts=(INVENTING,))
-    send_one(world, steps=[step()])
-    advance(world, 3_000)
-    restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
+    world, restored = make_world(attempts=(INVENTING,)), make_world(attempts=(INVENTING,))
+    for each in (world, restored):
+        send_one(each, steps=[step()])
+        advance(each, 3_000)
+    go_back(restored)
     for each in (world, restored):
         advance(each, HOUR)
     assert answered(world) == answered(restored) != []

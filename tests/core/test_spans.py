@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 from freezegun import freeze_time
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sendbox.engine.bounds import BEGINNING, END
 from sendbox.engine.durations import LONGEST, Rate, Span, duration, instant, iso, on_calendar, rate, show, shown, span
 
 DURATIONS = [
@@ -172,12 +171,62 @@ def test_what_is_no_instant_is_refused(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-@given(st.integers(-62_135_596_800_000, 253_402_300_799_999))
+def days_of(year: int, month: int) -> int:
+    """How long a month is, reckoned without the standard library; 0 for a month that does not exist."""
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 0 if not 1 <= month <= 12 else 30 if month in (4, 6, 9, 11) else 31
+
+
+def days_since_1970(year: int, month: int, day: int) -> int:
+    """The same of a day. The year begins in March, so that the leap day is its last."""
+    year -= month < 3
+    return year * 365 + year // 4 - year // 100 + year // 400 + (153 * ((month + 9) % 12) + 2) // 5 + day - 719_469
+
+
+def written(ms: int) -> str:
+    """An instant in words, reckoned without the standard library, by cycles of 400 years that begin in March."""
+    day, rest = divmod(ms, 86_400_000)
+    cycle, left = divmod(day + 719_468, 146_097)
+    year = (left - left // 1460 + left // 36_524 - left // 146_096) // 365
+    left -= year * 365 + year // 4 - year // 100
+    month = (5 * left + 2) // 153
+    date = f"{cycle * 400 + year + (month > 9):04}-{(month + 2) % 12 + 1:02}-{left - (153 * month + 2) // 5 + 1:02}"
+    minute, rest = divmod(rest, 60_000)
+    return f"{date}T{minute // 60:02}:{minute % 60:02}:{rest // 1000:02}.{rest % 1000:03}Z"
+
+
+@example(BEGINNING)
+@example(BEGINNING + 1)
+@example(-1)
+@example(0)
+@example(END - 1)
+@example(END)
+@given(st.integers(BEGINNING, END))
 def test_instants_are_written_and_read_again(ms: int) -> None:
-    """`iso` writes the proleptic Gregorian calendar that the standard library knows, and `instant` reads it."""
-    known = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
-    assert iso(ms) == known.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """`iso` writes the proleptic Gregorian calendar, and `instant` reads it."""
+    assert iso(ms) == written(ms)
     assert instant(iso(ms)) == ms
+
+
+@example(0, 12, 31, -1)
+@example(0, 2, 29, -1)
+@example(0, 2, 30, -1)
+@example(1, 1, 1, 1)
+@example(1900, 2, 29, 0)
+@example(2000, 2, 29, 0)
+@example(9999, 12, 31, -1)
+@given(st.integers(0, 9999), st.integers(0, 13), st.integers(0, 32), st.integers(-1, 1))
+def test_every_date_is_read_or_refused(year: int, month: int, day: int, east: int) -> None:
+    """A day that exists is read, whatever its year; an offset of an hour may carry it in or out of the calendar."""
+    text = f"{year:04}-{month:02}-{day:02}T23:30:00{'-' if east < 0 else '+'}{abs(east):02}:00"
+    expected = days_since_1970(year, month, day) * 86_400_000 + 84_600_000 - east * 3_600_000
+    if 1 <= day <= days_of(year, month) and BEGINNING <= expected <= END:
+        assert instant(text) == expected
+        return
+    rule = "outside the calendar" if 1 <= day <= days_of(year, month) else f"does not hold day {day:02}"
+    with pytest.raises(ValueError, match=rule):
+        instant(text)
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sendbox.engine import checkpoint
+from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.durations import Rate, iso
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.requests import RequestRecord
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
@@ -29,8 +28,22 @@ from sendbox.services.verify.rules import RANDOM, VerifyRule
 from sendbox.services.verify.session import Session
 from sendbox.services.verify.verify import LimitReached, Verify
 from sendbox.services.verify.views import code_view
+from tests.core.asked import asked
 from tests.core.observed import digest, entry_view
-from tests.core.worlds import HOUR, PHONE, START, advance, handset, journaled, make_world, path, rule, send, step
+from tests.core.worlds import (
+    HOUR,
+    PHONE,
+    START,
+    advance,
+    go_back,
+    handset,
+    journaled,
+    make_world,
+    path,
+    rule,
+    send,
+    step,
+)
 
 OTHER = "420777000102"
 MINUTE = 60_000
@@ -518,7 +531,7 @@ def play(world: World, acts: list[tuple[str, int, int]]) -> World:
 def called(world: World, session: Session) -> RequestRecord:
     """The call by which a code is submitted."""
     where = f"/v1/validations/{session.token}/verify"
-    return RequestRecord("verifyCode", "POST", where, world.id, 200, b"{}", b"")
+    return asked("verifyCode", path=where, key=world.id, answer=b"")
 
 
 @settings(max_examples=30)
@@ -536,10 +549,11 @@ def test_two_worlds_agree(acts: list[tuple[str, int, int]]) -> None:
 def test_the_future_is_the_same_after_a_restore(
     before: list[tuple[str, int, int]], after: list[tuple[str, int, int]]
 ) -> None:
-    """A checkpoint keeps sessions, limits and draws."""
-    world = play(make_world(verify=(VerifyRule("drawn", When(phone=Pattern(PHONE)), code=RANDOM, sms="sent"),)), before)
-    restored = checkpoint.restore(checkpoint.take(world), world.blueprint, 1)
-    assert Verify.of(restored).book.rules[0] is world.blueprint.settled["verify"][0]
+    """Sessions, limits and draws go on where they stood."""
+    rules = (VerifyRule("drawn", When(phone=Pattern(PHONE)), code=RANDOM, sms="sent"),)
+    world, restored = (play(make_world(verify=rules), before) for _ in range(2))
+    go_back(restored)
+    assert Verify.of(restored).book.rules[0] is rules[0]
     play(world, after)
     play(restored, after)
     assert digest(world) == digest(restored)
@@ -571,7 +585,7 @@ def test_a_token_of_nobody_stays_in_the_digest() -> None:
     worlds = [make_world() for _ in range(3)]
     for world, token in zip(worlds, ("0" * 64, "0" * 64, "1" * 64), strict=True):
         where = f"/v1/validations/{token}"
-        world.request(RequestRecord("checkProof", "PATCH", where, world.id, 404, b"{}", b""))
+        world.request(asked("checkProof", method="PATCH", path=where, key=world.id, status=404, answer=b""))
     first, second, third = map(digest, worlds)
     assert first == second != third
 

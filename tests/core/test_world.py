@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import gc
 import weakref
+from itertools import cycle
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sendbox.app import PARTS
-from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import TimelineEntry
+from sendbox.engine.bounds import END
+from sendbox.engine.delivery.detours import FakedTry
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.requests import RequestRecord
 from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
@@ -25,7 +28,10 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import PhoneSpec, Shortening
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.windows import Window
-from tests.core.observed import digest
+from tests.core.asked import asked
+from tests.core.faulty import fault
+from tests.core.observed import digest, entry_view
+from tests.core.runs import RULES
 from tests.core.worlds import (
     HOOK,
     HOUR,
@@ -34,6 +40,7 @@ from tests.core.worlds import (
     START,
     TEN,
     advance,
+    go_back,
     journaled,
     make_world,
     moves,
@@ -53,11 +60,12 @@ def test_the_clock_comes_to_rest_where_it_was_sent() -> None:
     """When nothing more is due, `now` is the instant asked for; the steps up to it, and it included, have fired."""
     world = make_world()
     message = send_one(world)
-    assert world.run(START + 1_000, PLENTY) == 2
+    assert world.run(START + 1_000, PLENTY) == 4  # handed over, bundled; sent, bundled
     assert (world.now, message.result) == (START + 1_000, "sent")
-    assert world.run(START + 2_999, PLENTY) == 0
+    assert world.run(START + 2_999, PLENTY) == 0  # the clock moves in no tick
     assert (world.now, message.result) == (START + 2_999, "sent")
-    assert (world.fired, world.instants) == (2, 2)
+    assert world.run(START + 2_999, PLENTY) == 0
+    assert (world.fired, world.instants, world.ticks) == (2, 2, 4)
 
 
 def test_without_rest_the_clock_stays_at_the_last_step() -> None:
@@ -78,29 +86,38 @@ def test_a_run_to_the_present_only_fires_what_is_due() -> None:
 
 
 def test_a_run_stops_at_its_budget() -> None:
-    """So many steps and no more; the rest follows on the next call, with the same outcome."""
+    """So many ticks and no more; the rest follows on the next call, with the same outcome."""
     world, other = make_world(), make_world()
     for each in (world, other):
         send(each, *TEN)
-    fired = [world.run(START + HOUR, 7) for _ in range(5)]
-    assert fired == [7, 7, 7, 7, 2]
-    other.run(START + HOUR, PLENTY)
+    ticks = [world.run(START + HOUR, 7) for _ in range(7)]
+    assert ticks == [7, 7, 7, 7, 5, 0, 0]  # thirty steps, three bundles
+    assert other.run(START + HOUR, PLENTY) == 33 == other.ticks == world.ticks
     assert (world.now, world.fired) == (other.now, other.fired) == (START + HOUR, 30)
     assert digest(world) == digest(other)
 
 
 def test_a_run_stops_at_the_end_of_an_instant_with_deliveries() -> None:
-    """All steps of the instant fire, their events are bundled, and the clock waits until somebody takes them."""
+    """All steps of the instant fire, their events are bundled, and the tries begin; there the clock waits."""
     world = make_world()
     messages = send(world, *TEN, callback=HOOK)
-    world.run(START + HOUR, PLENTY)
+    assert world.run(START + HOUR, PLENTY) == 12
     assert (world.now, {message.result for message in messages}) == (START, {"sending"})
-    assert world.run(START + HOUR, PLENTY) == 0
-    assert (world.now, world.settled(START), len(world.outlets.deliveries)) == (START, False, 1)
+    assert (len(world.outlets.deliveries), world.outlets.in_flight, world.idle) == (1, 1, False)
     (delivery,) = world.outlets.take()
     world.outlets.outcome(delivery, 200, None)
     world.run(START + HOUR, PLENTY)
-    assert (world.now, world.settled(START + 1_000)) == (START + 1_000, False)
+    assert (world.now, world.outlets.in_flight, world.settled(START + 1_000)) == (START + 1_000, 1, True)
+
+
+def test_without_settling_a_run_goes_on_while_tries_are_under_way() -> None:
+    """All of it in one call: a target has one try under way, and what is made meanwhile waits behind it."""
+    world = make_world()
+    send(world, *TEN, callback=HOOK)
+    world.run(START + HOUR, PLENTY, settle=False)
+    assert (world.now, world.outlets.in_flight) == (START + HOUR, 1)
+    assert [each.state for each in world.outlets.deliveries] == ["sending", "waiting", "waiting"]
+    assert world.outlets.take() == world.outlets.deliveries[:1]
 
 
 def test_a_run_does_not_wait_for_deliveries_under_way() -> None:
@@ -133,20 +150,117 @@ def test_what_a_phone_did_is_reported_at_its_instant() -> None:
 
 
 def test_much_to_bundle_stops_a_run() -> None:
-    """Where more events wait than a slice bundles, the run stops within the instant and goes on when called again."""
+    """Where more events wait than a tick bundles, the run stops within the instant and goes on when called again."""
     world = make_world()
     send_one(world, at=START + HOUR)
     for _ in range(3):
-        for _ in range(150):
+        for _ in range(700):
             Messaging.of(world).phones.write("sms", PHONE, None, "Hi")
-        calls = 0
+        world.run(world.now, 1)
+        assert (bool(world.outlets.dirty), world.settled(world.now)) == (True, False)
         until = world.now + 10
         while not world.settled(until):
             world.run(until, 1)
-            calls += 1
-        assert calls > 1
-    assert sum(len(each.events) for each in world.outlets.hook) == 450
-    assert [each.made_at - START for each in world.outlets.hook] == [0, 0, 10, 10, 20, 20]
+    assert sum(len(each.events) for each in world.outlets.hook) == 2_100
+    assert [each.made_at - START for each in world.outlets.hook] == [0] * 7 + [10] * 7 + [20] * 7
+
+
+# --- ticks
+
+#: Something of everything that a rule may do to a webhook.
+FAULTS = (
+    fault("drop", result=("undelivered",), share=0.5),
+    fault("duplicate", result=("sent",), share=0.3, after=(0, 5_000), copies=2),
+    fault("stale", result=("delivered",), share=0.4, after=2_000),
+    fault("delay", after=(0, 60_000), share=0.3),
+    fault("reorder", after=5_000, phone=Pattern(PHONE)),
+)
+#: What is done to a world after a pause: how many messages are sent, and how many a phone writes.
+Act = tuple[int, int, int]
+ACTS = st.lists(
+    st.tuples(st.sampled_from([0, 1_000, 7_000, 90_000, HOUR]), st.integers(0, 10), st.sampled_from([0, 1, 80, 150])),
+    min_size=1,
+    max_size=4,
+)
+BUDGETS = st.lists(st.integers(1, 40), min_size=1, max_size=6)
+
+
+def do(world: World, act: Act) -> None:
+    """Carries out the calls of an act."""
+    _, sent, written = act
+    if sent:
+        shortening = Shortening(expires_at=START // 1000 + 60)
+        send(world, *TEN[:sent], body="https://a.example", callback=HOOK, shortening=shortening)
+        send(world, PHONE, callback="http://else.example")
+    for _ in range(written):
+        Messaging.of(world).phones.write("sms", PHONE, None, "Hi")
+
+
+def answered(world: World) -> int:
+    """Answers what is under way, every third with an error, if a round of tries has ended; returns how many."""
+    outlets = world.outlets
+    if outlets.ready or (world.timeline.next_due() or END) <= world.now:
+        return 0
+    taken = outlets.take()
+    for delivery in taken:
+        last = delivery.tries[-1]
+        status = 500 if (delivery.number + len(delivery.tries)) % 3 == 0 else 200
+        outlets.outcome(delivery, *(last.given if isinstance(last, FakedTry) else (status, None)))
+    return len(taken)
+
+
+def told_of(world: World) -> list[Any]:
+    """Every entry of the journal, as it is shown, and how far the world is."""
+    entries = [entry_view(world, number) for number in range(len(world.journal))]
+    return [*entries, world.now, world.ticks, world.fired, world.instants]
+
+
+def in_portions(rules: bool, acts: list[Act], budgets: list[int]) -> World:
+    """A world in which these things were done, moved in portions of so many ticks, again and again."""
+    world = make_world(attempts=RULES, webhooks=FAULTS if rules else ())
+    portions = cycle(budgets)
+    for act in (*acts, (2 * HOUR, 0, 0)):
+        until = world.now + act[0]
+        while not world.settled(until) or world.outlets.in_flight:
+            budget = next(portions)
+            assert world.run(until, budget) <= budget
+            answered(world)
+        do(world, act)
+    return world
+
+
+@settings(max_examples=25)
+@given(st.booleans(), ACTS, BUDGETS)
+def test_portions_leave_no_trace(rules: bool, acts: list[Act], budgets: list[int]) -> None:
+    """However many ticks are done at a time, the journal is the same, entry by entry, and so are the ticks."""
+    whole = told_of(in_portions(rules, acts, [PLENTY]))
+    for each in ([1], [7], budgets):
+        assert told_of(in_portions(rules, acts, each)) == whole
+
+
+@settings(max_examples=25)
+@given(st.booleans(), ACTS, BUDGETS)
+def test_a_place_is_found_again_by_its_ticks(rules: bool, acts: list[Act], budgets: list[int]) -> None:
+    """A world is brought to the place of each call, in the middle of an instant too, by its instant and its ticks."""
+    world, again = (make_world(attempts=RULES, webhooks=FAULTS if rules else ()) for _ in range(2))
+
+    def follow() -> None:
+        while again.ticks < world.ticks:
+            assert again.run(world.now, world.ticks - again.ticks)
+        again.run(world.now, 0)  # where nothing is due the clock moves on
+        assert (again.now, again.ticks, len(again.journal)) == (world.now, world.ticks, len(world.journal))
+
+    for act, budget in zip((*acts, (2 * HOUR, 0, 0)), cycle(budgets)):
+        until = world.now + act[0]
+        world.run(until, budget)  # as far as this goes, and the calls of the act come in between
+        follow()
+        for each in (world, again):
+            do(each, act)
+        while not world.settled(until) or world.outlets.in_flight:
+            world.run(until, PLENTY)
+            follow()
+            assert answered(again) == answered(world)
+    assert told_of(again)[:-1] == told_of(world)[:-1]
 
 
 # --- lapses
@@ -181,16 +295,16 @@ def test_lapses_never_pull_the_clock() -> None:
 
 
 def test_many_lapses_are_passed_in_slices() -> None:
-    """A clock that passes more lapses than a slice holds stops before it has moved, before a step and at rest alike."""
+    """Each instant at which something lapses is a tick, before a step and at rest alike."""
     world = make_world()
-    linked(world, *[10] * 40, *[30] * 40)
+    linked(world, *range(10, 20), *range(30, 40), *[45] * 40)
     send_one(world, at=START + 20 * 60_000)
     calls = 0
     while not world.settled(START + HOUR):
         world.run(START + HOUR, 1)
         calls += 1
-    assert len(journaled(world, "lapse")) == 80
-    assert calls > 5
+    assert len(journaled(world, "lapse")) == 60
+    assert calls > 21
     assert world.now == START + HOUR
 
 
@@ -283,7 +397,7 @@ def test_what_shells_tell_a_world_stands_in_its_journal() -> None:
     """Requests, advice and a tester's acts are entries at the present instant."""
     world = make_world()
     advance(world, HOUR)
-    record = RequestRecord("sendMessage", "POST", "/v2/message", world.id, 200, b"{}", b"{}")
+    record = asked(key=world.id)
     remark = advise(UNKNOWN_FIELD, '"a" is no field', "$.a")
     numbers = [
         world.request(record),
@@ -358,16 +472,16 @@ def test_worlds_share_a_blueprint_and_nothing_else() -> None:
     assert [message.result for message in Messaging.of(other).messages] == ["failed", "delivered"]
 
 
-def test_a_checkpoint_goes_on_as_the_world_would_have() -> None:
-    """A restored world, in its own epoch, has the same future as the one it was taken from."""
-    world = make_world()
-    send(world, *TEN, callback=HOOK)
-    advance(world, 1_000, answer=lambda _: (500, None))
-    taken = checkpoint.take(world)
-    advance(world, HOUR)
-    restored = checkpoint.restore(taken, world.blueprint, 7)
-    assert (restored.now, restored.epoch) == (START + 1_000, 7)
-    advance(restored, HOUR)
+def test_a_restored_world_goes_on_as_it_would_have() -> None:
+    """A restored world, in its own epoch, has the same future as one that was never restored."""
+    world, restored = make_world(), make_world()
+    for each in (world, restored):
+        send(each, *TEN, callback=HOOK)
+        advance(each, 1_000, answer=lambda _: (500, None))
+    go_back(restored)
+    assert (restored.now, restored.epoch, restored.id) == (START + 1_000, 1, world.id)
+    for each in (world, restored):
+        advance(each, HOUR)
     assert [moves(message) for message in Messaging.of(restored).messages] == [
         moves(message) for message in Messaging.of(world).messages
     ]

@@ -8,6 +8,8 @@ from typing import Any, Final
 import orjson
 
 from sendbox.app import PARTS
+from sendbox.engine.bounds import END
+from sendbox.engine.commands.command import Restore
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.delivery.detours import FakedTry
@@ -34,7 +36,7 @@ TEN: Final = tuple(f"4207770001{number:02}" for number in range(10))
 HOOK: Final = "http://client.example/hook"
 #: The rows of the events of all services.
 EVENTS: Final = {kind: row for part in PARTS for kind, row in part.EVENTS.items()}
-#: Steps of one `run`, more than any test has.
+#: Ticks of one `run`, more than any test has.
 PLENTY: Final = 10**9
 
 
@@ -126,13 +128,37 @@ def answer_200(_delivery: Delivery) -> tuple[int | None, str | None]:
 def advance(world: World, by: int = 0, *, answer: Answer = answer_200) -> None:
     """Moves the world by so many milliseconds and settles it; `answer` is the receiver of every delivery."""
     until = world.now + by
+    answer_all(world, answer)
     while True:
         world.run(until, PLENTY)
-        for delivery in world.outlets.take():
-            last = delivery.tries[-1]
-            world.outlets.outcome(delivery, *(last.given if isinstance(last, FakedTry) else answer(delivery)))
+        answer_all(world, answer)
         if world.settled(until):
             return
+
+
+def answer_all(world: World, answer: Answer) -> None:
+    """Answers every try that has begun and that nobody took yet."""
+    for delivery in world.outlets.take():
+        last = delivery.tries[-1]
+        world.outlets.outcome(delivery, *(last.given if isinstance(last, FakedTry) else answer(delivery)))
+
+
+def bundle(world: World) -> None:
+    """Does what is due at this instant, tick by tick, until its events are bundled; no try begins."""
+    while world.outlets.dirty or (world.timeline.next_due() or END) <= world.now:
+        world.run(world.now, 1)
+
+
+def take(world: World) -> list[Delivery]:
+    """Does what is due at this instant and takes the batches of which a try has begun."""
+    world.run(world.now, PLENTY)
+    return world.outlets.take()
+
+
+def go_back(world: World) -> World:
+    """The world after a restore to the place where it stands: in its next epoch, and nothing under way."""
+    world.enter(Restore("here", world.epoch + 1))
+    return world
 
 
 def results(message: Message) -> list[tuple[int, str]]:
@@ -184,7 +210,7 @@ def one_delivery(callback: str | Target = HOOK, **blueprint: Any) -> tuple[World
     """A world with one delivery that waits to be tried."""
     world = make_world(attempts=ONE_EVENT, **blueprint)
     send_one(world, callback=callback)
-    world.run(START, PLENTY)
+    bundle(world)
     (delivery,) = world.outlets.deliveries
     return world, delivery
 

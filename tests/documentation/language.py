@@ -22,7 +22,7 @@ from tests.documentation.markdown import code, table
 #: Mappings of one or two keys, or of results: the text around their example says what a table would.
 UNLISTED: Final = frozenset(
     (
-        *"bulk click credit digest entry limits mix moment price prices proof queue rate timing".split(),
+        *"bulk click content credit digest entry limits mix moment price prices proof queue rate timing".split(),
         *("verify then", "verify when", "traffic expect", "clock change"),
     )
 )

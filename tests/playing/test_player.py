@@ -134,6 +134,32 @@ def test_when_a_request_is_as_it_should_be(
     assert Asked(Traffic(0, True, "showKey", status=expected), 0, status, error=error).ok is ok
 
 
+def test_control_receiver_and_bodies_as_they_stand() -> None:
+    """A tester acts in the turn of the entry, any path is called, and webhooks end as the receiver says."""
+    put = {"operation": "put_rule", "arguments": {"raw": {"then": "failed"}}}
+    sent = {"operation": "sendMessage", "body": {"to": [{"phone_number": "420777000101"}], "body": "Hello"}}
+    given = scenario(
+        {"at": 0, "name": "down", "control": put},
+        {"at": 0, "request": sent},
+        {"at": "1m", "control": {"operation": "drop_rule", "arguments": {"rule": "$down.id"}}},
+        {"at": "1m", "control": {"operation": "drop_rule", "arguments": {"rule": "$down.id"}}},
+        {"at": "1m", "request": {"operation": "sendMessage", "content": "{", "type": "application/json"}},
+        {"at": "1m", "request": {"call": "GET /v1/nothing"}},
+        {"at": "1m", "control": {"operation": "drop_rule", "arguments": {"rule": "$down.nothing"}}},
+        receiver=[{"webhook": 0, "ends": ["closed", 302]}, {"ends": [503]}],
+    )
+    played = play(given)
+    assert [each.status for each in played.asked] == [201, 200, 200, 404, 400, 404, None]
+    assert played.asked[-1].error == 'not done: "nothing" is not in the answer, which has id, in'
+    assert played.messages[0].result == "failed"
+    ends = [(entry["status"], entry["error"]) for entry in played.entries if entry["kind"] == "try"]
+    assert sorted(ends, key=str) == sorted(
+        [(None, "closed"), (503, None), (200, None), (302, "redirect"), (200, None)], key=str
+    )
+    assert play(scenario()).asked == []
+    assert not play({"sendbox": 1, "traffic": []}).sampled
+
+
 def test_time_ends() -> None:
     """`until` counts from the start: what is due later is left, requests too."""
     given = scenario({"at": 0, "request": SEND}, {"at": "1h", "request": SEND})

@@ -23,6 +23,7 @@ SHOWN: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "partner": ("/partner", {}),
     "pending": ("/pending", {}),
     "phones": ("/phones", {}),
+    "record": ("/record", {}),
     "verdict": ("/verdict", {}),
     "world": ("", {}),
 }

@@ -105,7 +105,6 @@ def test_another_service_brings_a_key_and_a_happening() -> None:
     assert [(entry.kind, entry.means) for entry in blueprint.timeline] == [("storm", 12), ("clock", None)]
     assert blueprint.timeline[0].what == {"phone": "420777000101", "name": "Sabine"}
     assert [rule.key for rule in blueprint.of("attempts")] == [rule.key for rule in load("default").of("attempts")]
-    assert blueprint.shared()[-1] == Rain("Brno", place="a.yaml:3")
     assert WEATHERED.check(SCENARIO) == []
 
 

@@ -29,6 +29,7 @@ from sendbox.services.messaging.content import text as content
 from sendbox.services.messaging.http.legacy import errors as legacy_errors
 from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.sending import decode, handlers, steps
+from sendbox.services.partner.http.tokens import TOKENS
 from sendbox.services.templates import templates
 from sendbox.services.verify.http import encode as verify_encode
 from sendbox.services.verify.session import Session
@@ -307,7 +308,11 @@ def number_is_not_told(patch: pytest.MonkeyPatch) -> None:
 @_proof("s5_3-02", "partner-no-token-for-signup")
 def a_token_opens_everything(patch: pytest.MonkeyPatch) -> None:
     """A token stands for the key in each partner call."""
-    _routes(patch, lambda row: replace(row, auth="header-or-token") if row.interface == "partner" else row)
+
+    def opened(row: Route) -> Route:
+        return replace(row, auth="header-or-token", tokens=TOKENS) if row.interface == "partner" else row
+
+    _routes(patch, opened)
 
 
 @_proof("s5_6-01", "key-that-is-malformed-or-unknown-is-denied-with-400")

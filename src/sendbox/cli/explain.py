@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
+from sendbox.engine.clock import Goal
 from sendbox.engine.durations import instant, iso, show
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.channels import ROWS, TEMPLATED
@@ -141,7 +142,7 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
         asked = Messaging.of(world).messages[:]
         stopped = None
         try:
-            await runtime.advance(hosted, until_idle=True)
+            await runtime.advance(hosted, Goal("idle"))
         except Conflict as conflict:
             stopped = conflict.message
         return {
@@ -217,39 +218,17 @@ def _record(hosted: Hosted) -> dict[str, Any]:
 
 
 async def _post(app: Any, path: str, body: bytes) -> None:
-    """One request of the client, without a socket."""
+    """One request of the client, without a socket; its answer is read from the journal."""
     import httpx
 
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "http_version": "1.1",
-        "method": "POST",
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "root_path": "",
-        "query_string": b"",
-        "headers": [
-            (b"host", b"sandbox"),
-            (b"x-api-key", WORLD.encode()),
-            (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
-        ],
-        "client": ("127.0.0.1", 0),
-        "server": ("sandbox", 80),
-        "state": {},
-    }
+    from sendbox.server.asgi import AsgiCall
 
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(_message: Any) -> None:
-        """The answer is read from the journal."""
-
+    headers = {b"host": b"sandbox", b"x-api-key": WORLD.encode(), b"content-type": b"application/json"}
+    headers[b"content-length"] = b"%d" % len(body)
+    call = AsgiCall("POST", "http", ("sandbox", 80), path, "", headers.items(), body)
     # a fault of the scenario raises what a client without a socket would see; the journal says what it was
     with contextlib.suppress(httpx.TransportError):
-        await app(scope, receive, send)
+        await call.run(app)
 
 
 def refused(view: dict[str, Any]) -> int:

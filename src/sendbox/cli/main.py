@@ -574,7 +574,7 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
 @click.option(
     "--as",
     "form",
-    type=click.Choice(("pytest", "scenario")),
+    type=click.Choice(("pytest", "scenario", "record")),
     default="pytest",
     show_default=True,
     help="What the file is to be.",
@@ -586,7 +586,7 @@ def export(world: str, url: str | None, form: str, output: Path | None) -> None:
     """Turn what was done to a world into a file that does it again.
 
     A pytest file ends in the world's digest, so it proves that the same came of it. What cannot be done again is said
-    in the first lines of the file.
+    in the first lines of the file. A record has all that came into the world, to be replayed (sendbox replay).
 
     \b
     Example:
@@ -597,6 +597,28 @@ def export(world: str, url: str | None, form: str, output: Path | None) -> None:
     text = fetch(world, url or address.default(), form, output)
     if text is not None:
         click.echo(text, nl=False)
+
+
+@sendbox.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.pass_context
+def replay(context: click.Context, file: Path) -> None:
+    """Make a world again from its record, and say whether it is the same.
+
+    The world is made in this process, command by command; nothing is sent. Ends with 0 when all entries of the journal
+    and the digest are equal, and with 1 when some are not: then the first one that differs is shown. So a record of an
+    older version tells what a newer one does otherwise.
+
+    \b
+    Example:
+      sendbox export test-demo --as record --output demo.json && sendbox replay demo.json
+    """
+    from sendbox.cli.replay import replay as make_again
+
+    lines, code = make_again(file)
+    for line in lines:
+        click.echo(line)
+    context.exit(code)
 
 
 @sendbox.command()

@@ -53,14 +53,18 @@ class Carrier(Protocol):
     def call(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
         """Performs an operation and blocks until it is done."""
 
+    def submit(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Future[Any]:
+        """Starts an operation elsewhere than in this thread."""
+
     async def acall(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
         """Performs an operation without blocking the running loop."""
+        return await asyncio.wrap_future(self.submit(name, world, arguments))
 
     def scenario(self, given: Any) -> Any:
         """A scenario in the form in which this carrier takes it; files are read here, where the test runs."""
 
 
-class InProcess:
+class InProcess(Carrier):
     """The sandbox of this process, on its own thread. Plain values go through, nothing is encoded."""
 
     def __init__(self, thread: Thread, control: Control, origin: str) -> None:
@@ -76,10 +80,6 @@ class InProcess:
     def call(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
         """Performs an operation and blocks until it is done."""
         return self.submit(name, world, arguments).result()
-
-    async def acall(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
-        """Performs an operation without blocking the running loop."""
-        return await asyncio.wrap_future(self.submit(name, world, arguments))
 
     def scenario(self, given: Any) -> Any:
         """A scenario compiled, so that what is wrong in it is said where it is given. Raises `ControlError` 422."""
@@ -120,7 +120,7 @@ class InProcess:
         self._thread.call(install)
 
 
-class Client:
+class Client(Carrier):
     """A sandbox at an address. Not bound to a loop: asynchronous calls run on threads of their own."""
 
     def __init__(self, origin: str, served: Served, http: httpx.Client | None = None) -> None:
@@ -173,10 +173,6 @@ class Client:
             detail = {key: item for key, item in value.items() if key not in ("error", "message")}
             raise ControlError(response.status_code, value["error"], value["message"], **detail)
         return value
-
-    async def acall(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
-        """Performs an operation without blocking the running loop."""
-        return await asyncio.wrap_future(self.submit(name, world, arguments))
 
     def scenario(self, given: Any) -> Any:
         """A scenario in the form in which this carrier takes it: a file as its text, each of several by itself."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sendbox.control.operation import Call, ControlError, operation
+from sendbox.control.replaying import Replay
 from sendbox.control.worlds import world_view
+from sendbox.engine.commands.command import Restore
 from sendbox.engine.durations import iso
 
 
@@ -13,6 +15,7 @@ from sendbox.engine.durations import iso
 async def checkpoint(call: Call, name: str) -> Any:
     """Takes a checkpoint."""
     await call.runtime.steady(call.here)
+    await call.here.free()
     call.runtime.take_checkpoint(call.here, name)
     return {"name": name, "at": iso(call.here.world.now)}
 
@@ -23,6 +26,12 @@ async def restore(call: Call, name: str) -> Any:
     if name not in call.here.checkpoints:
         have = ", ".join(call.here.checkpoints) or "none"
         raise ControlError(404, "no_such_checkpoint", f'"{name}" was never taken in this world; taken: {have}')
-    await call.runtime.steady(call.here)
-    call.runtime.restore(call.here, name)
+    hosted, runtime = call.here, call.runtime
+    await runtime.steady(hosted)
+    await hosted.free()
+    runtime.not_advancing(hosted)
+    restored = Replay(call.control, hosted.checkpoints[name].commands())
+    world = await hosted.whole(restored.work())
+    world.enter(Restore(name, hosted.world.epoch + 1))
+    runtime.begin_epoch(hosted, world)
     return world_view(call, call.here)

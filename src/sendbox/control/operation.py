@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.contract.findings import json_path
 from sendbox.engine import bounds
+from sendbox.engine.commands.command import Act
+from sendbox.engine.commands.record import Cut
 from sendbox.engine.durations import duration, shown
 from sendbox.runtime.worlds import Conflict, Hosted
 
@@ -83,6 +85,8 @@ class Call:
 
 
 Function = Callable[..., Awaitable[Any]]
+#: What an act needs before it can be done at once: (call, arguments) to the arguments that it is done with.
+Prepare = Callable[["Call", Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 #: What an answer says, in lines that a person reads.
 Words = Callable[[dict[str, Any]], list[str]]
 
@@ -107,9 +111,10 @@ class Operation:
     """One row: `name` in the clients, `method` and `path` over HTTP (under `/_sandbox`), `status` of a good answer.
 
     `raw` hands the request's body over unparsed, as argument `raw` (scenario texts). `arguments` are the parameters of
-    the function, `takes` the same by public name. An `act` is something that a tester does to the world: once it is
-    done it is journaled with its arguments, so that it can be done again (`export`). `words` put its answer into lines
-    that a person reads.
+    the function, `takes` the same by public name. An `act` is something that a tester does to the world, a command: it
+    is done at once, without a pause, and put on record with its arguments, so that it can be done again; what takes
+    time `prepare` does before, and answers the arguments to go on with. It is journaled too, unless it `journals`
+    itself. `words` put its answer into lines that a person reads.
 
     A row is called like its function.
     """
@@ -123,6 +128,8 @@ class Operation:
     arguments: tuple[str, ...] = ()
     takes: Mapping[str, Argument] = field(default_factory=dict)
     act: bool = False
+    journals: bool = False
+    prepare: Prepare | None = None
     words: Words = _unsaid
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
@@ -159,6 +166,8 @@ def operation(
     status: int = 200,
     raw: bool = False,
     act: bool = False,
+    journals: bool = False,
+    prepare: Prepare | None = None,
     words: Words = _unsaid,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
@@ -175,7 +184,8 @@ def operation(
             for each in parameters
         }
         arguments = tuple(each.name for each in parameters)
-        return Operation(function.__name__, method, path, function, status, raw, arguments, takes, act, words)
+        name = function.__name__
+        return Operation(name, method, path, function, status, raw, arguments, takes, act, journals, prepare, words)
 
     return made
 
@@ -269,17 +279,51 @@ class Control:
             hosted.controls += 1
             hosted.readers += 1
             try:
-                answer = await row.function(call, **given)
-                if row.act:
-                    done = {name: value for name, value in arguments.items() if value is not None}
-                    hosted.world.control(row.name, done)
-                return answer
+                return await (self._act(call, row, given) if row.act else row.function(call, **given))
             finally:
                 hosted.controls -= 1
                 hosted.readers -= 1
                 runtime.kick(hosted)
+        except Cut as cut:
+            raise ControlError(409, "record_cut", str(cut), bound=cut.bound) from None
         except Conflict as conflict:
             raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
+
+    async def _act(self, call: Call, row: Operation, given: Mapping[str, Any]) -> Any:
+        """Does what a tester wants, once nothing else is at work in the world."""
+        hosted = call.here
+        if row.prepare is not None:
+            given = await row.prepare(call, given)
+        await hosted.free()
+        if hosted.gone:
+            raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")
+        answer = act(call, row, given)
+        self.runtime.changed(hosted)
+        return answer
+
+
+def act(call: Call, row: Operation, given: Mapping[str, Any]) -> Any:
+    """Carries out the command `Act`: what a tester does, by the names of parameters. Raises `ControlError`."""
+    hosted = call.here
+    world = hosted.world
+    done_with = {name.removesuffix("_"): value for name, value in given.items() if value is not None}
+    entries = len(world.journal)
+    doing = row.function(call, **given).__await__()
+    try:
+        next(doing)
+    except StopIteration as done:
+        answer = done.value
+    except ControlError:
+        if len(world.journal) > entries:  # it went a part of the way
+            world.record.add(world.now, world.ticks, Act(row.name, done_with, refused=True))
+        raise
+    else:
+        raise RuntimeError(f"the act {row.name} paused: what takes time belongs into its prepare")
+    if hosted.world is world:  # else the world began anew, and what came before has no part in it
+        world.record.add(world.now, world.ticks, Act(row.name, done_with))
+        if not row.journals:
+            world.control(row.name, done_with)
+    return answer
 
 
 def _known(row: Operation, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from sendbox.control.operation import ControlError, milliseconds, whole
+from sendbox.control.operation import Call, ControlError, milliseconds, whole
+from sendbox.control.replaying import Replay
+from sendbox.engine.world import World
 from sendbox.runtime.worlds import Hosted, Slice
 
 T = TypeVar("T")
@@ -65,6 +67,32 @@ async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Awaitable[Any]]
     except TimeoutError:
         pass
     return found
+
+
+async def past(call: Call, watch: Callable[[World], Callable[[], bool]]) -> bool:
+    """Makes the world of a call again beside it, from its record, so that what happened in it can be watched.
+
+    `watch` is given the world as it was opened, and answers what tells whether enough was seen. False where the record
+    does not reach back.
+    """
+    record = call.here.world.record
+    if record.cut is not None:
+        return False
+    again = Replay(call.control, record.head(len(record)).commands())
+    enough = watch(again.world)
+    work, pace = again.work(), Slice()
+    try:
+        for load in work:
+            if load is not None:
+                await asyncio.get_running_loop().run_in_executor(None, load)
+            await pace.pause()
+            if enough():
+                break
+    finally:
+        work.close()
+        for _ in again.world.dispose():
+            await pace.pause()
+    return True
 
 
 async def _change(hosted: Hosted) -> None:

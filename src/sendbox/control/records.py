@@ -133,7 +133,6 @@ def _delivery(call: Call, delivery: str) -> Delivery:
 def _done(call: Call, found: Delivery, done: bool, what: str) -> Any:
     if not done:
         raise ControlError(409, "wrong_state", f'a delivery in the state "{found.state}" cannot be {what}')
-    call.runtime.changed(call.here)
     return delivery_view(Observer(call.here.world, call.served.kinds), found)
 
 
@@ -180,14 +179,13 @@ async def hook(call: Call, wait: Any = None) -> Any:
     }
 
 
-@operation("POST", "/worlds/{id}/hook", raw=True)
+@operation("POST", "/worlds/{id}/hook", raw=True, act=True, journals=True)
 async def hook_receive(call: Call, raw: Any = None) -> Any:
     """The built-in receiver itself: whatever else is posted to it is answered and journaled."""
     outside = in_value(raw)
     if outside is not None:
         raise out_of_bounds(outside)
     call.here.world.control("hook", {"received": raw})
-    call.runtime.changed(call.here)
     return {}
 
 
@@ -200,6 +198,7 @@ async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str 
     """
     hosted = call.here
     known = frozenset(except_.split(","))
+    await hosted.free()
     call.runtime.pull(hosted)
     call.runtime.changed(hosted)
 

@@ -7,6 +7,7 @@ from typing import Any
 from sendbox.control.operation import Call, ControlError, milliseconds, operation
 from sendbox.control.reading import each
 from sendbox.control.worlds import clock_settings, clock_view, to_instant
+from sendbox.engine.clock import Goal
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.rows import Observer
 
@@ -24,37 +25,20 @@ async def clock(call: Call) -> Any:
 async def change_clock(call: Call, mode: Any = None, rate: Any = None) -> Any:
     """Another mode or rate, from the present instant on."""
     given = {name: value for name, value in (("mode", mode), ("rate", rate)) if value is not None}
-    settings = clock_settings(given)
+    clock_settings(given)
     hosted = call.here
     await call.runtime.steady(hosted)
+    await hosted.free()
     call.runtime.not_advancing(hosted)
-    hosted.world.clock.change(call.runtime.reading(), settings.get("mode"), settings.get("rate"))
-    hosted.world.control("clock", given)
-    call.runtime.changed(hosted)
+    call.runtime.tune(hosted, given)
     return clock_view(hosted)
 
 
 @operation("POST", "/worlds/{id}/clock/advance")
 async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, until: Any = None) -> Any:
     """Moves the world forward and returns when all that fell due has settled."""
-    given = [name for name, value in (("by", by), ("to", to), ("next", next), ("until", until)) if value is not None]
-    if len(given) != 1:
-        raise ControlError(
-            400, "bad_argument", f"{len(given)} of by, to, next, until were given; legal: exactly one of them"
-        )
-    if until is not None and until != "idle":
-        raise ControlError(400, "bad_argument", f'until: "{until}" is not known; legal: "idle"')
-    if next is not None and (not isinstance(next, int) or isinstance(next, bool) or next < 1):
-        raise ControlError(400, "bad_argument", f"next: {next!r} is no number of instants; legal: 1 and more")
-    hosted = call.here
-    moved = await call.runtime.advance(
-        hosted,
-        by=None if by is None else milliseconds(by, "by"),
-        to=None if to is None else to_instant(to, "to"),
-        next_instants=next,
-        until_idle=until is not None,
-    )
-    world = hosted.world
+    moved = await call.runtime.advance(call.here, _goal(by, to, next, until))
+    world = call.here.world
     first, last = moved["first"], moved["last"]
     return {
         "from": iso(moved["from"]),
@@ -67,3 +51,23 @@ async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, 
         "next_due": None if moved["next_due"] is None else iso(moved["next_due"]),
         "idle": moved["idle"],
     }
+
+
+def _goal(by: Any, to: Any, next: Any, until: Any) -> Goal:
+    """What the arguments of `advance` say. Raises `ControlError`."""
+    given = 4 - (by, to, next, until).count(None)
+    if given != 1:
+        raise ControlError(
+            400, "bad_argument", f"{given} of by, to, next, until were given; legal: exactly one of them"
+        )
+    if by is not None:
+        return Goal("by", milliseconds(by, "by"))
+    if to is not None:
+        return Goal("to", to_instant(to, "to"))
+    if next is None:
+        if until != "idle":
+            raise ControlError(400, "bad_argument", f'until: "{until}" is not known; legal: "idle"')
+        return Goal("idle")
+    if not isinstance(next, int) or isinstance(next, bool) or next < 1:
+        raise ControlError(400, "bad_argument", f"next: {next!r} is no number of instants; legal: 1 and more")
+    return Goal("next", next)

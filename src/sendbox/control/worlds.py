@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from sendbox import __version__
@@ -188,6 +189,7 @@ async def world(call: Call) -> Any:
 async def close_world(call: Call) -> Any:
     """Closes a world; its key is denied until it is opened again."""
     world_id = call.here.world.id
+    await call.here.free()
     call.runtime.close(call.here)
     return {"closed": world_id}
 
@@ -196,23 +198,30 @@ async def close_world(call: Call) -> Any:
 async def reset(call: Call) -> Any:
     """Back to the start, in a new epoch."""
     await call.runtime.steady(call.here)
+    await call.here.free()
     call.runtime.reset(call.here)
     return world_view(call, call.here)
 
 
-@operation("PUT", "/worlds/{id}/scenario", raw=True)
-async def load_scenario(call: Call, raw: Any = None, name: str | None = None, reset: Any = False) -> Any:
-    """Another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
+async def _compiled(call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The scenario compiled, and the clock at rest."""
+    raw, name = given.get("raw"), given.get("name")
     if name is not None:
         raw = name
     elif isinstance(raw, dict) and set(raw) == {"name"} and "sendbox" not in raw:
         raw = raw["name"]
+    compiled = await read_scenario(call.runtime.language, raw)
+    await call.runtime.steady(call.here)
+    return {**given, "raw": compiled, "name": None}
+
+
+@operation("PUT", "/worlds/{id}/scenario", raw=True, act=True, journals=True, prepare=_compiled)
+async def load_scenario(call: Call, raw: Any = None, name: str | None = None, reset: Any = False) -> Any:
+    """Another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
     at_once = reset in (True, "true", "1")
     if not at_once and reset not in (False, "false", "0"):
         raise ControlError(400, "bad_argument", f"reset: {reset!r} is not legal; legal: true, false")
-    blueprint = await read_scenario(call.runtime.language, raw)
-    hosted = call.here
-    await call.runtime.steady(hosted)
+    hosted, blueprint = call.here, raw
     call.runtime.not_advancing(hosted)
     differs = blueprint_differences(call.runtime.language, hosted.blueprint, blueprint)
     hosted.next_blueprint = blueprint
@@ -238,6 +247,7 @@ def blueprint_differences(language: Language, old: Blueprint, new: Blueprint) ->
     pairs = {
         **{key.name: (old.of(key.name), new.of(key.name)) for key in brought if not key.late},
         "seed": (old.seed, new.seed),
+        "plan": (old.plan, new.plan),
         "clock": ((old.mode, old.start, old.rate), (new.mode, new.start, new.rate)),
         "timeline": (old.timeline, new.timeline),
         "assume": (old.assume, new.assume),
@@ -247,26 +257,41 @@ def blueprint_differences(language: Language, old: Blueprint, new: Blueprint) ->
     return [name for name, (before, after) in pairs.items() if before != after]
 
 
-@operation("POST", "/worlds/{id}/rules", status=201, raw=True)
+async def _invented(call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a rule wants invented is invented off the loop, and known from then on."""
+    raw = given["raw"]
+    if isinstance(raw, dict) and invents(raw):
+        world = call.here.world
+        rule = {name: value for name, value in raw.items() if name != "in"}
+        country = account_of(world).country
+
+        def compiling() -> None:
+            with contextlib.suppress(ScenarioError, KeyError):  # said when the rule is put
+                call.runtime.language.compile_rule(
+                    raw.get("in", "attempts"), rule, country=country, assume=world.assume
+                )
+
+        await asyncio.get_running_loop().run_in_executor(None, compiling)
+    return given
+
+
+@operation("POST", "/worlds/{id}/rules", status=201, raw=True, act=True, journals=True, prepare=_invented)
 async def put_rule(call: Call, raw: Any = None) -> Any:
     """Puts a rule in front of a list; answers its id."""
     given = dict(json_object(raw, "a rule"))
-    lists = call.here.world.rulebooks
+    world = call.here.world
+    lists = world.rulebooks
     where = given.pop("in", "attempts")
     if not isinstance(where, str) or where not in lists:
         raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: {", ".join(lists)}')
-    language, world = call.runtime.language, call.here.world
     country = account_of(world).country
     try:
-        rule = await _off_the_loop(
-            given, lambda: language.compile_rule(where, given, country=country, assume=world.assume)
-        )
+        rule = call.runtime.language.compile_rule(where, given, country=country, assume=world.assume)
     except ScenarioError as error:
         raise ControlError(
             422, "bad_rule", str(error), problems=[problem.as_json() for problem in error.problems]
         ) from None
-    world = call.here.world  # another one where it was reset meanwhile
-    rule_id = world.rulebooks[where].put_rule(rule)
+    rule_id = lists[where].put_rule(rule)
     world.control("rule", {"id": rule_id, "rule": given, "in": where})
     return {"id": rule_id, "in": where}
 

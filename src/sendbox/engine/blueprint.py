@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sendbox.engine.chooser.plan import NO_PLAN, Plan
 from sendbox.engine.clock import Mode
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.faults.calls import ApiRule
-from sendbox.engine.traffic import Traffic
+from sendbox.engine.traffic import Reception, Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +51,15 @@ class Blueprint:
     expect: tuple[Expectation, ...] = ()
     #: what a sample client sends; only `play` and tests look at it
     traffic: tuple[Traffic, ...] = ()
+    #: how a sample receiver answers; only `play` looks at it
+    receiver: tuple[Reception, ...] = ()
     api: tuple[ApiRule, ...] = ()
     webhooks: tuple[WebhookRule, ...] = ()
+    #: what some draws are to give
+    plan: Plan = NO_PLAN
     #: the scenario as it stands in files, merged with all that it builds on; None where it never was one
     source: dict[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def of(self, key: str) -> Any:
         """What a key of the language settles, whether a service brought it or not."""
         return self.settled[key] if key in self.settled else getattr(self, key)
-
-    def shared(self) -> tuple[Any, ...]:
-        """What worlds refer to as it is; a checkpoint does not copy it.
-
-        Of what the services settled these are the entries of tuples, and what a record answers to `shared()`.
-        """
-        parts = [each if isinstance(each, tuple) else each.shared() for each in self.settled.values()]
-        own = (self, self.assume, *self.timeline, *self.api, *self.webhooks)
-        return (*own, *(each for part in parts for each in part))

@@ -8,6 +8,7 @@ core never looks at a clock of the machine.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from sendbox.engine.bounds import END
@@ -16,6 +17,18 @@ from sendbox.engine.bounds import END
 Mode = Literal["manual", "real", "auto"]
 
 _NS_PER_MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """How far a world is to be moved: one of the four ways of `advance`.
+
+    `by` so many milliseconds, `to` an instant, to the `next` so many instants at which steps are due, or until the
+    world is `idle`.
+    """
+
+    way: Literal["by", "to", "next", "idle"]
+    value: int = 0
 
 
 class Clock:
@@ -52,10 +65,9 @@ class Clock:
         self.base = self.now
         self.anchor = reading
 
-    def change(self, reading: int, mode: Mode | None = None, rate: float | None = None) -> None:
-        """Another mode or rate, from the present instant on."""
-        self.now = self.read(reading)
-        self.rebase(reading)
+    def change(self, now: int, mode: Mode | None = None, rate: float | None = None) -> None:
+        """Another mode or rate from an instant on, at which it stands then; whoever moves the world rebases it."""
+        self.move(now)
         if mode is not None:
             self.mode = self.own_mode = mode
         if rate is not None:

@@ -20,8 +20,8 @@ from sendbox.engine import bounds
 from sendbox.engine.kinds.rows import Observer
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.kinds.rows import Kinds, Line
-    from sendbox.engine.requests import RequestRecord
     from sendbox.engine.world import World
 
 #: Version of our rules; raised whenever an equal input has another outcome.
@@ -153,7 +153,7 @@ class Canon(Observer):
 
     def _unsalted(self, raw: bytes) -> bytes:
         """A request in which names of partner management are replaced by what they were derived from."""
-        return _QUOTED.sub(self._stand_in, raw) if self._plain else raw
+        return _QUOTED.sub(self._stand_in, raw) if self._plain or b'"eyJ' in raw else raw
 
     def _stand_in(self, found: re.Match[bytes]) -> bytes:
         quoted = found[1]

@@ -1,13 +1,13 @@
 """Times as people write them, to integer milliseconds and back: durations, spans, instants, rates.
 
-The calendar is reckoned with integers, because a tester's freezer may have replaced `datetime` in every module.
+The calendar is that of `datetime`, by values made at import: a tester's freezer may replace the class in every module.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.bounds import BEGINNING, END, YEARS
@@ -31,9 +31,13 @@ _ISO: Final = re.compile(
     r"P(?:([0-9]+)W)?(?:([0-9]+)D)?(?:T(?=[0-9])(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:[.,][0-9]{1,3})?)S)?)?"
 )
 _INSTANT: Final = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
 )
+_FIRST: Final = datetime.min  # noqa: DTZ901 - the text that is made of it says the zone
+#: Days in 400 years, after which the calendar comes again.
+_CYCLE: Final = 146_097
+_read_date: Final = date.fromisoformat
 _DURATIONS: Final = "500ms, 2s, 1m30s, 1h, 2d, PT1M30S or whole milliseconds are legal"
 _SHOWN: Final = 80
 
@@ -132,16 +136,17 @@ def instant(value: str) -> int:
     match = _INSTANT.fullmatch(value)
     if not match:
         raise ValueError(f"{shown(value)} is not an RFC 3339 instant: 2026-03-01T09:00:00Z or +01:00 for Z are legal")
-    year, month, day, hour, minute, second = map(int, match.group(1, 2, 3, 4, 5, 6))
-    fraction, sign, hours, minutes = match.group(7, 8, 9, 10)
-    if not (1 <= month <= 12 and 1 <= day <= _days_of(year, month)):
-        raise ValueError(
-            f"{shown(value)} names a day that no calendar has: {value[:7]} does not hold day {value[8:10]}"
-        )
+    hour, minute, second = map(int, match.group(2, 3, 4))
+    fraction, sign, hours, minutes = match.group(5, 6, 7, 8)
+    try:
+        days = _days(match[1])
+    except ValueError:
+        text = f"{shown(value)} names a day that no calendar has: {value[:7]} does not hold day {value[8:10]}"
+        raise ValueError(text) from None
     # A leap second (:60) is the first of the next minute, as on clocks that do not know it.
     if hour > 23 or minute > 59 or second > 60 or (sign and (int(hours) > 23 or int(minutes) > 59)):
         raise ValueError(f"{shown(value)} names a time that no clock shows: 00:00:00 to 23:59:59 are legal")
-    found = _days(year, month, day) * DAY + hour * HOUR + minute * MINUTE + second * SECOND
+    found = BEGINNING + days * DAY + hour * HOUR + minute * MINUTE + second * SECOND
     if fraction:
         found += int(fraction[:3].ljust(3, "0"))
     if sign:
@@ -162,12 +167,9 @@ def iso(ms: int) -> str:
 
     What lies outside the calendar is shown as its first or last instant, so that `instant` reads all that is shown.
     """
-    ms = max(BEGINNING, min(ms, END))
-    day, rest = divmod(ms, DAY)
-    hour, rest = divmod(rest, HOUR)
-    minute, rest = divmod(rest, MINUTE)
-    second, rest = divmod(rest, SECOND)
-    return f"{_date(day)}T{hour:02}:{minute:02}:{second:02}.{rest:03}Z"
+    if not BEGINNING <= ms <= END:
+        ms = BEGINNING if ms < BEGINNING else END
+    return (_FIRST + timedelta(0, 0, 0, ms - BEGINNING)).isoformat("T", "milliseconds") + "Z"
 
 
 def rate(value: object) -> Rate:
@@ -200,26 +202,12 @@ def show(ms: int) -> str:
     return "".join(parts) or "0s"
 
 
-def _leap(year: int) -> bool:
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+def _days(date: str) -> int:
+    """Days from 0001-01-01 to a date; ValueError for a day that does not exist.
 
-
-def _days_of(year: int, month: int) -> int:
-    return 29 if month == 2 and _leap(year) else 30 + (month + month // 8) % 2 - 2 * (month == 2)
-
-
-def _days(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01. The year is reckoned from March, so that the leap day is its last."""
-    year -= month < 3
-    return year * 365 + year // 4 - year // 100 + year // 400 + (153 * ((month + 9) % 12) + 2) // 5 + day - 719_469
-
-
-@lru_cache(maxsize=1024)
-def _date(day: int) -> str:
-    """The date of a day since 1970-01-01, by way of cycles of 400 years (146,097 days) that begin in March."""
-    cycle, rest = divmod(day + 719_468, 146_097)
-    year = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
-    rest -= year * 365 + year // 4 - year // 100
-    month = (5 * rest + 2) // 153
-    first = (153 * month + 2) // 5
-    return f"{cycle * 400 + year + (month > 9):04}-{(month + 2) % 12 + 1:02}-{rest - first + 1:02}"
+    An offset may carry an instant out of the year 0 into the calendar. `datetime` has no year 0; 400 years later the
+    calendar is the same.
+    """
+    if date.startswith("0000"):
+        return _days(f"0400{date[4:]}") - _CYCLE
+    return _read_date(date).toordinal() - 1

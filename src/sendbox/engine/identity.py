@@ -1,8 +1,8 @@
 """Identity: everything that looks random is derived, by a keyed hash, from a seed, a scope, a key and a count.
 
-Two classes. *Fates* (results, timings, operators) are derived from a rule, a subject and the ordinal of its case;
-*names* (request and message ids, link codes) from the request's content, salted with the world. See
-`engine/rules/book.py` and `engine/world.py` for which key goes in.
+Two classes. *Fates* (results, timings, operators) are drawn by the chooser (`engine/chooser.py`), by a rule, a subject
+and the ordinal of its case; *names* (request and message ids, link codes) are derived from the request's content,
+salted with the world (`engine/world.py`).
 """
 
 from __future__ import annotations
@@ -33,34 +33,3 @@ def uuid_text(raw: bytes) -> str:
 def tag_of(world_id: str, shard: int = 0) -> str:
     """The fixed-width tag of names that must be found without a key: two hex digits of shard, fourteen of the world."""
     return f"{shard:02x}{blake2b(world_id.encode(), digest_size=7).hexdigest()}"
-
-
-class Draw:
-    """Numbers drawn for one fate: each purpose has its own draw, so that adding one never shifts another."""
-
-    __slots__ = ("_key", "_n", "_seed")
-
-    def __init__(self, seed: bytes, key: bytes, n: int) -> None:
-        self._seed = seed
-        self._key = key
-        self._n = n
-
-    def _unit(self, purpose: str) -> int:
-        return int.from_bytes(derive(self._seed, "fate", self._key + b"\0" + purpose.encode(), self._n)[:8], "big")
-
-    def between(self, low: int, high: int, purpose: str) -> int:
-        """An integer from `low` to `high`, both included."""
-        return low + self._unit(purpose) % (high - low + 1)
-
-    def below(self, share: float, purpose: str) -> bool:
-        """Whether it belongs to a share, from 0 (never) to 1 (always)."""
-        return self._unit(purpose) < share * 2**64
-
-    def weighted(self, weights: tuple[float, ...], purpose: str) -> int:
-        """An index into `weights`, with their odds."""
-        point = self._unit(purpose) / 2**64 * sum(weights)
-        for index, weight in enumerate(weights[:-1]):
-            point -= weight
-            if point < 0:
-                return index
-        return len(weights) - 1

@@ -32,13 +32,6 @@ class Pattern:
     def __repr__(self) -> str:
         return f"Pattern({self.text!r}, digits={self.digits})"
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self.text, self.digits)
-
-
-def _restore(text: str, digits: bool) -> Pattern:
-    return Pattern(text, digits=digits)
-
 
 def _compile(text: str, digits: bool) -> Callable[[str], object]:
     if text.endswith("*") and "*" not in text[:-1] and not (digits and "?" in text):

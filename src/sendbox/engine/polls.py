@@ -14,20 +14,20 @@ REMEMBERED: Final = 16
 class Polls:
     """The questions of one instant and how often each had the same answer; a remark is made once a world."""
 
-    __slots__ = ("_instants", "_questions", "told")
+    __slots__ = ("_instant", "_questions", "told")
 
     def __init__(self) -> None:
-        self._instants = -1
+        self._instant = -1
         #: question -> its last answer, and how many times in a row
         self._questions: dict[bytes, tuple[bytes, int]] = {}
         self.told = False
 
-    def asked(self, instants: int, question: bytes, answer: bytes) -> bool:
-        """Notes one question; whether this is the moment to remark on it. `instants` counts the moves of the clock."""
+    def asked(self, instant: int, question: bytes, answer: bytes) -> bool:
+        """Notes one question that came at an instant; whether this is the moment to remark on it."""
         if self.told:
             return False
-        if instants != self._instants:
-            self._instants = instants
+        if instant != self._instant:
+            self._instant = instant
             self._questions = {}
         asked = blake2b(question, digest_size=8).digest()
         answered = blake2b(answer, digest_size=8).digest()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
 #: The word of `key` for the account's own key, and that of `expect.status` for a call that gets no answer.
 PARENT: Final = "parent"
@@ -21,10 +21,12 @@ _REFERENCE: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)((?:\.[A-Za-z0-9_-]+
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """One call of the sample client.
+    """One call of the sample client, or one thing that a tester does.
 
-    `at` in milliseconds, from the start of the epoch when `relative`, else an instant. `value` is what the call carries
-    (`CALLS[operation].part` says how). `key` None = the account's own, else a suffix, or a reference to a whole key.
+    `at` in milliseconds, from the start of the epoch when `relative`, else an instant. `operation` is, by `form`, one
+    of `CALLS`, a method and a path as they stand, or an operation of control. `value` is what it carries
+    (`CALLS[operation].part` says how; control has its arguments), `content` a body as it stands, with its `type`.
+    `key` None = the account's own, else a suffix, or a reference to a whole key.
     `status` is the answer's that is expected, 0 = no answer at all, None = any.
     """
 
@@ -37,6 +39,16 @@ class Traffic:
     name: str | None = None
     status: int | None = None
     place: str | None = None
+    form: Literal["operation", "call", "control"] = "operation"
+    content: bytes | None = None
+    type: str | None = None
+
+
+class Reception(NamedTuple):
+    """How the tries of a webhook, by its number, end; None = of every one that has no entry of its own."""
+
+    webhook: int | None
+    ends: tuple[int | str, ...]
 
 
 def reference(value: object) -> tuple[str, tuple[str, ...]] | None:

@@ -8,15 +8,20 @@ Nothing here does I/O or looks at a clock of the machine; one thread touches a w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from hashlib import blake2b
 from heapq import heappop
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.blueprint import TimelineEntry
+from sendbox.engine.chooser.draws import Chooser
+from sendbox.engine.chooser.plan import Place, Planned
 from sendbox.engine.clock import Clock, Mode
-from sendbox.engine.delivery.events import EventKind, Events
+from sendbox.engine.commands.command import Call, Open, Own
+from sendbox.engine.commands.record import Record
+from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.delivery.events import Events
 from sendbox.engine.delivery.home import Carriage
 from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.durations import iso
@@ -26,39 +31,38 @@ from sendbox.engine.journal import CODE, Capped, Journal
 from sendbox.engine.part import Part
 from sendbox.engine.polls import Polls
 from sendbox.engine.remarks import Advice
-from sendbox.engine.requests import RequestRecord
 from sendbox.engine.timeline import Timeline
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.rules.book import Rulebook
 
 #: The code of the advice on an entry that lies before the world's start, and where the start is written about.
 BEFORE_START: Final = "happening-before-start"
 SECTION: Final = "§1"
-#: How many light things (an event bundled, a lapse journaled) take as long as firing one step.
-LIGHT: Final = 16
-
-
-class _EventTable(dict[type, EventKind]):
-    """The rows of the events of all services; a checkpoint has their names, since rows cannot be copied."""
-
-    def __init__(self, services: tuple[type[Part], ...]) -> None:
-        super().__init__((kind, row) for service in services for kind, row in service.EVENTS.items())
-        self.services = services
-
-    def __reduce__(self) -> Any:
-        return _events, (self.services,)
+#: The code of the advice on a value of the scenario's plan that its place cannot have.
+UNUSABLE: Final = "plan-value-unusable"
+#: So many things that lapse at one instant are noted in one tick.
+LAPSES: Final = 512
 
 
 @cache
-def _events(services: tuple[type[Part], ...]) -> _EventTable:
-    """One table for all worlds of the same services."""
-    return _EventTable(services)
+def _events(services: tuple[type[Part], ...]) -> Events:
+    """The rows of the events of all services: one table for all worlds of the same services."""
+    return {kind: row for service in services for kind, row in service.EVENTS.items()}
+
+
+def _unusable(clock: Clock, journal: Journal, place: Place, why: str) -> None:
+    """Journals advice on a value of the plan; it holds no world, which would refer to itself by it."""
+    journal.add(clock.now, CODE["advice"], (Advice(UNUSABLE, why, "$.plan", SECTION), place._asdict()))
 
 
 class World:
-    """One world. Instants are virtual milliseconds since 1970; `services` are the parts that it has, in order."""
+    """One world. Instants are virtual milliseconds since 1970; `services` are the parts that it has, in order.
+
+    `over` lays another chooser over that of the world, which is the hash with the scenario's plan over it.
+    """
 
     # slots: a world has more parts than instances of a class share a table for, and all are asked on the hot path
     __slots__ = (
@@ -67,6 +71,7 @@ class World:
         "api",
         "assume",
         "blueprint",
+        "chooser",
         "clock",
         "epoch",
         "events",
@@ -75,21 +80,21 @@ class World:
         "id",
         "instants",
         "journal",
-        "moves",
         "names",
         "outlets",
         "parts",
         "pinned",
         "plain",
         "polls",
+        "record",
         "salt",
-        "seed",
         "seed_given",
         "services",
         "shard",
         "start",
         "start_given",
         "tag",
+        "ticks",
         "timeline",
     )
 
@@ -107,7 +112,10 @@ class World:
         epoch: int = 0,
         max_journal: int | None = None,
         pinned: bool = True,
+        rate: float | None = None,
+        record: Record | None = None,
         services: Sequence[type[Part]] = (),
+        over: Callable[[Chooser], Chooser] | None = None,
     ) -> None:
         self.id = world_id
         self.tag = tag_of(world_id, shard)
@@ -119,7 +127,6 @@ class World:
         #: the rows of all events, by their types
         self.events: Events = _events(self.services)
         self.seed_given = blueprint.seed if seed is None else seed
-        self.seed = seed_bytes(self.seed_given)
         self.salt = world_id if salt is None else salt
         self.names = seed_bytes(self.salt)
         self.start_given = start
@@ -128,20 +135,26 @@ class World:
         self.pinned = pinned
         #: counts resets; what was in flight in an older epoch is dropped
         self.epoch = epoch
-        self.clock = Clock(start, mode or blueprint.mode or "manual", blueprint.rate, reading)
+        self.clock = Clock(start, mode or blueprint.mode or "manual", blueprint.rate if rate is None else rate, reading)
         self.timeline = Timeline()
         #: `max_journal` bounds the entries that are kept, None = all are
         self.journal = Journal() if max_journal is None else Capped(max_journal)
+        #: what everything that is drawn is asked of
+        self.chooser = Chooser(seed_bytes(self.seed_given))
+        if blueprint.plan:
+            self.chooser = Planned(self.chooser, blueprint.plan, partial(_unusable, self.clock, self.journal))
+        if over is not None:
+            self.chooser = over(self.chooser)
         #: what the scenario expects; judged when asked
         self.expect = blueprint.expect
-        self.api = ApiFaults(blueprint.api, self.seed, start)
+        self.api = ApiFaults(blueprint.api, self.chooser, start)
         self.fired = 0
+        #: how many ticks were done in this epoch (`run`)
+        self.ticks = 0
         #: how many instants the clock was moved to
         self.instants = 0
         #: what clients ask again and again while time stands
         self.polls = Polls()
-        #: advances, for whoever carries the world out again: (entries before, entries after, instant reached)
-        self.moves: list[tuple[int, int, int]] = []
         self._equal: dict[bytes, int] = {}
         self.outlets = Outlets(self, blueprint.webhooks)
         #: ids that were given out, to what stands for them in the digest: the same in every world
@@ -150,6 +163,9 @@ class World:
         self.parts: dict[str, Part] = {}
         for service in self.services:
             self.parts[service.NAME] = service(self)
+        #: all that came in from outside, in its order
+        self.record = Record() if record is None else record
+        self.record.add(start, 0, self.opening)
         for entry in blueprint.timeline:
             due = start + entry.at if entry.relative else max(start, entry.at)
             self.timeline.at(due, -1, self.entry_due, entry)
@@ -176,82 +192,90 @@ class World:
         """The present virtual instant."""
         return self.clock.now
 
-    def run(self, until: int, budget: int, *, rest: bool = True) -> int:
-        """Fires steps in order, up to `until` or `budget` of them, and returns how many.
+    def run(self, until: int, budget: int, *, rest: bool = True, settle: bool = True) -> int:
+        """Does what is due, in order, up to `until` or `budget` ticks, and returns how many these were.
 
-        Stops early at the end of an instant at which deliveries became ready, so that they can be settled before the
-        clock moves on, or at which a step changed the clock, so that `until` can be looked at again; and within one
-        where there is much to bundle, or much lapses, so that a call stays short. When nothing more is due, `now`
-        becomes `until`; without `rest` it stays at the last step.
+        A tick is a step that is fired, a part of the events that are bundled or of what lapses at an instant, or tries
+        that are begun; where none of these is due, the clock moves on. What the next tick does depends on the world
+        alone, never on `budget`: so whoever knows the instant and how many ticks a world has done can bring another one
+        to the same place. Stops early after a tick that left more of its kind to do; when a step changed the clock, so
+        that `until` can be looked at again; and with `settle` when tries were begun, so that they can end before
+        anything else happens. When nothing more is due, `now` becomes `until`; without `rest` it stays at the last
+        step.
         """
-        steps = self.timeline.steps
-        clock = self.clock
+        steps, lapses = self.timeline.steps, self.timeline.lapses
+        clock, outlets = self.clock, self.outlets
         clock.switched = False
-        outlets = self.outlets
-        fired = 0
-        most = budget * LIGHT
-        while True:
-            while steps and steps[0][0] <= until:
-                instant = steps[0][0]
-                if instant > clock.now:
-                    flushed = not outlets.dirty or outlets.flush(most)
-                    if flushed and steps[0][0] < instant:  # what was flushed is to go on its way before that
-                        continue
-                    if not flushed or outlets.waiting or not self._move(instant, most):
-                        self.fired += fired
-                        return fired
-                if fired >= budget:
-                    self.fired += fired
-                    return fired
-                _, _, _, handler, what = heappop(steps)
-                handler(what)
-                fired += 1
-            if not outlets.dirty or not outlets.flush(most) or not steps or steps[0][0] > until:
+        ticks = 0
+        more = False
+        while not more:
+            now = clock.now
+            if lapses and lapses[0][0] <= now:  # what one tick left of those of this instant
+                if ticks >= budget:
+                    break
+                more = self._lapse()
+                ticks += 1
+            elif steps and steps[0][0] <= now:
+                before = ticks
+                while ticks < budget and steps and steps[0][0] <= now and not (lapses and lapses[0][0] <= now):
+                    _, _, _, handler, what = heappop(steps)
+                    handler(what)
+                    ticks += 1
+                self.fired += ticks - before
+                if ticks >= budget:
+                    break
+            elif outlets.dirty:
+                if ticks >= budget:
+                    break
+                more = outlets.flush()
+                ticks += 1
+            elif outlets.waiting:
+                if ticks >= budget or outlets.detours.racing:  # an answer is waited for before anything else leaves
+                    break
+                more = outlets.begin_round() or settle
+                ticks += 1
+            elif clock.switched:
                 break
-        if rest and not outlets.ready and until > clock.now:
-            self._move(until, most)
-        self.fired += fired
-        return fired
-
-    def moved(self, first: int) -> None:
-        """Notes that the world was advanced to the present instant, from its entry `first` on."""
-        moves, now = self.moves, self.clock.now
-        if moves and moves[-1][1] == first:  # nobody did anything in between
-            first = moves.pop()[0]
-        moves.append((first, len(self.journal), now))
+            else:
+                instant = steps[0][0] if steps and steps[0][0] <= until else until if rest else now
+                if instant <= now:
+                    break
+                if not lapses or lapses[0][0] > instant:
+                    clock.move(instant)
+                    self.instants += 1
+                elif ticks >= budget:
+                    break
+                else:
+                    more = self._lapse(instant)
+                    ticks += 1
+        self.ticks += ticks
+        return ticks
 
     def settled(self, until: int) -> bool:
         """Whether nothing is due any more up to `until` and nothing is ready to be delivered."""
-        due = self.timeline.next_due()
-        return self.clock.now >= until and not self.outlets.ready and (due is None or due > until)
-
-    def _move(self, instant: int, most: int) -> bool:
-        """The clock goes to `instant`, past the lapses on the way.
-
-        False when these are more than `most`, or when one of them is told to somebody: then it stands at that one.
-        False too when a step changed the clock.
-        """
-        if self.clock.switched:
+        due, lapses = self.timeline.next_due(), self.timeline.lapses
+        if self.clock.now < until or self.outlets.ready or (lapses and lapses[0][0] <= until):
             return False
-        lapses = self.timeline.lapses
-        while lapses and lapses[0][0] <= instant:
-            if most <= 0:
-                return False
-            at = lapses[0][0]
-            told = False
-            for _, kind, what in self.timeline.lapsed(at, most):
-                most -= 1
-                owner = self._owner(kind)
-                if owner is None or owner.lapses(at, kind, what):
-                    self.journal.add(at, CODE["lapse"], (kind, what))
-                self.clock.move(max(at, self.clock.now))
-                told = (owner is not None and owner.lapsed(kind, what)) or told
-            if told:  # somebody hears of it at this instant, before the clock goes on
-                self.instants += 1
-                return False
-        self.clock.move(instant)
-        self.instants += 1
-        return True
+        return due is None or due > until
+
+    def _lapse(self, goal: int | None = None) -> bool:
+        """The clock goes to the first lapse, and what lapses there is noted; whether there is more of it.
+
+        `goal` is where the clock was to go.
+        """
+        at = self.timeline.lapses[0][0]
+        moves, told = at > self.clock.now, False
+        if moves:
+            self.clock.move(at)
+        gone = self.timeline.lapsed(at, LAPSES)
+        for _, kind, what in gone:
+            owner = self._owner(kind)
+            if owner is None or owner.lapses(at, kind, what):
+                self.journal.add(at, CODE["lapse"], (kind, what))
+            told = (owner is not None and owner.lapsed(kind, what)) or told
+        if moves and (told or at == goal):  # somebody hears of it here, or the clock was to go here
+            self.instants += 1
+        return len(gone) == LAPSES
 
     def _owner(self, kind: str) -> Part | None:
         """The part whose lapse this is, None for one of the engine's own."""
@@ -299,9 +323,51 @@ class World:
         """64 derived bytes for a name, salted with the world."""
         return derive(self.names, scope, key, n)
 
-    def request(self, record: RequestRecord) -> int:
-        """Journals a call of an emulated interface and returns the entry's number."""
+    @property
+    def opening(self) -> Open:
+        """How it was opened."""
+        mode, rate = self.clock.own_mode, self.clock.own_rate / 1000
+        return Open(
+            self.id, self.shard, self.epoch, self.seed_given, self.salt, self.start_given, self.pinned, mode, rate,
+            self.blueprint,
+        )  # fmt: skip
+
+    def begin(self) -> None:
+        """Journals that it begins."""
+        if self.epoch:
+            self.journal.add(self.start, CODE["reset"], {"epoch": self.epoch})
+        else:
+            self.journal.add(self.start, CODE["opened"], {"scenario": self.blueprint.name})
+
+    def enter(self, command: Own) -> None:
+        """A command of the engine comes in: it is put on record, and carried out."""
+        self.record.add(self.clock.now, self.ticks, command)
+        command.apply(self)
+
+    def outcome(self, delivery: Delivery, status: int | None, error: str | None) -> None:
+        """The command `Outcome`: how the try of a delivery that is under way ended."""
+        self.record.outcome(self.clock.now, self.ticks, self.outlets.under_way[delivery])
+        self.outlets.outcome(delivery, status, error)
+        if status is not None and error is None and 200 <= status < 300:
+            for part in self.parts.values():
+                remark = part.remark(status)
+                if remark is not None:
+                    self.advise(remark, self.outlets.id_of(delivery))
+
+    def request(self, record: RequestRecord, call: Call | None = None) -> int:
+        """Journals a call of an emulated interface and returns the entry's number.
+
+        It is the command `Call`; `call` stands for it on record where the journal does not keep the body.
+        """
+        if call is None:
+            self.record.call(self.clock.now, self.ticks, record)
+        else:
+            self.record.add(self.clock.now, self.ticks, call)
         return self.journal.add(self.clock.now, CODE["request"], record)
+
+    def restored(self, name: str) -> None:
+        """A new epoch has begun at a checkpoint."""
+        self.journal.add(self.clock.now, CODE["restored"], {"name": name, "epoch": self.epoch})
 
     def advise(self, advice: Advice, about: Any = None) -> int:
         """Journals advice that belongs to no request."""

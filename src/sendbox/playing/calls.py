@@ -12,12 +12,14 @@ import orjson
 
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import Traffic, reference, resolved
-from sendbox.server.wire import WIRE, Inside
+from sendbox.server.asgi import AsgiCall
+from sendbox.server.wire import Inside
 from sendbox.services.messaging.bulk import FILETYPES
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import CALLS
 
 if TYPE_CHECKING:
+    from sendbox.control.operation import Control
     from sendbox.engine.world import World
     from sendbox.playing.played import Asked
 
@@ -32,8 +34,9 @@ READ: Final = 30.0
 class Caller:
     """Sends entries of the traffic, and keeps the answers that later ones refer to."""
 
-    def __init__(self, app: Any, world: World, origin: str) -> None:
+    def __init__(self, app: Any, control: Control, world: World, origin: str) -> None:
         self._app = app
+        self._control = control
         self._world = world
         self._origin = origin
         self._answers: dict[str, Any] = {}
@@ -41,6 +44,9 @@ class Caller:
     async def send(self, asked: Asked) -> None:
         """One request; what came of it goes into `asked`."""
         entry = asked.traffic
+        if entry.form == "control":
+            await self._act(asked)
+            return
         try:
             method, target, headers, body = self._request(entry)
         except LookupError as error:
@@ -49,7 +55,7 @@ class Caller:
         journal = self._world.journal
         asked.before = len(journal)
         try:
-            status, given, answer = await _asgi(self._app, self._origin, method, target, headers, body)
+            status, given, answer = await self._answered(method, target, headers, body)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # what a broken connection is to a client, as far as one is broken without a socket
@@ -67,16 +73,57 @@ class Caller:
         if entry.name is not None:
             self._answers[entry.name] = asked.answer
 
+    async def _act(self, asked: Asked) -> None:
+        """Something that a tester does."""
+        from sendbox.control.operation import ControlError
+
+        entry = asked.traffic
+        try:
+            arguments = resolved(entry.value, self._answers)
+            asked.answer = await self._control.perform(self._origin, entry.operation, self._world.id, arguments)
+        except LookupError as error:
+            asked.error, asked.sent = f"not done: {error.args[0]}", False
+        except ControlError as error:
+            asked.status, asked.answer, asked.error = error.status, error.as_json(), None
+        else:
+            asked.status, asked.error = self._control.served.by_name[entry.operation].status, None
+            if entry.name is not None:
+                self._answers[entry.name] = asked.answer
+
+    async def _answered(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, dict[bytes, bytes], bytes]:
+        """Status, headers and body. Raises what the application raises; ConnectionError without an answer.
+
+        A fault that no answer can show raises what it would in a client of httpx, at once: no real time passes.
+        """
+        parts = urlsplit(self._origin)
+        path, _, query = target.partition("?")
+        given = [(name.encode(), value.encode()) for name, value in {"host": parts.netloc, **headers}.items()]
+        server = (parts.hostname or "", parts.port)
+        call = AsgiCall(method, parts.scheme, server, path, query, given, body, Inside(READ))
+        await call.run(self._app)
+        if call.status is None:
+            raise ConnectionError("the connection was closed without an answer")
+        return call.status, dict(call.headers), call.body
+
     def _request(self, entry: Traffic) -> tuple[str, str, dict[str, str], bytes]:
         """Method, target, headers and body. LookupError where a reference leads nowhere."""
+        key = self._key(entry.key)
+        kept = {} if not entry.type else {"content-type": entry.type}
+        if entry.form == "call":
+            method, target = entry.operation.split(" ", 1)
+            target = _local(str(resolved(target, self._answers)))
+            return method, target, {"x-api-key": key, **kept}, entry.content or b""
         call = CALLS[entry.operation]
         params = {name: str(resolved(value, self._answers)) for name, value in entry.params}
         value = resolved(entry.value, self._answers)
-        key = self._key(entry.key)
         headers = {} if call.path == "/v1/verify-proof" else {"x-api-key": key}
         if entry.operation.startswith("legacy"):  # the key stands among the fields
             headers, value = {}, {"apikey": key, **(value or {})}
         target, body = self._target(entry.operation, call.path, params), b""
+        if entry.content is not None:
+            return call.method, target, {**headers, **kept}, entry.content
         if call.part == "query":
             target = f"{target}?{urlencode(value or {})}"
         elif call.part == "form":
@@ -120,50 +167,3 @@ def _local(url: str) -> str:
     """An address without scheme and host."""
     parts = urlsplit(url)
     return f"{parts.path}?{parts.query}" if parts.query else parts.path
-
-
-async def _asgi(
-    app: Any, origin: str, method: str, target: str, headers: Mapping[str, str], body: bytes
-) -> tuple[int, dict[bytes, bytes], bytes]:
-    """One call with the whole body at hand. Raises what the application raises; ConnectionError without an answer.
-
-    A fault that no answer can show raises what it would in a client of httpx, at once: no real time passes.
-    """
-    parts = urlsplit(origin)
-    path, _, query = target.partition("?")
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "http_version": "1.1",
-        "method": method,
-        "scheme": parts.scheme,
-        "path": path,
-        "raw_path": path.encode(),
-        "root_path": "",
-        "query_string": query.encode(),
-        "headers": [
-            (b"host", parts.netloc.encode()),
-            *((name.encode(), value.encode()) for name, value in headers.items()),
-        ],
-        "client": ("127.0.0.1", 0),
-        "server": (parts.hostname, parts.port),
-        "state": {},
-        "extensions": {WIRE: Inside(READ)},
-    }
-    answer: dict[str, Any] = {"status": None, "headers": {}}
-    chunks: list[bytes] = []
-    coming = iter([{"type": "http.request", "body": body, "more_body": False}])
-
-    async def receive() -> dict[str, Any]:
-        return next(coming, {"type": "http.disconnect"})
-
-    async def send(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            answer.update(status=message["status"], headers=dict(message["headers"]))
-        else:
-            chunks.append(message.get("body", b""))
-
-    await app(scope, receive, send)
-    if answer["status"] is None:
-        raise ConnectionError("the connection was closed without an answer")
-    return answer["status"], answer["headers"], b"".join(chunks)

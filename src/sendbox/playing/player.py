@@ -10,18 +10,19 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from sendbox.engine.clock import Goal
 from sendbox.engine.durations import DAY, instant
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.traffic import WORLD, Traffic
+from sendbox.engine.traffic import WORLD, Reception, Traffic
 from sendbox.playing.played import Asked as Asked
 from sendbox.playing.played import Played as Played
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.world import World
-    from sendbox.runtime.policy import HttpCall, Outcome
+    from sendbox.runtime.policy import Failure, HttpCall, Outcome
     from sendbox.runtime.worlds import Hosted, Runtime
 
 #: Where the world says it is; nothing listens there.
@@ -67,10 +68,14 @@ async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: i
         # only what a world begins with is pinned here: a later reset would go by the blueprint again
         pinned = replace(blueprint, start=start, mode="manual")
         hosted = runtime.open(WORLD, blueprint=pinned, seed=seed, salt=SALT)
-        # the built-in receiver stays what it is; what goes elsewhere ends here
-        hosted.deliverer = _received
-        played = Played(blueprint, hosted.world, not blueprint.traffic)
-        traffic = blueprint.traffic or sample(blueprint)
+        # the built-in receiver stays what it is, unless the scenario has one; what goes elsewhere ends here
+        hosted.deliverer = _Receiver(blueprint.receiver, hosted.world).received
+        if blueprint.receiver:
+            runtime.deliver_to(hosted, hosted.deliverer)
+        # a list that is empty says that nobody sends anything
+        sampled = not blueprint.traffic and (blueprint.source or {}).get("traffic") is None
+        played = Played(blueprint, hosted.world, sampled)
+        traffic = sample(blueprint) if sampled else blueprint.traffic
         player = _Player(runtime, hosted, app, played, start + (LONGEST if until is None else until))
         player.waits = until is not None
         await player.play(traffic)
@@ -84,23 +89,44 @@ def _due(world: World) -> bool:
     return due is not None and due <= world.now
 
 
-async def _received(_call: HttpCall) -> Outcome:
-    from sendbox.runtime.policy import Outcome
+class _Receiver:
+    """Answers the webhooks of a world as its scenario says, and 200 without it."""
 
-    return Outcome(200)
+    def __init__(self, receptions: tuple[Reception, ...], world: World) -> None:
+        self._outlets = world.outlets
+        self._ends = {each.webhook: each.ends for each in receptions}
+        #: by the id of a webhook, whose copies share it: how its further tries end
+        self._left: dict[str, list[int | str]] = {}
+
+    async def received(self, call: HttpCall) -> Outcome:
+        """One try."""
+        from sendbox.runtime.policy import Outcome
+
+        name = next((value for header, value in call.headers if header.lower() == "x-request-id"), "")
+        if name not in self._left:
+            found = self._outlets.find(name)
+            number = None if found is None else found.number
+            self._left[name] = list(self._ends.get(number, self._ends.get(None, ())))
+        left = self._left[name]
+        end = left.pop(0) if left else 200
+        if isinstance(end, str):
+            return Outcome(None, cast("Failure", end))
+        return Outcome(end, "redirect" if 300 <= end < 400 else None)
 
 
 class _Player:
     """Sends the traffic of one world, and moves it."""
 
     def __init__(self, runtime: Runtime, hosted: Hosted, app: Any, played: Played, end: int) -> None:
+        from sendbox.app import SERVED
+        from sendbox.control.operation import Control
         from sendbox.playing.calls import Caller
 
         self._runtime = runtime
         self._hosted = hosted
         self._played = played
         self._end = end
-        self._caller = Caller(app, hosted.world, ORIGIN)
+        self._caller = Caller(app, Control(runtime, SERVED), hosted.world, ORIGIN)
         #: whether time goes on to the end, past the last thing that is due
         self.waits = False
         self._open: list[asyncio.Task[None]] = []
@@ -115,22 +141,22 @@ class _Player:
                 break
             # what the scenario does at an instant comes before what is sent at it, at the start too
             if at > world.now or (not played.asked and _due(world)):
-                await self._move(to=at)
+                await self._move(Goal("to", at))
             await self._send(entry)
-        await self._move(to=world.now)  # what the last request made is sent at its instant
+        await self._move(Goal("to", world.now))  # what the last request made is sent at its instant
         while (due := world.timeline.next_due()) is not None and due <= self._end:
-            await self._move(next_instants=1)
+            await self._move(Goal("next", 1))
         played.stopped = played.stopped or due is not None
         while self.waits and world.now < self._end:
-            await self._move(to=min(self._end, world.now + LONGEST))
+            await self._move(Goal("to", min(self._end, world.now + LONGEST)))
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
         await self._look()
 
-    async def _move(self, *, to: int | None = None, next_instants: int | None = None) -> None:
+    async def _move(self, goal: Goal) -> None:
         """Moves the world. It stands still afterwards, whatever the scenario's timeline makes of its clock."""
-        await self._runtime.advance(self._hosted, to=to, next_instants=next_instants)
+        await self._runtime.advance(self._hosted, goal)
         if self._hosted.world.clock.mode != "manual":
             self._hosted.world.clock.switch("manual")
             self._runtime.kick(self._hosted)

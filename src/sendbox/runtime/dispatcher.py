@@ -8,6 +8,7 @@ from typing import Final, cast
 
 import orjson
 
+from sendbox.engine.commands.command import Overtake
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.delivery.detours import FakedTry
@@ -43,7 +44,7 @@ class Carrier:
                 if hosted.gone or hosted.world is not world:
                     return
 
-    async def overtake(self, hosted: Hosted, requests: list[str]) -> None:
+    async def overtake(self, hosted: Hosted, requests: tuple[str, ...]) -> None:
         """What of these requests is to be told before their answers is told now, and answered (a fault, `overtake`).
 
         Whatever is due at this instant happens first. Waits for the receiver no longer than the patience.
@@ -51,8 +52,9 @@ class Carrier:
         world, runtime = hosted.world, self._runtime
         detours, timeline = world.outlets.detours, world.timeline
         first = len(world.outlets.deliveries)
-        detours.racing.update(requests)
+        world.enter(Overtake(requests, leaves=False))
         work = Slice()
+        mine: list[Delivery] = []
         try:
             for _ in range(runtime.settings.max_rounds):
                 due = timeline.next_due()
@@ -60,13 +62,15 @@ class Carrier:
                     break
                 world.run(world.now, BUDGET)
                 await work.pause()
+            await hosted.free()
         finally:
-            detours.racing.difference_update(requests)
+            if hosted.world is world and not hosted.gone:
+                # those of another request that is answered just now may share a batch with these
+                mine = [each for each in world.outlets.deliveries[first:] if detours.concerns(each, requests)]
+                world.enter(Overtake(requests, leaves=True))
         if hosted.gone or hosted.world is not world:
             return
-        # those of another request that is answered just now may share a batch with these
-        mine = [each for each in world.outlets.deliveries[first:] if detours.concerns(each, requests)]
-        await self.launch(hosted, list(detours.taken()))
+        await self.launch(hosted, world.outlets.take())
 
         def landed() -> bool:
             return hosted.gone or hosted.world is not world or not any(each.under_way for each in mine)
@@ -84,15 +88,36 @@ class Carrier:
             outcome = await self._carry(hosted, delivery, call)
         except Exception as error:  # a receiver in this process that broke: to the world it is one that hung up
             outcome = Outcome(None, "closed", repr(error))
+        await hosted.free()
         if hosted.world is world and not hosted.gone:
             self._landed(hosted, delivery, call, outcome)
 
     def _landed(self, hosted: Hosted, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
+        """A try has ended.
+
+        Where time does not pass meanwhile the outcomes of a round come into the world in the order in which its tries
+        began, once all of them are there; but what a call waits for comes in at once.
+        """
+        world, landed = hosted.world, hosted.landed
+        under_way = world.outlets.under_way
+        landed[delivery] = (call, outcome)
+        settles = world.clock.mode != "real" or hosted.advancing
+        ended = [delivery]
+        if not _ahead(delivery):
+            if settles and len(landed) < len(under_way):
+                alone = not world.outlets.faults.overtakes
+                if alone or not all(each in landed or _ahead(each) for each in under_way):
+                    return
+            if len(landed) > 1:
+                ended = [each for each in under_way if each in landed]
+        for each in ended:
+            self._ended(hosted, each, *landed.pop(each))
+        hosted.stir()
+        self._runtime.changed(hosted)
+
+    def _ended(self, hosted: Hosted, delivery: Delivery, call: HttpCall, outcome: Outcome) -> None:
         world, log = hosted.world, self._runtime.log
-        world.outlets.outcome(delivery, outcome.status, outcome.error)
-        advice = self._runtime.remark(outcome.status) if outcome.ok else None
-        if advice is not None:
-            world.advise(advice, world.outlets.id_of(delivery))
+        world.outcome(delivery, outcome.status, outcome.error)
         if outcome.error == "not_allowed":
             if call.url not in hosted.not_allowed:
                 hosted.not_allowed.add(call.url)
@@ -101,8 +126,6 @@ class Carrier:
             why = outcome.error or outcome.status
             detail = f" ({outcome.detail})" if outcome.detail else ""
             log(world.id, f"webhook to {call.url or 'the hook'} {why}{detail}, try {len(delivery.tries)}")
-        hosted.stir()
-        self._runtime.changed(hosted)
 
     async def _carry(self, hosted: Hosted, delivery: Delivery, call: HttpCall) -> Outcome:
         last = delivery.tries[-1]
@@ -147,6 +170,11 @@ class Carrier:
             batch = body_of(world, delivery)
             for message in check(orjson.loads(batch)):
                 self._runtime.violations.append(f"webhook {batch!r}: {message}")
+
+
+def _ahead(delivery: Delivery) -> bool:
+    """Whether the answer of a request waits for it."""
+    return isinstance(delivery, FaultyDelivery) and delivery.ahead
 
 
 def _encoded(world: World, delivery: Delivery) -> HttpCall:

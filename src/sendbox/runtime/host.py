@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from sendbox.engine.remarks import Advice
 from sendbox.runtime.senders import Senders
 from sendbox.runtime.slot import Hosted
 from sendbox.settings import Settings
@@ -21,7 +20,6 @@ class Host(Protocol):
     log: Callable[[str, str], None]
     violations: list[str]
     check_batch: Callable[[Any], list[str]] | None
-    remark: Callable[[int | None], Advice | None]
 
     def keep(self, hosted: Hosted, task: asyncio.Task[None]) -> None:
         """Something that runs for a world."""

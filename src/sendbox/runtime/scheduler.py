@@ -12,15 +12,14 @@ import asyncio
 from typing import Any, Final
 
 from sendbox.engine.bounds import END
+from sendbox.engine.clock import Goal
 from sendbox.engine.durations import iso, show
 from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.host import Host
 from sendbox.runtime.slot import Conflict, Hosted, Slice
 
-#: Steps fired between two looks at the machine's clock.
+#: Ticks between two looks at the machine's clock.
 CHUNK: Final = 32
-#: So many targets are taken at once.
-AT_ONCE: Final = 256
 #: The longest real seconds a timer is wound for; then it is wound again.
 LONGEST_TIMER: Final = 86_400.0
 
@@ -63,24 +62,27 @@ class Mover:
     def _pump(self, hosted: Hosted) -> None:
         """Fires what fell due in a world whose time passes, a slice at a time; deliveries go their own way."""
         runtime, world = self._runtime, hosted.world
-        if world.clock.mode != "real" or hosted.advancing or hosted.busy or hosted.gone:
+        if world.clock.mode != "real" or hosted.advancing or hosted.busy or hosted.gone or hosted.working is not None:
             return
         hosted.busy = True
+        first, before = len(world.record), (world.now, world.ticks)
         reading = runtime.reading()
         until = world.clock.read(reading)
         work = Slice()
         try:
             while True:
-                world.run(until, CHUNK)
+                done = world.run(until, CHUNK, settle=False)
                 until = world.clock.read(reading)  # the scenario may have changed the clock
                 self._carrier.check(hosted)
-                taken = world.outlets.take(AT_ONCE)
+                taken = world.outlets.take()
                 if taken:
                     runtime.keep(hosted, self._loop.create_task(self._carrier.launch(hosted, taken)))
-                if world.settled(until) or work.over:
+                if not done or world.settled(until) or work.over:
                     break
         finally:
             hosted.busy = False
+            if (world.now, world.ticks) != before:
+                world.record.moved(world.now, world.ticks, first, by_hand=False)
         runtime.changed(hosted)
 
     def _auto(self, hosted: Hosted) -> None:
@@ -96,7 +98,7 @@ class Mover:
 
     async def _auto_step(self, hosted: Hosted) -> None:
         try:
-            await self._advance(hosted, next_instants=1)
+            await self._advance(hosted, Goal("next", 1), by_hand=False)
         except Conflict as conflict:
             self._runtime.log(hosted.world.id, conflict.message)
 
@@ -107,16 +109,8 @@ class Mover:
 
     # -- by command
 
-    async def advance(
-        self,
-        hosted: Hosted,
-        *,
-        by: int | None = None,
-        to: int | None = None,
-        next_instants: int | None = None,
-        until_idle: bool = False,
-    ) -> dict[str, Any]:
-        """Moves a world forward and settles each instant: by milliseconds, to an instant, n instants, or until idle.
+    async def advance(self, hosted: Hosted, goal: Goal) -> dict[str, Any]:
+        """Moves a world forward and settles each instant.
 
         An instant counts among the n where steps are due, the present one too. Answers `{from, to, fired, deliveries,
         failed, first, last, idle, next_due}`; `first` and `last` bound the journal's entries made meanwhile. Raises
@@ -125,32 +119,25 @@ class Mover:
         await self.steady(hosted)
         self._runtime.not_advancing(hosted)
         self.present(hosted)
-        return await self._advance(hosted, by=by, to=to, next_instants=next_instants, until_idle=until_idle)
+        return await self._advance(hosted, goal)
 
-    async def _advance(
-        self,
-        hosted: Hosted,
-        *,
-        by: int | None = None,
-        to: int | None = None,
-        next_instants: int | None = None,
-        until_idle: bool = False,
-    ) -> dict[str, Any]:
+    async def _advance(self, hosted: Hosted, goal: Goal, *, by_hand: bool = True) -> dict[str, Any]:
         world = hosted.world
+        recorded = len(world.record)
         began, first, fired, failed = world.now, len(world.journal), world.fired, world.outlets.failed
         made = len(world.outlets.deliveries)
         way = _Way(self._runtime, self._carrier, hosted)
         hosted.advancing = True
         try:
-            if next_instants is not None:
-                await way.to_next(next_instants)
-            elif until_idle:
+            if goal.way == "next":
+                await way.to_next(goal.value)
+            elif goal.way == "idle":
                 await way.until_idle()
             else:
-                await way.to(began + (by or 0) if to is None else to)
+                await way.to(goal.value if goal.way == "to" else began + goal.value)
         finally:
             hosted.advancing = False
-            world.moved(first)
+            world.record.moved(world.now, world.ticks, recorded, by_hand=by_hand)
             world.clock.rebase(self._runtime.reading())
             self._runtime.changed(hosted)
         return {
@@ -233,15 +220,16 @@ class _Way:
             raise Conflict("loop", f"{self._world.id} stays at {at}: {self._busy_with()}", at=at)
 
     async def _settle(self, until: int, *, rest: bool = True) -> None:
-        """Fires what is due up to `until` and settles each instant; without `rest` stays at the last one."""
+        """Does what is due up to `until` and settles each instant; without `rest` stays at the last one."""
         hosted, world, runtime = self._hosted, self._world, self._runtime
         outlets = world.outlets
         at, rounds, tried = world.now, 0, 0
         work = self._work
         while True:
-            if hosted.open or outlets.in_flight:
+            if hosted.open or outlets.in_flight or hosted.working is not None:
                 await self._quiet()
                 await self._landed()
+                await hosted.free()
                 work.begin()
             if hosted.gone:
                 raise Conflict("closed", f"{world.id} was closed while it advanced")
@@ -251,12 +239,14 @@ class _Way:
             self._carrier.check(hosted)
             if world.now != at:
                 at, rounds, tried = world.now, 0, 0
-            before = tried
-            while taken := outlets.take(AT_ONCE):
-                await self._carrier.launch(hosted, taken)
-                tried += 1
-                self._turns(rounds, tried)
-            if tried != before:
+            if taken := outlets.take():
+                while taken:  # all of a round set out before any of it is waited for
+                    await self._carrier.launch(hosted, taken)
+                    tried += 1
+                    self._turns(rounds, tried)
+                    if outlets.waiting:
+                        world.run(world.now, CHUNK)
+                    taken = outlets.take()
                 await self._landed()
                 await asyncio.sleep(0)  # what the receivers asked of us meanwhile is on its way in
                 work.begin()

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.commands.record import Record
 from sendbox.engine.coverage.tally import Sum
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.remarks import Advice
@@ -15,6 +16,7 @@ from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.spool import Spool
 
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 1_000_000
@@ -84,9 +86,36 @@ class Hosted:
     """A world and what the runtime keeps beside it."""
 
     __slots__ = (
-        "advancing", "auto", "blueprint", "busy", "callbacks", "changed", "changes", "checked", "checkpoints",
-        "controls", "deliverer", "gone", "lingering", "logged", "next_blueprint", "not_allowed", "open", "outbox",
-        "path", "pulling", "readers", "stirred", "tasks", "timer", "told", "tried", "world",
+        "advancing",
+        "auto",
+        "blueprint",
+        "busy",
+        "callbacks",
+        "changed",
+        "changes",
+        "checked",
+        "checkpoints",
+        "controls",
+        "deliverer",
+        "gone", "hint",
+        "landed",
+        "lingering",
+        "logged",
+        "next_blueprint",
+        "not_allowed",
+        "open",
+        "outbox",
+        "path",
+        "pulling",
+        "readers",
+        "spool",
+        "stirred",
+        "tasks",
+        "timer",
+        "told",
+        "tried",
+        "working",
+        "world",
     )  # fmt: skip
 
     def __init__(self, world: World, blueprint: Blueprint) -> None:
@@ -96,7 +125,15 @@ class Hosted:
         self.next_blueprint: Blueprint | None = None
         #: where control shows this world
         self.path = f"/_sandbox/worlds/{quote(world.id, safe='')}"
+        #: how addresses of its journal begin, for calls that came to an origin
+        self.hint = ("", b"")
         self.advancing = False
+        #: done once the command that is at work in slices has ended; nothing else comes into the world before
+        self.working: asyncio.Future[None] | None = None
+        #: where long bodies lie
+        self.spool = Spool()
+        #: outcomes of a round that has not landed as a whole
+        self.landed: dict[Delivery, tuple[HttpCall, Outcome]] = {}
         #: the world was closed
         self.gone = False
         #: advice that the log has said, and how far the journal was read for it
@@ -127,7 +164,7 @@ class Hosted:
         self.not_allowed: set[str] = set()
         self.pulling = False
         self.outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome]]] = {}
-        self.checkpoints: dict[str, tuple[bytes, Blueprint]] = {}
+        self.checkpoints: dict[str, Record] = {}
         #: how many of this epoch were held against the contract (tests only)
         self.checked = 0
 
@@ -135,6 +172,36 @@ class Hosted:
     def still(self) -> bool:
         """Whether nobody is at work here, or about to look."""
         return not (self.open or self.readers or self.tasks or self.advancing)
+
+    async def free(self) -> None:
+        """Waits until no command is at work: what comes into a world comes one after another."""
+        while self.working is not None:
+            await asyncio.shield(self.working)
+
+    async def whole(self, work: Generator[Callable[[], None] | None, None, T]) -> T:
+        """Does a command that takes time, and holds everything else back meanwhile.
+
+        It pauses where it yields None; what else it yields is called off the loop.
+        """
+        loop = asyncio.get_running_loop()
+        self.working = loop.create_future()
+        try:
+            pace = Slice()
+            while True:
+                try:
+                    load = next(work)
+                except StopIteration as done:
+                    found: T = done.value
+                    return found
+                if load is None:
+                    await pace.pause()
+                else:
+                    await loop.run_in_executor(None, load)
+                    pace.begin()
+        finally:
+            ended, self.working = self.working, None
+            ended.set_result(None)
+            self.stir()
 
     def request_began(self) -> object:
         """A request of an emulated interface arrived; what this returns ends it."""

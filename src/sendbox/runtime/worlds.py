@@ -14,13 +14,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sendbox.engine import checkpoint
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.clock import Mode
+from sendbox.engine.commands.command import Capture, Mark, Tune
 from sendbox.engine.identity import tag_of
-from sendbox.engine.journal import CODE, Capped
+from sendbox.engine.journal import Capped
 from sendbox.engine.part import Part
-from sendbox.engine.remarks import Advice
 from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.coverage import Tried
@@ -88,8 +87,8 @@ class Runtime:
         self.check_batch: Callable[[Any], list[str]] | None = None
         #: the language of scenarios, rules and changes (`scenario.language`), as it is served
         self.language: Any = None
-        #: what the service remarks on the status of an answer that was taken
-        self.remark: Callable[[int | None], Advice | None] = lambda status: None
+        #: what carries calls out (`services/http/desk.py`), as it is served
+        self.desk: Any = None
         #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
         #: kinds of entries that the log tells of, by code: the lines for what an entry is about
@@ -184,18 +183,17 @@ class Runtime:
             seed=settings.seed if seed is None and blueprint is self.blueprint else seed,
             salt=salt,
             mode=mode or blueprint.mode or settings.mode,
+            rate=rate,
             shard=settings.shard,
             max_journal=settings.max_journal,
             pinned=pinned,
             services=self.services,
         )
-        if rate is not None:
-            world.clock.change(reading, rate=rate)
         hosted = Hosted(world, blueprint)
         self.worlds[world_id] = hosted
         self.closed.discard(world_id)
         self._tags[world.tag] = world_id
-        world.journal.add(instant, CODE["opened"], {"scenario": blueprint.name})
+        world.begin()
         self.kick(hosted)
         return hosted
 
@@ -231,7 +229,6 @@ class Runtime:
     def reset(self, hosted: Hosted) -> None:
         """Back to the start, in a new epoch; seed and salt stay."""
         self.not_advancing(hosted)
-        self._drop(hosted)
         old = hosted.world
         blueprint = hosted.next_blueprint or hosted.blueprint
         seed: int | str | None = old.seed_given
@@ -240,7 +237,6 @@ class Runtime:
         if hosted.next_blueprint is not None:
             seed, mode = blueprint.seed, blueprint.mode or mode
             start = start if blueprint.start is None else blueprint.start
-        hosted.blueprint = blueprint
         hosted.next_blueprint = None
         world = World(
             old.id,
@@ -250,38 +246,40 @@ class Runtime:
             seed=seed,
             salt=old.salt,
             mode=mode,
+            # else the new scenario has a say
+            rate=old.clock.own_rate / 1000 if blueprint.rate == old.blueprint.rate else None,
             shard=old.shard,
             epoch=old.epoch + 1,
             max_journal=self.settings.max_journal,
             pinned=old.pinned or blueprint.start is not None,
             services=self.services,
         )
-        if blueprint.rate == old.blueprint.rate:  # else the new scenario has a say
-            world.clock.rate = world.clock.own_rate = old.clock.own_rate
-        self._begin_epoch(hosted, world)
-        world.journal.add(start, CODE["reset"], {"epoch": world.epoch})
+        world.begin()
+        self.begin_epoch(hosted, world)
+
+    def tune(self, hosted: Hosted, given: Mapping[str, Any]) -> None:
+        """Sets `mode` or `rate` of a clock."""
+        world, reading = hosted.world, self.reading()
+        world.enter(Tune(world.clock.read(reading), given))
+        world.clock.rebase(reading)
+        self.changed(hosted)
 
     def take_checkpoint(self, hosted: Hosted, name: str) -> None:
-        """Keeps the world as it stands, under a name."""
+        """Keeps the way to the world as it stands, under a name. Raises `Cut`."""
         self.not_advancing(hosted)
-        hosted.checkpoints[name] = (checkpoint.take(hosted.world), hosted.blueprint)
+        world = hosted.world
+        _ = world.record.opening
+        world.enter(Mark(name))
+        hosted.checkpoints[name] = world.record.head(len(world.record))
 
-    def restore(self, hosted: Hosted, name: str) -> None:
-        """Back to a checkpoint: the only way in which time goes back. Raises KeyError for an unknown name."""
-        self.not_advancing(hosted)
-        taken, blueprint = hosted.checkpoints[name]
-        self._drop(hosted)
-        world = checkpoint.restore(taken, blueprint, hosted.world.epoch + 1)
-        world.clock.rebase(self.reading())
-        hosted.blueprint = blueprint
-        self._begin_epoch(hosted, world)
-        world.journal.add(world.now, CODE["restored"], {"name": name, "epoch": world.epoch})
-
-    def _begin_epoch(self, hosted: Hosted, world: World) -> None:
+    def begin_epoch(self, hosted: Hosted, world: World) -> None:
         """Puts a world in the place of the one it is the next epoch of."""
+        self._drop(hosted)
         old, hosted.world = hosted.world, world
+        hosted.blueprint = world.blueprint
+        world.clock.rebase(self.reading())
         world.follow(old)
-        world.outlets.captured = hosted.pulling or hosted.deliverer is not None
+        self._capture(hosted)
         hosted.checked = len(world.outlets.deliveries)
         hosted.logged = len(world.journal)
         self.changed(hosted)
@@ -299,6 +297,7 @@ class Runtime:
             if not ended.done():
                 ended.set_result(None)
         hosted.outbox.clear()
+        hosted.landed.clear()
         hosted.stir()
 
     def not_advancing(self, hosted: Hosted) -> None:
@@ -371,6 +370,8 @@ class Runtime:
         """Keeps a journal at its cap, a chunk at a time; never under the eyes of somebody who reads it."""
         journal = hosted.world.journal
         if not hosted.readers and not hosted.gone and isinstance(journal, Capped) and journal.forget(FORGOTTEN):
+            if hosted.world.record.cut is None:
+                hosted.world.record.cut_off(f"--max-journal={self.settings.max_journal}")
             self._loop.call_soon(self._forget, hosted)
 
     def keep(self, hosted: Hosted, task: asyncio.Task[None]) -> None:
@@ -383,9 +384,15 @@ class Runtime:
     def pull(self, hosted: Hosted) -> None:
         """From now on deliveries wait in the outbox instead of being pushed."""
         hosted.pulling = True
-        hosted.world.outlets.captured = True
+        self._capture(hosted)
 
     def deliver_to(self, hosted: Hosted, deliverer: Deliverer | None) -> None:
         """From now on deliveries go to an application in this process; None: to their targets again."""
         hosted.deliverer = deliverer
-        hosted.world.outlets.captured = hosted.pulling or deliverer is not None
+        self._capture(hosted)
+
+    @staticmethod
+    def _capture(hosted: Hosted) -> None:
+        captured = hosted.pulling or hosted.deliverer is not None
+        if hosted.world.outlets.captured != captured:
+            hosted.world.enter(Capture(captured))

@@ -15,9 +15,10 @@ from sendbox.engine.expect.subjects import Thing
 from sendbox.scenario import library
 from sendbox.scenario.keys.api import compile_api_rule
 from sendbox.scenario.keys.expect import compile_expectation
+from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
-from sendbox.scenario.keys.traffic import Called, compile_traffic
+from sendbox.scenario.keys.traffic import Called, compile_receiver, compile_traffic
 from sendbox.scenario.keys.webhooks import compile_webhook_rule
 from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order
 from sendbox.scenario.read import Given, read
@@ -41,6 +42,8 @@ WEBHOOKS: Final = Key(
     lists=(RuleList(("webhooks",), ("result", "event", "gateway", "phone", "tag"), (("fault",),)),),
     times=(),
 )
+#: What single draws give. It comes before all keys whose texts are invented.
+PLAN: Final = Key("plan", compile_plan)
 #: The general kind of happening.
 CLOCK: Final = Happening("clock")
 
@@ -83,11 +86,13 @@ class Language:
         self.keys = {
             key.name: key
             for key in (
+                PLAN,
                 *(key for key in own if not key.late),
                 Key("timeline", lambda node, reader: compile_timeline(items(node), reader, self.happenings), times=()),
                 *(key for key in own if key.late),
                 Key("expect", expected, times=()),
                 Key("traffic", lambda node, reader: compile_traffic(items(node), reader, calls)),
+                Key("receiver", lambda node, _: compile_receiver(items(node))),
                 API,
                 WEBHOOKS,
             )

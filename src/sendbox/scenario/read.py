@@ -31,9 +31,9 @@ _KEY_AT_START: Final = re.compile(r"\s*(?:[{#]|%YAML|---|[\"']?\w+[\"']?\s*:(?:\
 #: What a scenario says about itself, which is not passed on to those that build on it.
 _OWN: Final = ("name", "extends", "include")
 #: Settings in which a list is one value; every other list may have items of several scenarios.
-WHOLE: Final = ("assume", "traffic")
+WHOLE: Final = ("assume", "traffic", "receiver")
 #: What a scenario of the library says about its own story; it holds only where the scenario itself is asked for.
-_STORY: Final = ("traffic", "expect")
+_STORY: Final = ("traffic", "receiver", "expect")
 
 #: Where `noting` notes what is read.
 _NOTED: Final[ContextVar[list[Path] | None]] = ContextVar("noted", default=None)

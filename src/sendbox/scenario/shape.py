@@ -26,8 +26,7 @@ from sendbox.scenario.model import Node, Problem, listed, nearest, plain, proble
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
-#: A `ValidationError` of jsonschema; its types leave every attribute unset or any.
-Error = Any
+Error = Any  # a `ValidationError` of jsonschema; its types leave every attribute unset or any
 #: Part of the schema to which a whole scenario is held; the others are `rule` and `account`.
 SCENARIO: Final = ""
 
@@ -71,6 +70,10 @@ _STAND_INS: Final[dict[str, dict[str, Any]]] = {
     "following thing": {"that": "messages"},
     "traffic": {"at": 0, "request": _REQUEST},
     "traffic request": _REQUEST,
+    "traffic control": {"operation": "clock"},
+    "content": {"base64": ""},
+    "reception": {"ends": [200]},
+    "planned draw": {"rule": "-", "subject": "", "purpose": "-", "value": 0},
     "api rule": {"fault": "timeout"},
     **stand_ins(CALLS),
     **stand_ins(DELIVERIES),
@@ -82,6 +85,8 @@ _FIRST: Final = {
     "outage": "channel",
     "clock change": "mode",
     "after": "result",
+    "traffic": "request",
+    "traffic request": "operation",
 }
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 import orjson
 
 from sendbox.engine import durations as spans
+from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.model import Node, Problem, listed, nearest, plain, problem, show
@@ -65,6 +66,8 @@ class Reader:
         self.file = file
         #: the settings of the assumptions
         self.assume: Any = None
+        #: what is asked for what texts invent
+        self.chooser: Chooser = UNSEEDED
         #: where the world is pinned to begin; None = it is not
         self.start: int | None = None
 

@@ -8,23 +8,31 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from sendbox.engine.commands.command import Call
+from sendbox.server.origin import origin_of
+
 if TYPE_CHECKING:
     from sendbox.runtime.worlds import Runtime
+    from sendbox.services.http.desk import Desk
     from sendbox.services.http.exchange import Answer
     from sendbox.services.http.interfaces import Link
 
 
-def link_route(runtime: Runtime, link: Link) -> Route:
-    """The route of a kind of links. Looking ahead with HEAD does not count."""
+def link_route(runtime: Runtime, desk: Desk, link: Link) -> Route:
+    """The route of a kind of links."""
 
     async def follow(request: Request) -> Response:
         """A link is followed."""
         code = request.path_params["code"]
         hosted = runtime.by_tag(code)
-        if hosted is None or not link.known(hosted.world, code):
+        if hosted is not None:
+            await hosted.free()
+        if hosted is None or hosted.gone or not link.known(hosted.world, code):
             return response(link.lost)
         runtime.present(hosted)
-        answer = link.follow(hosted.world, code, request.method == "GET", request.url.query)
+        scope, origin = request.scope, origin_of(runtime, request.scope)
+        call = Call(request.method, scope["path"], scope["query_string"], (), b"", origin, hosted.world.id)
+        answer = desk.follow(hosted.world, call, link)
         if answer.status < 400:
             runtime.changed(hosted)
         return response(answer)

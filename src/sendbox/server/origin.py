@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qs
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from sendbox.engine.requests import JSON_TYPE
+from sendbox.services.http.desk import BODY_CAP, HEADERS
 from sendbox.services.http.exchange import header
 
 if TYPE_CHECKING:
     from sendbox.runtime.worlds import Runtime
 
-#: The longest body that is read; a longer one is refused before it is read whole.
-BODY_CAP: Final = 16 * 1024 * 1024
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+class Heading(NamedTuple):
+    """The headers of a call that have a part in its answer, and the API key among them, None where there is none."""
+
+    headers: Headers
+    key: str | None
+
+
+#: So many origins, and so many sets of headers, are remembered: nearly all calls have the same ones.
+_REMEMBERED: Final = 1024
+_ORIGINS: Final[dict[tuple[str, bytes], str]] = {}
+_HEADINGS: Final[dict[Headers, Heading]] = {}
 
 
 def origin_of(runtime: Runtime, scope: Scope) -> str:
@@ -26,7 +38,25 @@ def origin_of(runtime: Runtime, scope: Scope) -> str:
     if host is None:
         server = scope.get("server") or ("127.0.0.1", runtime.settings.port)
         return f"{scope['scheme']}://{server[0]}:{server[1]}"
-    return f"{scope['scheme']}://{host.decode('latin-1')}"
+    named = (scope["scheme"], host)
+    origin = _ORIGINS.get(named)
+    if origin is None:
+        if len(_ORIGINS) >= _REMEMBERED:
+            _ORIGINS.clear()
+        origin = _ORIGINS[named] = f"{scope['scheme']}://{host.decode('latin-1')}"
+    return origin
+
+
+def heading_of(scope: Scope) -> Heading:
+    """What the headers of a call say: one object for all calls that say the same."""
+    found = tuple([pair for pair in scope["headers"] if pair[0] in HEADERS])
+    known = _HEADINGS.get(found)
+    if known is None:
+        if len(_HEADINGS) >= _REMEMBERED:
+            _HEADINGS.clear()
+        value = header(found, b"x-api-key")
+        known = _HEADINGS[found] = Heading(found, None if value is None else value.decode("latin-1"))
+    return known
 
 
 async def read_body(receive: Receive) -> bytes | None:
@@ -44,18 +74,6 @@ async def read_body(receive: Receive) -> bytes | None:
         if not message.get("more_body", False):
             return b"".join((*chunks, chunk)) if chunks else chunk
         chunks.append(chunk)
-
-
-def header_key(scope: Scope) -> str | None:
-    """The API key of the header, None where there is none."""
-    value = header(scope["headers"], b"x-api-key")
-    return None if value is None else value.decode("latin-1")
-
-
-def content_type(scope: Scope) -> bytes | None:
-    """The value of the header, None where there is none; JSON's is one object, whoever sends it."""
-    value = header(scope["headers"], b"content-type")
-    return JSON_TYPE if value == JSON_TYPE else value
 
 
 def key_field(raw: bytes) -> str | None:

@@ -1,13 +1,10 @@
-"""Bodies that are read as they come, at addresses that worlds gave out (`services/http/interfaces.py`).
+"""Bodies that are sent to addresses which worlds gave out (`services/http/interfaces.py`).
 
-In pieces, so that neither a long body nor what it unpacks to holds the loop or the memory.
+One is taken in piece by piece, into a file where it is long, so that it holds neither the loop nor the memory.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect, Request
@@ -15,95 +12,66 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from sendbox.contract.validators import preload
-from sendbox.engine.requests import RequestRecord
-from sendbox.runtime.slot import Slice
-from sendbox.server.faults import NO_FAULT, Decision, carry_out, decide, spoilt
+from sendbox.engine.commands.command import Call
+from sendbox.server.faults import carry_out
 from sendbox.server.links import response
-from sendbox.services.http.exchange import Answer, Refused
+from sendbox.server.origin import heading_of, origin_of
 
 if TYPE_CHECKING:
-    from sendbox.contract.validators import Contract
+    from sendbox.engine.commands.command import Body
     from sendbox.engine.faults.calls import Applied
-    from sendbox.engine.world import World
     from sendbox.runtime.worlds import Hosted, Runtime
-    from sendbox.services.http.interfaces import Incoming, Upload
+    from sendbox.server.gateway import Emulated
+    from sendbox.services.http.exchange import Answer
+    from sendbox.services.http.interfaces import Upload
 
-#: How a call is journaled, by the application.
-Journal = Callable[[Request, "Hosted", RequestRecord, Answer, Decision], None]
 
-
-def upload_route(runtime: Runtime, contract: Contract, journal: Journal, upload: Upload) -> Route:
-    """The route of uploads; `journal` notes a call and puts the address of its entry into the answer."""
-    error = upload.error
+def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
+    """The route of uploads."""
+    error, desk = upload.error, emulated.desk
 
     async def put(request: Request) -> Response:
         """A body arrives."""
-        address = request.path_params["address"]
-        hosted = runtime.by_tag(address)
+        hosted = runtime.by_tag(request.path_params["address"])
         if hosted is None:
-            runtime.refuse(None, upload.path.partition("{")[0], *upload.unknown)
-            lost = upload.lost()
-            return response(error(lost.status, lost.text))
+            return lost()
         token = hosted.request_began()
         try:
             world = hosted.world
+            body = await _read(request, hosted, upload.longest(world))
+            await hosted.free()
+            if hosted.gone or hosted.world is not world:
+                return lost()
+            scope = request.scope
+            origin, headers = origin_of(runtime, scope), heading_of(scope).headers
+            call = Call("PUT", scope["path"], scope["query_string"], headers, body, origin, world.id)
             runtime.present(hosted)
-            key, findings, decision = world.id, [], NO_FAULT
-            try:
-                incoming = upload.receive(world, address, contract)
-                key = incoming.key
-                if world.api.rules:
-                    decision = decide(world, upload.operation, key, "", b"", b"", "")
-                applied = decision[0]
-                if applied is not None and not applied.rule.effective:
-                    incoming.give_up()
-                    await _pass_over(request)
-                    answer = spoilt(applied, error, None)
-                else:
-                    await _receive(request, hosted, world, upload, incoming)
-                    answer = upload.success() if applied is None else spoilt(applied, error, upload.success())
-            except Refused as refused:
-                findings = refused.findings
-                answer = error(refused.status, refused.text)
-                if decision[0] is not None:
-                    await _pass_over(request)
-                    answer = spoilt(decision[0], error, answer)
-            if hosted.world is world and not hosted.gone:
-                record = RequestRecord(upload.operation, "PUT", request.url.path, key, answer.status, b"", answer.body)
-                record.findings = findings
-                journal(request, hosted, record, answer, decision)
+            done = await hosted.whole(desk.upload(world, call, upload))
+            emulated.note(hosted, done)
+            answer = emulated.hinted(done, hosted, origin)
             return response(answer) if answer.fault is None else _Spoilt(answer.fault, answer, hosted)
-        except ClientDisconnect:  # nobody waits for an answer, and half a body is none
+        except ClientDisconnect:  # no client waits for an answer, and half a body is none
             return response(error(400, "Upload was broken off"))
         finally:
             hosted.request_ended(token)
             runtime.changed(hosted)
 
+    def lost() -> Response:
+        """The address is of no world, or of one that is not there any more."""
+        runtime.refuse(None, upload.path.partition("{")[0], *upload.unknown)
+        refused = upload.lost()
+        return response(error(refused.status, refused.text))
+
     return Route(upload.path, put, methods=["PUT"])
 
 
-async def _receive(request: Request, hosted: Hosted, world: World, upload: Upload, incoming: Incoming) -> None:
-    """Takes a body in and stores it. Raises `Refused`; whatever goes wrong, the address may be tried again."""
-    try:
-        incoming.begin(request.headers.get("content-type", "").partition(";")[0].strip().lower())
-        work = Slice()
-        async for chunk in request.stream():
-            for _ in incoming.feed(chunk):
-                await work.pause()
-        await asyncio.get_running_loop().run_in_executor(None, preload)  # it is read where nothing can wait for it
-        if hosted.gone or hosted.world is not world:
-            raise upload.lost()
-        incoming.store()
-    finally:
-        incoming.give_up()
-
-
-async def _pass_over(request: Request) -> None:
-    """Reads what is left of a body: a connection that is closed before is reset, and takes with it what was sent."""
-    with contextlib.suppress(RuntimeError):  # it was read to its end
-        async for _ in request.stream():
-            pass
+async def _read(request: Request, hosted: Hosted, longest: int) -> Body:
+    """The body, cut off where it is longer than what is taken in: that much is enough to refuse it."""
+    body = hosted.spool.writer()
+    async for chunk in request.stream():
+        if body.size <= longest:
+            body.feed(chunk[: longest + 1 - body.size])
+    return body.end()
 
 
 class _Spoilt(Response):

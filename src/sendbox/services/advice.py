@@ -46,6 +46,7 @@ CALLBACK_MISSING: Final = "callback-missing"
 START_NOT_PINNED: Final = "start-not-pinned"
 POLLING_STOPPED_CLOCK: Final = "polling-stopped-clock"
 TEMPLATE_NEAR_LIMIT: Final = "template-near-limit"
+PLAN_VALUE_UNUSABLE: Final = "plan-value-unusable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ ADVICE: Final[dict[str, Kind]] = {
     START_NOT_PINNED: Kind("a decision by the day or the hour in a world whose start nobody pinned", "§2.1"),
     POLLING_STOPPED_CLOCK: Kind("the same question with the same answer again and again while time stands", "§4.4"),
     TEMPLATE_NEAR_LIMIT: Kind("a template that, filled, is close to the limit of a body", "§8", "A06"),
+    PLAN_VALUE_UNUSABLE: Kind("a value of the scenario's plan that its place cannot have; the seed decides", "§1"),
 }
 
 

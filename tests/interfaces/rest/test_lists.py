@@ -112,7 +112,7 @@ async def test_a70_lists_belong_to_a_subaccount() -> None:
 
 
 async def test_a_world_that_is_reset_while_a_long_list_is_read() -> None:
-    """The call came for an epoch that is over: it is denied, and the new one knows nothing of it."""
+    """The reset waits until the call has ended, and the new epoch knows nothing of it."""
     async with boxed() as box:
         await box.send()
         text = "\n".join(f"4207770{number:05}" for number in range(60_000))
@@ -120,10 +120,32 @@ async def test_a_world_that_is_reset_while_a_long_list_is_read() -> None:
         for _ in range(5):
             await asyncio.sleep(0)
         assert not call.done()
-        await box.post("/_sandbox/worlds/test-1/reset")
-        answer = await call
-        assert (answer.status, answer.json) == (401, {"success": False, "message": "Unauthorized"})
+        assert (await box.post("/_sandbox/worlds/test-1/reset")).json["epoch"] == 1
+        assert call.done()
+        assert ((await call).status, (await call).json["accepted"]) == (200, 60_000)
         assert await journal(box, "listed,request") == []
+        assert (await box.get("/_sandbox/refused")).json["refused"] == []
+        await box.advance("1h")
+        assert await box.final("420777000101") == "delivered"
+
+
+async def test_a_call_that_waits_behind_a_long_list_finds_its_world_reset() -> None:
+    """It came for an epoch that is over by the time it could be done: it is denied."""
+    async with boxed() as box:
+        await box.send()
+        text = "\n".join(f"4207770{number:05}" for number in range(60_000))
+        call = asyncio.ensure_future(post(box, "/blacklist", to=text))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        reset = asyncio.ensure_future(box.post("/_sandbox/worlds/test-1/reset"))
+        await asyncio.sleep(0)
+        late = asyncio.ensure_future(post(box, "/blacklist", to="420777000101"))
+        await asyncio.sleep(0)
+        assert not call.done()
+        assert (await call).status == 200
+        assert (await reset).json["epoch"] == 1
+        answer = await late
+        assert (answer.status, answer.json) == (401, {"success": False, "message": "Unauthorized"})
         refused = (await box.get("/_sandbox/refused")).json["refused"][-1]
         assert refused["why"] == "its world was closed or reset while the call was on its way"
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.export.literals import Literals, broken
-from sendbox.control.export.rows import Act, Exported
-from sendbox.control.export.script import Call, Script, whole
+from sendbox.control.export.rows import Done, Exported
+from sendbox.control.export.script import Called, Script, whole
 from sendbox.engine.bounds import deeper
+from sendbox.engine.commands.requests import JSON_TYPE
 from sendbox.engine.durations import iso, show
-from sendbox.engine.requests import JSON_TYPE
+from sendbox.services.http.desk import BODY_CAP
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -55,11 +56,11 @@ class _File:
         """Header, settings, the test."""
         self._names[self._world.tag] = "tag"
         for step in self._script.steps:
-            if isinstance(step, Call):
+            if isinstance(step, Called):
                 self._call(step)
-            elif isinstance(step, Act):
+            elif isinstance(step, Done):
                 self._act(step)
-            else:
+            elif not step.idle:
                 self._move(step.at)
         body = "\n".join(f"    {line}" for line in self._lines)
         return "\n".join([*self._head(body), *self._test(body)]) + "\n"
@@ -78,8 +79,10 @@ class _File:
         if self._script.left_out:
             lines += ["", "What is not as it was:", *(f"- {line}" for line in self._script.left_out)]
         lines += ['"""', "", "import httpx", "import pytest", ""]
-        if self._script.delivers:
-            lines += ["from sendbox.fixture import Recorded", ""]
+        names = [] if "(ControlError)" not in body else ["from sendbox.control.operation import ControlError"]
+        names += ["from sendbox.fixture import Recorded"] if self._script.delivers else []
+        if names:
+            lines += [*names, ""]
         if "\n" in about.scenario:
             text = about.scenario.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
             lines += [f'SCENARIO = """\\\n{text}"""']
@@ -110,7 +113,7 @@ class _File:
             )
         if self._script.delivers:
             lines.append("    sendbox.deliver_to(Recorded(OUTCOMES))")
-        late = any(isinstance(step, Call) and step.record.fault is not None for step in self._script.steps)
+        late = any(isinstance(step, Called) and step.record.fault is not None for step in self._script.steps)
         patient = ", timeout=None" if late else ""  # only what never comes is a timeout then
         lines.append(f"    client = httpx.Client(transport=sendbox.transport, base_url=sendbox.origin{patient})")
         if "headers=key" in body:
@@ -126,11 +129,12 @@ class _File:
         else:
             self._lines.append("sendbox.settle()")
 
-    def _call(self, step: Call) -> None:
+    def _call(self, step: Called) -> None:
         record = step.record
         query = f"?{record.query.decode('latin-1')}" if record.query else ""
         given = {**self._headers(step), **self._body(step)}
-        shown = [self._literals.text(record.path + query), *(f"{name}={text}" for name, text in given.items())]
+        target = self._names.get(step.address) or self._literals.text(record.path + query)
+        shown = [target, *(f"{name}={text}" for name, text in given.items())]
         function = f"client.{record.method.lower()}"
         if record.method not in _METHODS:
             function, shown = "client.request", [json.dumps(record.method), *shown]
@@ -153,7 +157,7 @@ class _File:
                 self._lines.append(f"{variable} = {name}.json(){keys}")
                 self._names[text] = variable
 
-    def _headers(self, step: Call) -> Mapping[str, str]:
+    def _headers(self, step: Called) -> Mapping[str, str]:
         """The key, and a content type that httpx would not send by itself."""
         record = step.record
         plain = record.bare is False and record.key == self._world.id
@@ -167,33 +171,42 @@ class _File:
         headers = {} if record.bare else {"x-api-key": record.key}
         return {"headers": self._literals.value({**headers, "content-type": kind.decode("latin-1")})}
 
-    def _body(self, step: Call) -> Mapping[str, str]:
-        record = step.record
+    def _body(self, step: Called) -> Mapping[str, str]:
+        if step.call.body is None:
+            return {"content": f'b" " * {BODY_CAP + 1}'}
         value = self._as_json(step)
         if value is not None:
-            return {"json": self._literals.value(value[0], 4, 50)}
-        if not record.body:
+            own = self._world.id
+            refused = step.record.canonical is None and f'"{own}"'.encode() not in step.body
+            # the digest reads a refused body as it came, with addresses in it
+            names = {text: name for text, name in self._names.items() if not refused or text != own}
+            return {"json": Literals(names).value(value[0], 4, 50)}
+        if not step.body:
             return {}
         try:
-            return {"content": self._literals.text(record.body.decode())}
+            return {"content": self._literals.text(step.body.decode())}
         except UnicodeDecodeError:
-            return {"content": repr(record.body)}
+            return {"content": repr(step.body)}
 
-    def _as_json(self, step: Call) -> tuple[Any] | None:
+    def _as_json(self, step: Called) -> tuple[Any] | None:
         """The body as `json=` would send it, None where it would be another one."""
-        record = step.record
-        if record.content_type != JSON_TYPE or not record.body or deeper(record.body, _NESTED):
+        body = step.body
+        if step.record.content_type != JSON_TYPE or not body or deeper(body, _NESTED):
             return None
         try:
-            value = json.loads(record.body, object_pairs_hook=_unique)
+            value = json.loads(body, object_pairs_hook=_unique)
             json.dumps(value, allow_nan=False).encode()
         except (ValueError, RecursionError):
             return None
-        return (value,)
+        return None if value is None else (value,)  # httpx sends nothing for null
 
-    def _act(self, step: Act) -> None:
+    def _act(self, step: Done) -> None:
         row = self._exported.get(step.what)
-        if row is not None and row.line is not None:
+        if step.refused:
+            self._lines.append("with pytest.raises(ControlError):")
+            line = self._literals.call("sendbox.perform", [step.what], step.detail)
+            self._lines.append("    " + line.replace("\n", "\n    "))
+        elif row is not None and row.line is not None:
             self._lines.append(row.line(self._literals, step.detail))
         else:
             self._lines.append(self._literals.call("sendbox.perform", [step.what], step.detail))

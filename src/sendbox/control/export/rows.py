@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.journal import CODE
 from sendbox.scenario.environment import escaped
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sendbox.control.export.literals import Literals
+    from sendbox.engine.commands.command import Act
     from sendbox.engine.world import World
 
 
@@ -25,13 +26,29 @@ class NoEntry(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
-    """Something that a tester did through control: the operation's name, or a word, and its arguments."""
+class Done:
+    """Something that a tester did through control: the operation's name, or a word, and its arguments.
+
+    `act` is the command; None for what came as a call. One that was refused has no entry of its own in the journal.
+    """
 
     number: int
     at: int
     what: str
     detail: dict[str, Any]
+    act: Act | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was refused, and changed something all the same."""
+        return self.act is not None and self.act.refused
+
+
+class Look(NamedTuple):
+    """An operation whose answer shows names of one kind: `find` says where in it one stands, None for any other."""
+
+    operation: str
+    find: Callable[[Any, str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +58,23 @@ class Exported:
     `entry` makes the entry of a timeline, without its instant, or raises `NoEntry`; None where none does it. An entry
     comes before all that is due at its instant: where an attempt reached a state of `sooner` first, that is not what
     happened; only one to the phone of the act counts if it is `by_phone`. `line` writes it in Python; None stands for
-    the operation of that name.
+    the operation of that name. `look` is for names that such an act may hold, and no answer gave.
     """
 
-    entry: Callable[[Any, Act], dict[str, Any]] | None = None
+    entry: Callable[[Any, Done], dict[str, Any]] | None = None
     sooner: frozenset[str] = frozenset()
     by_phone: bool = False
     line: Callable[[Literals, dict[str, Any]], str] | None = None
+    look: Look | None = None
 
 
-def before(world: World, step: Act) -> Iterator[tuple[int, int, Any]]:
+def before(world: World, step: Done) -> Iterator[tuple[int, int, Any]]:
     """The entries before an act, newest first, as far as they are kept."""
     for earlier in range(step.number - 1, world.journal.first - 1, -1):
         yield world.journal.entry(earlier)
 
 
-def done(world: World, step: Act, kind: str) -> Any:
+def done(world: World, step: Done, kind: str) -> Any:
     """The entry of a kind that an act made: the newest before its own. Raises `NoEntry` when it is forgotten."""
     for _, code, what in before(world, step):
         if code == CODE[kind]:
@@ -74,8 +92,14 @@ def _rule(literals: Literals, detail: dict[str, Any]) -> str:
     return literals.call("sendbox.perform", ["put_rule"], {"raw": raw})
 
 
+def _delivery(world: World, name: str) -> str | None:
+    found = world.outlets.find(name)
+    return None if found is None else f"deliveries.{found.number}.id"
+
+
 OWN: Final[Mapping[str, Exported]] = {
     "rule": Exported(line=_rule),
+    "replay_delivery": Exported(look=Look("deliveries", _delivery)),
     "drop_rule": Exported(line=lambda literals, detail: literals.call("sendbox.drop_rule", [detail["rule"]], {})),
     "scenario": Exported(
         line=lambda literals, detail: literals.call(

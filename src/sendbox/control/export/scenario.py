@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
+from contextlib import suppress
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.control.export.acts import entry_of
-from sendbox.control.export.rows import Act, NoEntry, before
-from sendbox.control.export.script import Call, Script
+from sendbox.control.export.rows import Done, NoEntry
+from sendbox.control.export.script import Called, Moved, Script
 from sendbox.engine.bounds import DEEPEST, deeper
 from sendbox.engine.durations import iso, show
-from sendbox.engine.journal import CODE
-from sendbox.engine.traffic import reference
+from sendbox.engine.traffic import NONE, WORLD, reference
+from sendbox.scenario.environment import escaped
 from sendbox.scenario.language import Language
 from sendbox.services.operations import CALLS, Part
-from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sendbox.control.export.rows import Exported
-    from sendbox.engine.requests import RequestRecord
     from sendbox.engine.world import World
 
 _TOKEN: Final = re.compile(r"^/v1/validations/([^/]+)")
-#: A name of a rule of `api` is at most so long.
-LONGEST_NAME: Final = 300
+#: The token of a signup, which lets a call in without a key.
+_SIGNUP: Final = re.compile(rb'"token"\s*:\s*"eyJ')
 #: So many levels of a scenario stand around the body of a call.
 WRAP: Final = 4
 FORM: Final = b"application/x-www-form-urlencoded"
@@ -46,14 +47,15 @@ def scenario_of(
             value = _in_front(value, language.keys[where].path, rules)
     if made.timeline:
         value["timeline"] = [*made.timeline, *(source.get("timeline") or [])]
-    if made.traffic:
-        value["traffic"] = made.traffic
-    else:
-        value.pop("traffic", None)
-        made.left_out.append("nobody sent anything; sendbox play sends its samples")
-    failed = sum(any(each != 200 for each in ended) for ended in script.outcomes.values())
-    if failed:
-        made.left_out.append(f"{failed} webhooks were not answered with 200 at once; sendbox play answers all with 200")
+    value["traffic"] = made.traffic
+    value.pop("receiver", None)
+    if script.outcomes:
+        found = world.outlets.find
+        value["receiver"] = [
+            {"webhook": delivery.number, "ends": ends}
+            for name, ends in script.outcomes.items()
+            if (delivery := found(name)) is not None
+        ]
     due = world.timeline.next_due()
     if due is not None and due <= world.now:
         made.left_out.append("what was due at the end had not happened yet; sendbox play lets it happen")
@@ -80,67 +82,112 @@ class _Made:
         self._exported = exported
         self._world = world
         self._script = script
+        self._looks = [row.look for row in exported.values() if row.look is not None]
         self._names: dict[str, str] = {}
+        #: the instant of the last entry of the traffic, and whether the world settled there since
+        self._last = self._now = -1
+        self._settled = False
+        acts = (step for step in script.steps if isinstance(step, Done))
+        #: instants at which something was called that the world has not settled since
+        self._calling = _calling(script)
+        self._dropped = {step.detail["rule"] for step in acts if step.what == "drop_rule"}
         #: rules that a tester put in front, by their list
         self.rules: dict[str, list[dict[str, Any]]] = {}
-        self._put: dict[str, dict[str, Any]] = {}
         self.traffic: list[dict[str, Any]] = []
         self.timeline: list[dict[str, Any]] = []
         self.left_out: list[str] = []
 
     def read(self) -> None:
         """Goes through the steps; moves of the clock are in the instants."""
-        for step in self._script.steps:
-            if isinstance(step, Call):
-                self._call(step)
-            elif isinstance(step, Act):
-                self._act(step)
+        for kind, group in groupby(self._script.steps, type):
+            steps: list[Any] = list(group)
+            if kind is Done:
+                self._acts(steps)
+            for step in steps:
+                if isinstance(step, Called):
+                    self._call(step)
+                elif isinstance(step, Moved):
+                    self._settled |= step.at == self._last and not step.idle
 
     def _at(self, at: int) -> str:
         return show(at - self._world.start)
 
-    def _call(self, step: Call) -> None:
-        record = step.record
-        call = CALLS.get(record.operation)
-        if call is None:
-            self.left_out.append(f"entry {step.number}: {record.method} {record.path} is served by nothing")
-            return
-        request: dict[str, Any] = {"operation": record.operation}
-        token = _TOKEN.match(record.path)
+    def _call(self, step: Called) -> None:
+        self._now = step.at
         try:
-            if token is not None:
-                request["params"] = {"token": self._quoted(token[1])}
-            request |= self._carried(record, call.part)
+            request = self._request(step)
         except _Unsaid as why:
-            self.left_out.append(f"entry {step.number}: {record.operation} had {why}")
+            self.left_out.append(f"entry {step.number}: {step.record.operation} had {why}")
             return
+        record = step.record
         if record.key != self._world.id:
             request["key"] = self._names.get(record.key) or record.key.rpartition("~")[2]
-        entry: dict[str, Any] = {"at": self._at(step.at)}
         new = [(text, path) for text, path in step.names if text not in self._names]
-        if new:
-            entry["name"] = name = f"entry-{step.number}"
-            for text, path in new:
-                self._names.setdefault(text, f"${name}.{'.'.join(key.lstrip('#') for key in path)}")
-        self.traffic.append({**entry, "request": request})
+        entry = self._entry(step.at, f"entry-{step.number}" if new else None)
+        for text, path in new:
+            self._names.setdefault(text, f"${entry['name']}.{'.'.join(key.lstrip('#') for key in path)}")
+        expect = {"expect": {"status": NONE}} if step.broken else {}
+        self.traffic.append({**entry, "request": request, **expect})
 
-    def _carried(self, record: RequestRecord, part: Part | None) -> dict[str, Any]:
+    def _entry(self, at: int, name: str | None = None) -> dict[str, Any]:
+        """What every entry of the traffic begins with."""
+        if self._settled and at == self._last and self.traffic:
+            self.traffic.append({"at": self._at(at), "control": {"operation": "advance", "arguments": {"by": 0}}})
+        self._last, self._settled = at, False
+        return {"at": self._at(at)} if name is None else {"at": self._at(at), "name": name}
+
+    def _request(self, step: Called) -> dict[str, Any]:
+        """What a call asks for. Raises `_Unsaid` for what no entry says."""
+        record = step.record
+        if step.call.body is None:
+            raise _Unsaid("a body that is too long to be read")
+        if record.bare and record.status >= 400 and _SIGNUP.search(step.body):
+            raise _Unsaid("no key, and a token that did not let it do that; an entry always has a key")
+        if record.canonical is None and record.operation.startswith("legacy"):
+            raw = record.query or step.body
+            if not raw.startswith(b"apikey=") or urlencode(parse_qsl(raw, keep_blank_values=True)).encode() != raw:
+                raise _Unsaid("fields that the digest has as they came, in an order of their own")
+        call = CALLS.get(record.operation)
+        if call is not None and call.part == "content":
+            url = self._names.get(step.address)
+            if url is not None:
+                return {"operation": record.operation, "params": {"url": url}, **_content(step)}
+        elif call is not None and (call.part == "query" or not record.query):
+            token = _TOKEN.match(record.path)
+            try:
+                params = {} if token is None else {"params": {"token": self._quoted(token[1])}}
+                try:
+                    return {"operation": record.operation, **params, **self._carried(step, call.part)}
+                except _Unsaid:
+                    if call.part != "query":
+                        return {"operation": record.operation, **params, **_content(step)}
+            except _Unsaid:
+                if token is not None and token[1].startswith(self._world.tag):
+                    raise
+        query = f"?{record.query.decode('latin-1')}" if record.query else ""
+        said = {"call": f"{record.method} {record.path}{query}"}
+        return {**said, **_content(step)} if step.body else said
+
+    def _carried(self, step: Called, part: Part | None) -> dict[str, Any]:
         """What a call carries, as an entry of traffic has it. Raises `_Unsaid` for what none has."""
+        record, body = step.record, step.body
         form = (record.content_type or b"").partition(b";")[0].strip().lower() == FORM
         if part == "query":
-            if record.body:
+            if body:
                 raise _Unsaid("a body")
             return {"query": self._fields(record.query)} if record.query else {}
-        if not record.body:
+        if part == "content":
+            raise _Unsaid("a file, which goes to an address that only the world itself knows")
+        if not body:
             return {}
         if part == "form" and form:
-            return {"form": self._fields(record.body)}
+            return {"form": self._fields(body)}
         if part != "body" or form:
             raise _Unsaid("a body of another type than its operation takes")
-        if deeper(record.body, DEEPEST - WRAP):
+        if deeper(body, DEEPEST - WRAP):
             raise _Unsaid("a body that is nested too deep for a scenario")
         try:
-            value = parse_json(record.body)
+            value = parse_json(body)
         except Malformed as malformed:
             known = malformed.finding.rule == "json"
             raise _Unsaid("a body that is no JSON" if known else "an integer beyond the range") from None
@@ -157,6 +204,13 @@ class _Made:
     def _quoted(self, value: Any) -> Any:
         """The value with `$name.field` for what an earlier answer gave."""
         if isinstance(value, str):
+            if value not in self._names:
+                self._look_for(value)
+            own, tag = self._world.id, self._world.tag
+            if value not in self._names and (value == own or value.startswith(f"{own}~")):  # a key of the world
+                return f"{WORLD}{value.removeprefix(own)}"
+            if value not in self._names and len(value) > len(tag) and value.startswith(tag):
+                raise _Unsaid(f'the name "{value}", which no answer gave')
             if value not in self._names and reference(value) is not None:
                 raise _Unsaid(f'the text "{value}", which refers to an answer in a scenario')
             return self._names.get(value, value)
@@ -164,34 +218,34 @@ class _Made:
             return {name: self._quoted(item) for name, item in value.items()}
         return [self._quoted(item) for item in value] if isinstance(value, list) else value
 
-    def _act(self, step: Act) -> None:
-        if step.what == "rule":
-            self._rule(step)
-        elif step.what == "drop_rule":
-            self._drop_rule(step)
+    def _acts(self, steps: list[Done]) -> None:
+        """Acts in a row: in the timeline where nothing of the traffic stands at their instant, else through control."""
+        while steps and not (self.traffic or self.timeline) and self._at_first(steps[0]):
+            self._rule(steps.pop(0))
+        for at, group in groupby(steps, lambda step: step.at):
+            row = list(group)
+            entries: list[dict[str, Any]] = []
+            if at != self._last and at not in self._calling:
+                with suppress(NoEntry):
+                    for step in row:
+                        said = entry_of(self._world, step, self._exported, strict=bool(self._script.outcomes))
+                        entries.append({"at": self._at(at), **said})
+            if len(entries) == len(row):
+                self.timeline += entries
+                continue
+            for step in row:
+                self._control(step)
+
+    def _at_first(self, step: Done) -> bool:
+        return step.what == "rule" and not step.refused and step.detail["id"] not in self._dropped
+
+    def _rule(self, step: Done) -> None:
+        """A rule that is there from the start stands in its list, unless another one has its name."""
+        where, rule = str(step.detail["in"]), dict(step.detail["rule"])
+        if "name" in rule and any(each.get("name") == rule["name"] for each in self._all(where)):
+            self._control(step)
         else:
-            try:
-                self.timeline.append({"at": self._at(step.at), **entry_of(self._world, step, self._exported)})
-            except NoEntry as why:
-                self._leave_out(step, step.what, str(why))
-
-    def _leave_out(self, step: Act, what: str, why: str) -> None:
-        self.left_out.append(f"entry {step.number}: {what} at {iso(step.at)}: {why}")
-
-    # -- rules, which a scenario has from the start
-
-    def _rule(self, step: Act) -> None:
-        where, rule = str(step.detail.get("in", "attempts")), dict(step.detail["rule"])
-        try:
-            if self.traffic or self.timeline:
-                rule = self._windowed(where, rule, "from", step)
-            if "name" in rule and any(each.get("name") == rule["name"] for each in self._all(where)):
-                raise NoEntry(f'another rule has the name "{rule["name"]}"')
-        except NoEntry as why:
-            self._leave_out(step, f"a rule put into {where}", str(why))
-            return
-        self._put[step.detail["id"]] = rule
-        self.rules.setdefault(where, []).insert(0, rule)
+            self.rules.setdefault(where, []).insert(0, rule)
 
     def _all(self, where: str) -> list[dict[str, Any]]:
         """The rules of a list that stand in one file."""
@@ -200,31 +254,63 @@ class _Made:
             own = (own or {}).get(name)
         return [*self.rules.get(where, []), *(own or [])]
 
-    def _drop_rule(self, step: Act) -> None:
-        rule = self._put.pop(step.detail["rule"], None)
-        if rule is None:  # it is said of the rule itself
-            return
-        where = next(where for where, rules in self.rules.items() if any(each is rule for each in rules))
-        left = []
-        if self.traffic or self.timeline:
-            try:
-                left = [self._windowed(where, rule, "until", step)]
-            except NoEntry as why:
-                self._leave_out(step, f"a rule of {where} dropped", str(why))
+    def _control(self, step: Done) -> None:
+        """What was done, as an entry of the traffic that does it through control."""
+        self._now = step.at
+        try:
+            if step.act is None:  # a browser opened a link
+                address = self._quoted(step.detail["code"])
+                if address == step.detail["code"]:
+                    raise _Unsaid("a link that no message has")
+                self.traffic.append({**self._entry(step.at), "request": {"call": f"GET {address}"}})
                 return
-        at = next(index for index, each in enumerate(self.rules[where]) if each is rule)
-        self.rules[where][at : at + 1] = left
+            arguments = self._arguments(step)
+        except _Unsaid as why:
+            self.left_out.append(f"entry {step.number}: {step.what} at {iso(step.at)} had {why}")
+            return
+        name = None
+        if step.what == "rule" and step.detail["id"] in self._dropped:
+            name = f"entry-{step.number}"
+            self._names[step.detail["id"]] = f"${name}.id"
+        entry = self._entry(step.at, name)
+        self.traffic.append({**entry, "control": {"operation": step.act.name, "arguments": arguments}})
 
-    def _windowed(self, where: str, rule: dict[str, Any], key: str, step: Act) -> dict[str, Any]:
-        """A rule of `api` that holds from an instant on, or until then, by the name that it had. Raises `NoEntry`."""
-        if where != "api":
-            raise NoEntry(f"a rule of a scenario holds {'from the start' if key == 'from' else 'to the end'}")
-        if any(at == step.at and code == CODE["request"] for at, code, _ in before(self._world, step)):
-            raise NoEntry("calls of that instant came first, and a rule holds for all or none of them")
-        when = dict(rule.get("when") or {})
-        if key in when:
-            raise NoEntry(f'it has a "{key}" of its own')
-        name = rule.get("name") or self._language.compile_rule("api", rule, country=account_of(self._world).country).key
-        if len(name) > LONGEST_NAME:
-            raise NoEntry("what it asks is too long for a name")
-        return {**rule, "name": name, "when": {**when, key: self._at(step.at)}}
+    def _arguments(self, step: Done) -> dict[str, Any]:
+        """The arguments of an act."""
+        if step.what == "scenario" and step.detail["source"] is None:
+            return {"name": step.detail["name"]}
+        if step.what == "scenario":
+            source = {key: value for key, value in step.detail["source"].items() if key not in ("traffic", "receiver")}
+            return {"raw": escaped(source)}
+        assert step.act is not None
+        found: dict[str, Any] = {}
+        for name, value in step.act.arguments.items():
+            found[name] = self._quoted(value)
+        return found
+
+    def _look_for(self, value: str) -> None:
+        """Puts a look in front of what quotes a name that the world gave out, and no answer showed."""
+        for operation, find in self._looks:
+            if path := find(self._world, value):
+                entry = self._entry(self._now, f"look-{len(self.traffic)}")
+                self.traffic.append({**entry, "control": {"operation": operation}})
+                self._names[value] = f"${entry['name']}.{path}"
+                return
+
+
+def _calling(script: Script) -> set[int]:
+    """Instants at which a call follows an act before the world settled."""
+    pairs = zip(script.steps, script.steps[1:], strict=False)
+    return {after.at for before, after in pairs if isinstance(before, Done) and isinstance(after, Called)}
+
+
+def _content(step: Called) -> dict[str, Any]:
+    """A body as it stands, with its content type; empty without one."""
+    kind = step.record.content_type
+    try:
+        text: Any = step.body.decode()
+    except UnicodeDecodeError:
+        text = None
+    if text is None or reference(text) is not None:
+        text = {"base64": b64encode(step.body).decode()}
+    return {"content": text, "type": "" if kind is None else kind.decode("latin-1")}

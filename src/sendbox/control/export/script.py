@@ -1,8 +1,7 @@
 """What was done to a world, step by step, so that it can be done again: calls, acts of testers, and moves of the clock.
 
-It is read off the journal. Every call of an emulated interface is an entry, every act of control too (`control`), and
-`World.moves` has the advances between them. What came while the world advanced, as a receiver's own calls do, is done
-again once its instant has settled.
+It is read off the record, and what came of each step off the journal. What came while the world advanced, as a
+receiver's own calls do, is done again once its instant has settled.
 """
 
 from __future__ import annotations
@@ -13,30 +12,47 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.control.export.rows import Act
+from sendbox.control.export.rows import Done
+from sendbox.engine.commands.command import Act, Call, Move, Tune
 from sendbox.engine.delivery.detours import FakedTry
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
-    from sendbox.engine.requests import RequestRecord
+    from sendbox.engine.commands.record import Record
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.world import World
 
 #: Entries of `control` that did nothing to the world.
-_IDLE: Final = frozenset({"hook"})
-#: Calls whose body is not kept.
-_UPLOAD: Final = "uploadBulk"
+_IDLE: Final = frozenset({"hook", "clock"})
+#: Commands of which the journal has an entry each.
+_JOURNALED: Final = (Call, Act, Tune)
 #: A shorter text of an answer is not taken for a name that a later request quotes.
 SHORTEST: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A call of an emulated interface. `names` are what later steps quote of its answer: (text, path of keys)."""
+class Called:
+    """A call of an emulated interface, as the journal has it and as it came.
+
+    `names` are what later steps quote of its answer: (text, path of keys).
+    """
 
     number: int
     at: int
     record: RequestRecord
+    call: Call
     names: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def body(self) -> bytes:
+        """The body as it came, of an upload too; empty where it was too long to be read."""
+        kept = self.call.body
+        return kept if isinstance(kept, bytes) else bytes(kept or b"")
+
+    @property
+    def address(self) -> str:
+        """Where it went, as an answer gives such addresses out."""
+        return f"{self.call.origin}{self.call.path}"
 
     @property
     def broken(self) -> bool:
@@ -46,13 +62,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """The clock goes to `at` and all that is due has settled."""
+class Moved:
+    """The clock goes to `at` and all that is due has settled; `idle` where that was nothing."""
 
     at: int
+    idle: bool = False
 
 
-Step = Call | Act | Move
+Step = Called | Done | Moved
 
 
 @dataclass(slots=True)
@@ -67,37 +84,41 @@ class Script:
 
 
 def script(world: World) -> Script:
-    """What was done to a world since its epoch began."""
+    """What was done to a world since its epoch began. Raises `Cut`."""
     made = Script()
-    journal = world.journal
-    moves = list(world.moves)
+    _ = world.record.opening
+    journal, record = world.journal, world.record
+    numbers = journal.numbers(frozenset({"request", "control"}))
+    begun = _begun(record)
     now = world.start
-    inside = 0
+    inside = ticks = 0
     modes = False
-    if journal.first:
-        made.left_out.append(f"the first {journal.first} entries; the journal forgot them (--max-journal)")
-    for number in journal.numbers(frozenset({"request", "control"})):
-        at, code, what = journal.entry(number)
-        while moves and moves[0][1] <= number:
-            now = moves.pop(0)[2]
-            made.steps.append(Move(now))
-        if at > now or (moves and moves[0][0] <= number):
-            inside += bool(moves and moves[0][0] <= number)
-            now = max(now, at)
-            made.steps.append(Move(now))
-        if code == CODE["request"]:
-            if _lost(what):
-                made.left_out.append(f"entry {number}: {what.operation} at {what.path}; its body was not kept")
-            else:
-                made.steps.append(Call(number, at, what))
-        elif what["what"] == "clock":
-            modes = True
+    for position, (stamp, command) in enumerate(record.commands()):
+        if isinstance(command, Move):
+            modes = modes or not command.by_hand
+            made.steps.append(Moved(stamp.at, stamp.at == now and stamp.ticks == ticks))
+            now = stamp.at
+        if isinstance(command, Move) or not begun[position]:
+            ticks = stamp.ticks
+        if not isinstance(command, _JOURNALED):
+            continue
+        if isinstance(command, Act) and command.refused:
+            made.steps.append(Done(0, stamp.at, command.name, dict(command.arguments), command))
+            continue
+        number = next(numbers)
+        if stamp.at > now or begun[position]:
+            inside += begun[position] and not _last(world, number)
+            now = max(now, stamp.at)
+            made.steps.append(Moved(now))
+        _, code, what = journal.entry(number)
+        if isinstance(command, Call) and code == CODE["request"]:
+            made.steps.append(Called(number, stamp.at, what, command))
         elif what["what"] not in _IDLE:
             detail = {name: value for name, value in what.items() if name != "what"}
-            made.steps.append(Act(number, at, str(what["what"]), detail))
-    made.steps += [Move(at) for _, _, at in moves]
-    if world.now > (moves[-1][2] if moves else now):
-        made.steps.append(Move(world.now))
+            act = command if isinstance(command, Act) else None
+            made.steps.append(Done(number, stamp.at, str(what["what"]), detail, act))
+    if world.now > now:
+        made.steps.append(Moved(world.now))
     if inside:
         made.left_out.append(
             f"{inside} calls or acts came while the world advanced; they are done once their instant has settled"
@@ -110,13 +131,32 @@ def script(world: World) -> Script:
     return made
 
 
+def _begun(record: Record) -> list[bool]:
+    """Of each command whether it came while the clock was being moved."""
+    found = [False] * len(record)
+    for position, (_, command) in enumerate(record.commands()):
+        if isinstance(command, Move):
+            found[command.first : position] = [True] * (position - command.first)
+    return found
+
+
+def _last(world: World, number: int) -> bool:
+    """Whether nothing came behind a call at its instant but deliveries, other calls, and what it sent itself."""
+    at, _, called = world.journal.entry(number)
+    for later in range(number + 1, len(world.journal)):
+        then, code, what = world.journal.entry(later)
+        if then > at:
+            break
+        if code not in (CODE["try"], CODE["delivery"], CODE["request"]):
+            message = getattr(what, "message", None)
+            if message is None or message.id.encode() not in called.answer:
+                return False
+    return True
+
+
 def whole(made: Script) -> bool:
     """Whether nothing is missing of which the digest would tell."""
     return not any(line.startswith(("entry ", "the first ")) for line in made.left_out)
-
-
-def _lost(record: RequestRecord) -> bool:
-    return record.operation == _UPLOAD or record.status == 413
 
 
 def _outcomes(world: World) -> dict[str, list[int | str]]:
@@ -141,16 +181,16 @@ def _named(steps: list[Step]) -> list[Step]:
     later = b""
     found: list[Step] = []
     for step in reversed(steps):
-        if isinstance(step, Call):
+        if isinstance(step, Called):
             names = [] if step.broken or step.record.status >= 400 else list(_texts(_json(step.record.answer), ()))
             quoted = dict.fromkeys((text, path) for text, path in names if text.encode() in later)
-            found.append(Call(step.number, step.at, step.record, tuple(quoted)))
+            found.append(Called(step.number, step.at, step.record, step.call, tuple(quoted)))
             record = step.record
             key = b"" if record.bare else record.key.encode()
-            later += b"\0".join((b"", record.path.encode(), record.query, record.body, key))
+            later += b"\0".join((b"", step.address.encode(), record.query, step.body, key))
         else:
             found.append(step)
-            if isinstance(step, Act):
+            if isinstance(step, Done):
                 later += b"\0" + orjson.dumps(step.detail, default=str)
     return found[::-1]
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.cases import Case
+from sendbox.engine.chooser.draws import Draw
 from sendbox.engine.delivery.batches import Delivery, Outlet, Try
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Rule
 from sendbox.engine.delivery.rules import Decision, WebhookFaults, WebhookRule
-from sendbox.engine.identity import Draw
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
@@ -253,15 +253,11 @@ class Detours:
             and any(self._case(event).request in requests for event in delivery.events)
         )
 
-    def taken(self) -> list[FaultyDelivery]:
-        """The batches that leave before the answer of their request, each with a try begun.
-
-        Each must come back through `Outlets.outcome`.
-        """
+    def begin_ahead(self) -> None:
+        """Begins a try of each batch that leaves before the answer of its request."""
         taken, self.ahead = self.ahead, []
         for faulty in taken:
             self._world.outlets.begin(faulty)
-        return taken
 
     def faked(self, delivery: Delivery) -> tuple[FakedTry | None, bool]:
         """The try that a rule answers in the receiver's place, and whether that went by the order of arrival."""

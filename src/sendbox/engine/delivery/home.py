@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from sendbox.engine.chooser.draws import Chooser
     from sendbox.engine.clock import Clock
-    from sendbox.engine.delivery.batches import Delivery, Try
+    from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.delivery.events import Events
     from sendbox.engine.journal import Journal
     from sendbox.engine.timeline import Timeline
@@ -35,7 +36,7 @@ class Lines(Protocol):
     def made(self, delivery: Delivery) -> tuple[Delivery, int]:
         """Adds a batch; answers it with its entry's number."""
 
-    def begin(self, delivery: Delivery) -> Try | None:
+    def begin(self, delivery: Delivery) -> None:
         """A batch is under way from now on."""
 
     def key_of(self, event: object, at: int) -> str:
@@ -46,7 +47,7 @@ class Home(Protocol):
     """The world of deliveries."""
 
     id: str
-    seed: bytes
+    chooser: Chooser
     start: int
     clock: Clock
     timeline: Timeline

@@ -20,8 +20,8 @@ from sendbox.engine.rules.rule import When, difference
 
 if TYPE_CHECKING:
     from sendbox.engine.cases import Case
+    from sendbox.engine.chooser.draws import Draw
     from sendbox.engine.delivery.home import Home
-    from sendbox.engine.identity import Draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class WebhookFaults(Rulebook[WebhookRule]):
     PREFIX = "w"
 
     def __init__(self, world: Home, rules: Sequence[WebhookRule]) -> None:
-        super().__init__(rules, world.seed, world.start)
+        super().__init__(rules, world.chooser, world.start)
         self._world = world
         self._arrange(self.rules)
 

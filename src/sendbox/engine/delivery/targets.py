@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 DROPPED: Final = "dropped"
 #: The error of a try that the setting `callbacks` does not allow: the next try would not be allowed either.
 NOT_ALLOWED: Final = "not_allowed"
-#: So many times the work of another is an event that rules are asked about.
+#: So many events are bundled in one tick; where rules are asked about each of them, so many times fewer.
+_BUNDLED: Final = 512
 _FAULTY: Final = 8
+#: So many targets are begun with in one tick.
+_AT_ONCE: Final = 256
 
 
 class Outlets:
@@ -42,7 +45,10 @@ class Outlets:
         self.dirty: list[Outlet] = []
         #: lines with a batch that may be tried now, in order; the values say nothing
         self.waiting: dict[Outlet, None] = {}
-        self.in_flight = 0
+        #: what is under way, in the order in which its tries began; the values say which try it is, as the journal does
+        self.under_way: dict[Delivery, tuple[Delivery, int]] = {}
+        #: batches of which a try has begun, for whoever carries them out
+        self._begun: list[Delivery] = []
         #: how many deliveries have failed for good
         self.failed = 0
         self.faults = WebhookFaults(world, rules)
@@ -54,6 +60,11 @@ class Outlets:
     def ready(self) -> bool:
         """Whether something is to be delivered at this instant."""
         return bool(self.waiting or self.dirty)
+
+    @property
+    def in_flight(self) -> int:
+        """How many tries are under way."""
+        return len(self.under_way)
 
     def line(self, target: Target) -> Outlet:
         """The line to a target; equal targets share one."""
@@ -73,12 +84,12 @@ class Outlets:
         """Nobody asked for this event (A68)."""
         self._world.journal.add(self._world.clock.now, CODE["no_target"], event)
 
-    def flush(self, most: int = 1 << 60) -> bool:
-        """Makes deliveries of the events of this instant, of about `most` at a time; False while there are more."""
+    def flush(self) -> bool:
+        """Makes deliveries of a part of the events of this instant; whether there is more, which stays in `dirty`."""
         done = 0
         faulty = bool(self.faults.rules)
-        if faulty:  # each of them is asked about, and may travel alone
-            most = max(1, most // _FAULTY)
+        # each is asked about, and may travel alone
+        most = _BUNDLED // _FAULTY if faulty else _BUNDLED
         for outlet in self.dirty:
             size = outlet.target.batch_size if self._world.assume.bundle else 1
             first = 0
@@ -96,7 +107,7 @@ class Outlets:
                 break
             done += 1
         del self.dirty[:done]
-        return not self.dirty
+        return bool(self.dirty)
 
     def _make(self, outlet: Outlet, events: tuple[Any, ...]) -> None:
         world = self._world
@@ -117,7 +128,8 @@ class Outlets:
         outlet = delivery.outlet
         delivery.state = "waiting"  # no longer held
         if outlet.builtin and not self.captured:
-            begun = self._begin_try(delivery)
+            self._begin_try(delivery)
+            begun = delivery.tries[-1]
             if isinstance(begun, FakedTry):
                 begun.status, begun.error = begun.given
                 self._ended(delivery, self._world.clock.now)
@@ -130,11 +142,11 @@ class Outlets:
         if not outlet.busy:
             self.waiting[outlet] = None
 
-    def _begin_try(self, delivery: Delivery) -> Try:
+    def _begin_try(self, delivery: Delivery) -> tuple[Delivery, int]:
+        """Which try it is, as the journal has it."""
         if delivery.tries and delivery.tries[-1].error == DROPPED:  # the same try again, so that the future is the same
-            again = delivery.tries[-1]
-            again.error = None
-            return again
+            delivery.tries[-1].error = None
+            return delivery, len(delivery.tries) - 1
         now = self._world.clock.now
         faked: FakedTry | None = None
         order_sensitive = False
@@ -145,28 +157,23 @@ class Outlets:
         if faked is None and delivery.outlet.builtin and all(isinstance(each, FakedTry) for each in delivery.tries):
             self.hook.append(delivery)
         delivery.tries.append(begun)
-        entry = self._world.journal.add(now, CODE["try"], (delivery, len(delivery.tries) - 1))
+        which = (delivery, len(delivery.tries) - 1)
+        entry = self._world.journal.add(now, CODE["try"], which)
         if faked is not None:
             self.detours.answered(delivery, faked, order_sensitive=order_sensitive)
         elif order_sensitive:
             self._world.journal.mark(entry)
-        return begun
+        return which
 
     def begin(self, delivery: Delivery) -> None:
-        """A batch is under way from now on, and must come back through `outcome`."""
+        """A batch is under way from now on, and must come back through `outcome`; `take` hands it out."""
         delivery.state = "sending"
-        self.in_flight += 1
-        self._begin_try(delivery)
+        self.under_way[delivery] = self._begin_try(delivery)
+        self._begun.append(delivery)
 
-    def take(self, most: int | None = None) -> list[Delivery]:
-        """The batches to be tried now, at most one a target and `most` targets at a time.
-
-        Each must come back through `outcome`. Empty while events of this instant are still being bundled.
-        """
-        taken: list[Delivery] = []
-        if self.dirty:
-            return taken
-        for outlet in list(islice(self.waiting, most)):
+    def begin_round(self) -> bool:
+        """Begins a try for each target that waits, so many targets at a time; whether there are more."""
+        for outlet in list(islice(self.waiting, _AT_ONCE)):
             del self.waiting[outlet]
             if outlet.builtin and not self.captured:  # whoever took these has gone
                 left, outlet.queue = outlet.queue, deque()
@@ -178,14 +185,18 @@ class Outlets:
             delivery.queued = False
             outlet.busy = True
             self.begin(delivery)
-            taken.append(delivery)
-        return taken
+        return bool(self.waiting)
+
+    def take(self) -> list[Delivery]:
+        """The batches of which a try has begun since somebody last took them; each must come back to `outcome`."""
+        begun, self._begun = self._begun, []
+        return begun
 
     def outcome(self, delivery: Delivery, status: int | None, error: str | None) -> None:
         """How the last try of a batch went: an HTTP status, or a word for why there was none."""
         world = self._world
         now = world.clock.now
-        self.in_flight -= 1
+        del self.under_way[delivery]
         last = delivery.tries[-1]
         last.status = status
         last.error = error
@@ -297,7 +308,8 @@ class Outlets:
 
     def land(self) -> None:
         """After a restore: whatever was under way is not any more, and is first to be tried at this instant."""
-        self.in_flight = 0
+        self.under_way.clear()
+        self._begun.clear()
         self.detours.land()
         for delivery in self.deliveries:
             if delivery.under_way:

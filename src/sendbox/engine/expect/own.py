@@ -13,9 +13,9 @@ from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.delivery.detours import Detoured
-    from sendbox.engine.requests import RequestRecord
     from sendbox.engine.world import World
 
 DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")

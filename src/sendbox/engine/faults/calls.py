@@ -19,6 +19,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from sendbox.engine.cases import Case
+from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
@@ -118,8 +119,8 @@ class ApiFaults(Rulebook[ApiRule]):
 
     PREFIX = "a"
 
-    def __init__(self, rules: Sequence[ApiRule], seed: bytes, start: int) -> None:
-        super().__init__(rules, seed, start)
+    def __init__(self, rules: Sequence[ApiRule], chooser: Chooser, start: int) -> None:
+        super().__init__(rules, chooser, start)
         #: (rule, whose limit) -> the instants of the calls let in, no more than the limit has
         self._let_in: dict[tuple[str, str], deque[int]] = {}
         #: milliseconds until the rate limit that struck last lets in again

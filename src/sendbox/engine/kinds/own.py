@@ -34,6 +34,7 @@ from sendbox.engine.kinds.rows import Kind, Line, Observed, Observer, View, noth
 from sendbox.engine.kinds.upcoming import STEPS
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.coverage.collector import Collector
     from sendbox.engine.coverage.tally import Row
     from sendbox.engine.delivery.batches import Delivery, Try
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from sendbox.engine.digest import Canon
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice
-    from sendbox.engine.requests import RequestRecord
     from sendbox.engine.world import World
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from sendbox.engine.cases import Case
-from sendbox.engine.identity import Draw
+from sendbox.engine.chooser.draws import UNSEEDED, Chooser, Draw
 from sendbox.engine.rules.memory import Memory, Place
 from sendbox.engine.rules.rule import Rule, difference
 
@@ -43,10 +43,10 @@ class Rulebook(Generic[R]):
     #: whether the list is asked about a case more than once, so that every one is kept in mind
     RETURNING: ClassVar[bool] = False
 
-    def __init__(self, rules: Sequence[R], seed: bytes = b"", start: int = 0) -> None:
+    def __init__(self, rules: Sequence[R], chooser: Chooser = UNSEEDED, start: int = 0) -> None:
         self.rules: list[R] = list(rules)
         self.memory = Memory(returning=self.RETURNING)
-        self._seed = seed
+        self._chooser = chooser
         #: when the epoch began, from which windows count
         self._start = start
         #: how many rules were put in front so far, and how many cases came
@@ -168,7 +168,7 @@ class Rulebook(Generic[R]):
             return "window: it is not open"
         if when.share is not None:
             drawn = self._place(DRAWN, case, rule.key, self.whose(case))
-            draw = None if drawn is None else self.drawn(rule.key, self.whose(case), drawn.number)
+            draw = None if drawn is None else self._chooser.draw(rule.key, self.whose(case), drawn.number)
             if draw is None or not draw.below(when.share, "share"):
                 return f"share: this {kind} is not in the share of {when.share}"
         if when.turns:
@@ -192,11 +192,7 @@ class Rulebook(Generic[R]):
         """The draw of a rule, by its key, for a case."""
         whose = self.whose(case)
         place = self.memory.series(DRAWN, key, whose).place(case.ordinal, self.came_at(case), case.request)
-        return Drawn(self.drawn(key, whose, place.number), place.number, place.raced)
-
-    def drawn(self, key: str, whose: str, number: int) -> Draw:
-        """The draw of a rule, by its key, of which somebody had so many before."""
-        return Draw(self._seed, draw_key(key, whose), number)
+        return Drawn(self._chooser.draw(key, whose, place.number), place.number, place.raced)
 
     def whose(self, case: Case) -> str:
         """Whose draws are counted together."""
@@ -205,11 +201,6 @@ class Rulebook(Generic[R]):
     def came_at(self, case: Case) -> Hashable:
         """When a case came: of two that came at once either could be first."""
         return case.instant
-
-
-def draw_key(key: str, whose: str) -> bytes:
-    """What names the draws of a rule, by its key, for somebody."""
-    return f"{key}\0{whose}".encode()
 
 
 def _name(rule: Rule) -> str:

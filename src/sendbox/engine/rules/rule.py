@@ -87,10 +87,9 @@ class When:
 
     def without(self, name: str) -> When:
         """The same without one of its conditions."""
-        return _when({key: wanted for key, wanted in {**self.limits, **self.asked}.items() if key != name})
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _when, ({**self.limits, **self.asked},)
+        given: dict[str, Any] = {**self.limits, **self.asked}
+        given.pop(name, None)
+        return When(**given)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, When) and (self.asked, self.limits) == (other.asked, other.limits)
@@ -101,10 +100,6 @@ class When:
     def __repr__(self) -> str:
         given = {**self.asked, **self.limits}
         return f"When({', '.join(f'{name}={value!r}' for name, value in given.items())})"
-
-
-def _when(given: dict[str, Any]) -> When:
-    return When(**given)
 
 
 #: Asks nothing.

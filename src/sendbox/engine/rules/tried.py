@@ -15,12 +15,20 @@ _LATE: Final = "all that it decides was decided before"
 _NOT_THEN: Final = "all of it holds now; when the attempt began something did not, or the rule was not there"
 
 
-def tried(book: Rulebook[R], rules: Iterable[R], case: Case, decided: Collection[str] | None = None) -> list[Any]:
+def tried(
+    book: Rulebook[R],
+    rules: Iterable[R],
+    case: Case,
+    decided: Collection[str] | None = None,
+    *,
+    then: bool = False,
+) -> list[Any]:
     """Each rule in the order asked: `{rule, place, outcome, decides, why_not, seen}`.
 
     `outcome` is `decided`, `differs` (a condition does not hold), `not its turn` (it counts, or takes a share) or
     `too late` (what it decides was decided before); `decides` names what it decided. `decided` names the rules that
-    did decide, where that was recorded: `seen` is `then` for these, and `today` for all that is found out anew.
+    did decide, where that was recorded: `seen` is `then` for these, and `today` for all that is found out anew. With
+    `then` it is the moment of the decision, and all is.
     """
     done: frozenset[str] = frozenset()
     found = []
@@ -46,7 +54,7 @@ def tried(book: Rulebook[R], rules: Iterable[R], case: Case, decided: Collection
                 "outcome": outcome,
                 "decides": [name for name in rule.THINGS if name in things] if outcome == "decided" else [],
                 "why_not": why_not or [],
-                "seen": "then" if recorded and outcome == "decided" else "today",
+                "seen": "then" if then or (recorded and outcome == "decided") else "today",
             }
         )
     return found

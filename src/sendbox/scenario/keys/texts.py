@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.engine.identity import derive
 from sendbox.engine.texts import FAKES, POOL, Fake, Gap, Text
 from sendbox.scenario import library
 from sendbox.scenario.model import Node, listed, nearest, show
 
 if TYPE_CHECKING:
+    from sendbox.engine.chooser.draws import Chooser
     from sendbox.scenario.values import Reader
 
 #: The locale of a scenario that names none. The schema has the list of those that may be named.
 LOCALE: Final = "en_US"
 
+#: What stands for a rule where something is invented.
+INVENTED: Final = "fake"
+_LARGEST: Final = 2**64 - 1
 _GAP: Final = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 _MENTION: Final = re.compile(r"\{\{\s*fake\b")
 
@@ -52,7 +55,7 @@ def _gap(name: str, node: Node, reader: Reader, gaps: Collection[str], locale: s
     word, _, rest = name.partition(".")
     if word == "fake":
         if rest in FAKES:
-            return Fake(rest, locale, _pool(locale, rest))
+            return Fake(rest, locale, _pool(locale, rest, reader.chooser))
         legal = [f"fake.{each}" for each in FAKES]
         _unknown(name, node, reader, legal, f"nothing that is invented; legal: {listed(legal)}")
     elif word == "payload" and word in gaps:
@@ -74,14 +77,19 @@ def _unknown(name: str, node: Node, reader: Reader, legal: list[str], message: s
     reader.complain(node, "gap", f'"{{{{{name}}}}}" is {message}', near=near)
 
 
-@functools.cache
-def _pool(locale: str, name: str) -> tuple[str, ...]:
+def _pool(locale: str, name: str, chooser: Chooser) -> tuple[str, ...]:
     """What is invented of one kind, the same in every process that has this version of Faker."""
+    draws = (chooser.scoped(INVENTED, f"{locale}.{name}", number) for number in range(POOL))
+    return _invented(locale, name, tuple(draw.between(0, _LARGEST, "seed") for draw in draws))
+
+
+@functools.cache
+def _invented(locale: str, name: str, seeds: tuple[int, ...]) -> tuple[str, ...]:
+    """One text for each seed."""
     maker = _maker(locale)
     made = []
-    for number in range(POOL):
-        raw = derive(b"", "fake", f"{locale}.{name}".encode(), number)
-        maker.seed_instance(int.from_bytes(raw[:8], "big"))
+    for seed in seeds:
+        maker.seed_instance(seed)
         made.append(str(getattr(maker, name)()).replace("\n", " "))
     return tuple(made)
 

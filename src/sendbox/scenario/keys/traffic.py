@@ -1,12 +1,15 @@
-"""Compiles `traffic:`, what a sample client sends: operations that exist, in order of time, references backwards."""
+"""Compiles `traffic:`, what a sample client sends and a tester does: operations that exist, in order of time, and
+references backwards. And `receiver:`, how a sample receiver answers."""
 
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final, Protocol
 
-from sendbox.engine.traffic import NONE, PARENT, Traffic, reference
+from sendbox.engine.traffic import NONE, PARENT, Reception, Traffic, reference
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader
 
@@ -49,39 +52,82 @@ def compile_traffic(nodes: list[Node], reader: Reader, calls: Mapping[str, Calle
 def _entry(node: Node, reader: Reader, calls: Mapping[str, Called], names: dict[str, Node], later: set[str]) -> Traffic:
     parts = node.entries()
     at, relative = reader.moment(parts["at"])
-    request = parts["request"]
+    if "request" in parts and "control" in parts:
+        reader.complain(
+            node, "traffic", '"control" stands beside "request"; one thing is done in an entry', key="control"
+        )
+    name, expect = node.get("name"), node.get("expect")
+    status = None if expect is None else expect.get("status")
+    entry = Traffic(
+        at=at,
+        relative=relative,
+        operation="",
+        name=None if name is None else str(name.value),
+        status=None if status is None else 0 if status.value == NONE else int(str(status.value)),
+        place=node.place,
+    )
+    request = parts["request"] if "request" in parts else parts["control"]
+    _references(request, reader, names, later)
+    if "request" not in parts:
+        given = request.get("arguments")
+        operation = str(request.entries()["operation"].value)
+        return replace(entry, form="control", operation=operation, value={} if given is None else plain(given))
+    return _request(entry, request, reader, calls)
+
+
+def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, Called]) -> Traffic:
+    """An entry that is a call, with all that the call carries."""
     asked = request.entries()
-    operation = str(asked["operation"].value)
+    if "call" in asked and "operation" in asked:
+        reader.complain(request, "traffic", '"call" stands beside "operation"; a request has one of them', key="call")
+    free = "call" in asked
+    operation = str(asked["call" if free else "operation"].value)
     call = calls.get(operation)
-    if call is None:
+    if free:
+        for word in (*_parts(calls), "params"):
+            if word in asked and word != "content":
+                message = f'{show(word)} does not go with "call", which has its query, and "content"'
+                reader.complain(request, "traffic", message, key=word)
+    elif call is None:
         near = nearest(operation, calls)
         legal = "" if near else f"; legal: {listed(calls)}"
         reader.complain(asked["operation"], "operation", f"{show(operation)} is not an operation{legal}", near=near)
     carried = [part for part in _parts(calls) if part in asked]
     if call is not None:
         for part in carried:
-            if part != call.part:
+            if part != call.part and (part != "content" or call.part in asked or call.part in (None, "query")):
                 takes = "nothing" if call.part is None else f'"{call.part}"'
                 message = f"{show(part)} does not go with {operation}, which takes {takes} ({call.method} {call.path})"
                 reader.complain(request, "traffic", message, key=part)
         _params(request, operation, call.params, reader)
-    for item in request.entries().values():
-        _references(item, reader, names, later)
-    name, key, expect = node.get("name"), request.get("key"), node.get("expect")
-    status = None if expect is None else expect.get("status")
+    key, kind = request.get("key"), asked.get("type")
+    if kind is not None and "content" not in asked:
+        reader.complain(request, "traffic", '"type" is that of "content", which is not given', key="type")
     value = asked.get(call.part) if call is not None and call.part is not None else None
     params = request.get("params")
-    return Traffic(
-        at=at,
-        relative=relative,
+    return replace(
+        entry,
+        form="call" if free else "operation",
         operation=operation,
         value=None if value is None else plain(value),
         params=() if params is None else tuple((word, plain(item)) for word, item in params.entries().items()),
         key=None if key is None else _key(key, reader),
-        name=None if name is None else str(name.value),
-        status=None if status is None else 0 if status.value == NONE else int(str(status.value)),
-        place=node.place,
+        content=_content(asked.get("content"), call, kind),
+        type=None if kind is None else str(kind.value),
     )
+
+
+def _content(node: Node | None, call: Called | None, kind: Node | None) -> bytes | None:
+    """A body as it stands; not that of an upload whose type is the one that was announced."""
+    if node is None or (call is not None and call.part == "content" and kind is None and not node.entries()):
+        return None
+    given = plain(node)
+    return b64decode(given["base64"]) if isinstance(given, dict) else str(given).encode()
+
+
+def compile_receiver(nodes: list[Node]) -> tuple[Reception, ...]:
+    """The entries, as they are written."""
+    return tuple(Reception(given.get("webhook"), tuple(given["ends"])) for given in map(plain, nodes))
 
 
 def _parts(calls: Mapping[str, Called]) -> list[str]:
@@ -105,9 +151,10 @@ def _params(request: Node, operation: str, wanted: tuple[str, ...], reader: Read
 
 
 def _references(node: Node, reader: Reader, names: dict[str, Node], later: set[str]) -> None:
-    """Every reference names an entry before this one."""
+    """Every reference names an entry before this one; a call may have one for its path."""
+    call = node.get("call")
     for inner in leaves(node):
-        found = reference(inner.value)
+        found = reference(inner.value if inner is not call else str(inner.value).partition(" ")[2])
         if found is None or found[0] in names:
             continue
         name = found[0]

@@ -77,7 +77,8 @@ def _traffic(doubts: Doubts) -> None:
     """References that are none."""
     names: list[str] = []
     for _, item in doubts.entries("traffic"):
-        for each in leaves(item.entries()["request"]):
+        parts = item.entries()
+        for each in leaves(parts["request"] if "request" in parts else parts["control"]):
             meant = _MEANT.match(each.value) if isinstance(each.value, str) else None
             if meant is not None and meant[1] in names and reference(each.value) is None:
                 message = f"{show(each.value)} is sent as it stands; a reference has dots only"

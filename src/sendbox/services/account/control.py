@@ -18,7 +18,7 @@ async def account(call: Call) -> Any:
     return account_view(call.here.world)
 
 
-@operation("PATCH", "/worlds/{id}/account", raw=True)
+@operation("PATCH", "/worlds/{id}/account", raw=True, act=True, journals=True)
 async def change_account(call: Call, raw: Any = None) -> Any:
     """Changes the account at once: credit, templates, senders, lists, secret."""
     world = call.here.world

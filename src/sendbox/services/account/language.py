@@ -168,7 +168,8 @@ def _doubts(doubts: Doubts) -> None:
     if any(entry.operation == "addSubKey" for entry in doubts.blueprint.traffic):
         return
     for _, item in doubts.entries("traffic"):
-        key = item.entries()["request"].get("key")
+        request = item.get("request")
+        key = None if request is None else request.get("key")
         if key is not None and reference(key.value) is None and key.value not in (*subkeys, PARENT):
             message = f"{show(key.value)} is no sub-key of account.subkeys; there are: {listed(subkeys) or 'none'}"
             doubts.warn(key, "key-unknown", message, near=nearest(key.value, subkeys))

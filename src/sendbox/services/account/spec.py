@@ -44,7 +44,3 @@ class AccountSpec:
     blacklist: frozenset[str] = frozenset()
     stop_words: frozenset[str] = frozenset({"STOP"})
     subkeys: tuple[SubKeySpec, ...] = ()
-
-    def shared(self) -> tuple[Any, ...]:
-        """What worlds refer to as it is; a checkpoint does not copy it."""
-        return (self.senders, self.templates, *self.templates, self.numbers, self.domains, self.stop_words)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from sendbox.services.messaging.channels import ROWS, USUAL
 
 if TYPE_CHECKING:
-    from sendbox.engine.requests import RequestRecord
+    from sendbox.engine.commands.requests import RequestRecord
 
 #: Steps without a text of their own, that need one, use the root's; that a step of the usual channel does, is known.
 _LENT: Final = frozenset(name for name, channel in ROWS.items() if channel.takes_body and name != USUAL)

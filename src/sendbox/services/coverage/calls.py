@@ -9,9 +9,9 @@ from sendbox.services.coverage.assumptions import of_request
 from sendbox.services.coverage.limits import CODE, MEDIA, limits_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.coverage.collector import Collector
     from sendbox.engine.coverage.tally import Row
-    from sendbox.engine.requests import RequestRecord
 
 
 def called(collector: Collector, row: Row, record: RequestRecord, request: Any) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from sendbox.engine.requests import JSON_TYPE
+from sendbox.engine.commands.requests import JSON_TYPE
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
+    from sendbox.engine.commands.command import Call
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice, Finding
     from sendbox.engine.world import World
@@ -42,14 +43,14 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
 class Exchange:
     """One call: what came in, where it landed, and the remarks made on the way.
 
-    `headers` as ASGI gives them (lower-case names), `query` raw, `origin` the scheme and authority that addresses
-    given out begin with. Handlers append to `advice`; a refusal is raised as `Refused`.
+    `headers` with lower-case names, those that have a part in the answer, `query` raw, `origin` the scheme and
+    authority that addresses given out begin with. Handlers append to `advice`; a refusal is raised as `Refused`.
     """
 
     route: Route
     world: World
     key: Key
-    headers: list[tuple[bytes, bytes]]
+    headers: Sequence[tuple[bytes, bytes]]
     query: bytes
     body: bytes
     origin: str
@@ -115,6 +116,10 @@ class Tokens:
     subject: Callable[[str], str | None]
     admitted: Callable[[World, str], Any]
     missing: tuple[str, str]
+
+    def of(self, call: Call, body: bytes) -> str | None:
+        """The token of a call, None where it has a key."""
+        return self.given(body) if header(call.headers, b"x-api-key") is None else None
 
 
 @dataclass(frozen=True, slots=True)

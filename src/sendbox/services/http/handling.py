@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
 from sendbox.contract.validators import NotLoaded
@@ -27,10 +27,12 @@ def handled(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
         return _failed(exchange, error)
 
 
-async def worked(exchange: Exchange, work: Awaitable[Answer]) -> tuple[Answer, Sequence[Finding]]:
-    """The same of a handler that had much to do, once its work is done."""
+def worked(
+    exchange: Exchange, work: Generator[None, None, Answer]
+) -> Generator[None, None, tuple[Answer, Sequence[Finding]]]:
+    """The same of a handler that has much to do; pauses now and then."""
     try:
-        return await work, exchange.findings
+        return (yield from work), exchange.findings
     except Exception as error:
         return _failed(exchange, error)
 

@@ -57,13 +57,15 @@ class Incoming(Protocol):
 class Upload:
     """Where a body may be sent that is read as it comes; the parameter `address` carries the tag of the world.
 
-    `receive` begins to take one in. `lost` refuses an address that is of no world, for the reason `unknown`, which has
-    what to do about it too. `accepted` and `refused` are snippets for coverage: a request, and lines of a test.
+    `receive` begins to take one in, which has at most `longest` bytes. `lost` refuses an address that is of no world,
+    for the reason `unknown`, which has what to do about it too. `accepted` and `refused` are snippets for coverage: a
+    request, and lines of a test.
     """
 
     operation: str
     path: str
     receive: Callable[[World, str, Contract], Incoming]
+    longest: Callable[[World], int]
     success: Callable[[], Answer]
     error: Refusal
     lost: Callable[[], Refused]

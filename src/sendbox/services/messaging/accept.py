@@ -41,6 +41,7 @@ def accept(home: Home, operation: str, sends: list[Send], key: Key, content: byt
             base = uuid_text(world.name("message", names, index))
         submission = Submission(send, operation, key, request_id, base, index, home.accepted, content)
         submission.origin = origin
+        submission.chooser = world.chooser
         home.accepted += len(send.recipients)
         ids: list[str | None] = []
         messages: list[Message] = []

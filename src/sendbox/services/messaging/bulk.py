@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
@@ -104,9 +104,6 @@ class Bulks:
         self._world = home.world
         self.decode: Decoder | None = None
         self._by_address: dict[str, Bulk] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"decode": None}  # it belongs to the process; whoever restores sets it again
 
     def issue(self, bulk_id: str, filetype: str, key: Key, content: bytes, origin: str) -> Bulk:
         """An address for one upload, which works for a minute. `content` is the canonical request."""

@@ -19,7 +19,15 @@ from sendbox.services.messaging import windows as window
 from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.text import prepare
-from sendbox.services.messaging.records import TRANSITION_SIZE, Attempt, Message, Plan, Submission, pack_transition
+from sendbox.services.messaging.records import (
+    TRANSITION_SIZE,
+    Attempt,
+    Message,
+    Plan,
+    Submission,
+    operator,
+    pack_transition,
+)
 from sendbox.services.messaging.results import (
     ACCEPTED,
     CODES,
@@ -148,6 +156,8 @@ class Simulator:
                 return
             attempt.price = cost
             attempt.count = prepared.count
+            if world.chooser.noted:  # else it is found when an event needs it
+                attempt.operator = operator(message.phone, world.chooser)
             self.checks.handed_over(message, prepared, world.clock.now)
             if prepared.targets:
                 home.phones.make_links(attempt, prepared)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from sendbox.engine.chooser.draws import UNSEEDED
 from sendbox.engine.delivery.events import Events
 from sendbox.engine.part import Part
 from sendbox.engine.texts import Text
+from sendbox.services.advice import on_answer
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.accept import accept
 from sendbox.services.messaging.bulk import Bulks
@@ -26,6 +28,7 @@ from sendbox.services.ports import Carrier, Key, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
+    from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
 
@@ -48,7 +51,7 @@ class Messaging(Part):
         self.world = world
         self.account = account_of(world)
         self.assume = Assume.of(world)
-        self.attempts = Attempts(world.blueprint.settled["attempts"], world.seed, world.start)
+        self.attempts = Attempts(world.blueprint.settled["attempts"], world.chooser, world.start)
         self.costs = Costs(self.assume.prices)
         self.messages: list[Message] = []
         self.by_id: dict[str, Message] = {}
@@ -60,6 +63,10 @@ class Messaging(Part):
         self.outages = Outages(self)
         self.simulator: Simulator = Simulator(self)
         self.bulks = Bulks(self)
+
+    def remark(self, status: int) -> Advice | None:
+        """Another status than 200 is taken, but a receiver must answer 200 (§6)."""
+        return on_answer(status)
 
     @property
     def rulebooks(self) -> Mapping[str, Rulebook[Any]]:
@@ -150,7 +157,7 @@ class Messaging(Part):
         if message_id not in self.by_id:
             message_id = None  # a reply to a message that never was finds its way like any other (A68)
         phone, line = what["from"], _line(entry, what["from"])
-        body, canonical = (line, None) if isinstance(line, str) else fill(line, self.world.seed, self.account, phone)
+        body, canonical = (line, None) if isinstance(line, str) else fill(line, self.world.chooser, self.account, phone)
         inbound = self.phones.write(what["channel"], phone, what.get("to"), body, message_id=message_id)
         inbound.canonical = canonical
 
@@ -183,6 +190,7 @@ class Messaging(Part):
             message.last = message.links = None
             message.submission.messages = ()
             message.submission.carrier = None
+            message.submission.chooser = UNSEEDED  # a plan's knows the journal, which has the messages
             if number % _RELEASED == _RELEASED - 1:
                 yield
         for part in (self.simulator, self.phones, self.outages, self.bulks):
@@ -191,4 +199,4 @@ class Messaging(Part):
 
 def _line(entry: TimelineEntry, phone: str) -> Line | str:
     body = entry.means
-    return Line(body, f"{entry.key}\0{phone}".encode()) if isinstance(body, Text) else str(entry.what["body"])
+    return Line(body, entry.key, phone) if isinstance(body, Text) else str(entry.what["body"])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.services.messaging.channels import LEGAL
+from sendbox.services.messaging.records import operator
 from sendbox.services.messaging.results import (
     ACCEPTED,
     DELIVERED,
@@ -25,7 +26,7 @@ from sendbox.services.messaging.results import (
     STATES,
     UNDELIVERED,
 )
-from sendbox.services.numbers.countries import country, operator
+from sendbox.services.numbers.countries import country
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.home import Home
@@ -78,7 +79,7 @@ class Outage:
         place = country(phone)
         if place is None or place.iso not in self.countries:
             return False
-        return self.network is None or operator(phone) == self.network
+        return self.network is None or operator(phone, attempt.message.submission.chooser) == self.network
 
 
 @dataclass(slots=True, eq=False)

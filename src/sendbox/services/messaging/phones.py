@@ -347,7 +347,7 @@ class Phones:
         phone = attempt.message.phone
         canonical = None
         if not isinstance(body, str):
-            body, canonical = fill(body, self._world.seed, self._account, phone, attempt)
+            body, canonical = fill(body, self._world.chooser, self._account, phone, attempt)
         inbound = self._receive(FAMILY[attempt.step.channel], phone, None, body, attempt.message)
         inbound.canonical = canonical
 

@@ -11,9 +11,10 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.journal import enter
 from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
-from sendbox.services.numbers.countries import operator
+from sendbox.services.numbers.countries import country
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
@@ -40,12 +41,23 @@ iter_transitions = _TRANSITION.iter_unpack
 Plan = tuple[tuple[int, int, str | None], ...]
 
 
+def operator(number: str, chooser: Chooser) -> int:
+    """The MNC of a normalized number, 0 where the country or its networks are unknown (A82).
+
+    Drawn from the number alone, so that a phone keeps its operator in every world and every run.
+    """
+    place = country(number)
+    if place is None or not place.mncs:
+        return 0
+    return place.mncs[chooser.constant("operator", number).pick(place.mncs, "network")]
+
+
 class Submission:
     """One Message object of an accepted request. `ordinal` counts the world's messages; the first recipient has it."""
 
     __slots__ = (
-        "base_id", "carrier", "content", "index", "key", "messages", "operation", "ordinal", "origin", "outlet",
-        "prepared", "request_id", "send",
+        "base_id", "carrier", "chooser", "content", "index", "key", "messages", "operation", "ordinal", "origin",
+        "outlet", "prepared", "request_id", "send",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +84,8 @@ class Submission:
         self.outlet: Outlet | None = None
         #: origin of the request, which short links begin with
         self.origin = ""
+        #: what the operators of its phones are asked of; the hash does without a world
+        self.chooser = UNSEEDED
         #: (number of a step, its prepared text) while several recipients are served with it
         self.prepared: tuple[int, Any] | None = None
         #: the service that sends this for itself: then it is not a message of the client's (A73)
@@ -144,7 +158,9 @@ class Message:
 class Attempt:
     """One flow step tried for one message. `plan` is its whole path, None when it was dropped or has ended."""
 
-    __slots__ = ("count", "extra", "fate", "history", "message", "number", "plan", "previous", "price", "state")
+    __slots__ = (
+        "count", "extra", "fate", "history", "message", "number", "operator", "plan", "previous", "price", "state",
+    )  # fmt: skip
 
     def __init__(self, message: Message, number: int, previous: Attempt | None) -> None:
         self.message = message
@@ -158,6 +174,8 @@ class Attempt:
         #: price of the whole attempt in millionths (eur, czk), None when it was not handed over
         self.price: tuple[int, int] | None = None
         self.count = 0
+        #: the operator that took it, once it was asked for
+        self.operator: int | None = None
         #: rarely needed: infos by code, why it was refused
         self.extra: dict[str, Any] | None = None
 
@@ -174,7 +192,11 @@ class Attempt:
     @property
     def mnc(self) -> int:
         """The operator that took the attempt, 0 when nobody did (A67, A82)."""
-        return 0 if self.price is None else operator(self.message.phone)
+        if self.price is None:
+            return 0
+        if self.operator is None:  # each of its events asks
+            self.operator = operator(self.message.phone, self.message.submission.chooser)
+        return self.operator
 
     @property
     def shown_sender(self) -> str:

@@ -1,4 +1,4 @@
-"""Which country and which operator a phone number belongs to (§6 `country`, `operator`; A82).
+"""Which country a phone number belongs to, and the operators that there are (§6 `country`, `operator`; A82).
 
 A number belongs to the row with the longest prefix it begins with.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from hashlib import blake2b
 
 from sendbox.services.numbers.plan import codes, territories
 
@@ -69,15 +68,3 @@ def country(number: str) -> Country | None:
 def every() -> frozenset[Country]:
     """All countries of the table, those without a mobile country code left out."""
     return frozenset(place for place in _by_prefix().values() if place.mcc)
-
-
-def operator(number: str) -> int:
-    """The MNC of a normalized number, 0 where the country or its networks are unknown (A82).
-
-    Drawn from the number alone, so that a phone keeps its operator in every world and every run.
-    """
-    found = country(number)
-    if found is None or not found.mncs:
-        return 0
-    drawn = blake2b(number.encode(), key=b"operator", digest_size=8).digest()
-    return found.mncs[int.from_bytes(drawn, "big") % len(found.mncs)]

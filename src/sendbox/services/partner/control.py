@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
-from sendbox.control.export.rows import Act, Exported, NoEntry, some
+from sendbox.control.export.rows import Done, Exported, Look, NoEntry, some
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.engine.world import World
@@ -18,6 +18,13 @@ from sendbox.services.partner.views import business_view, number_view, signup_vi
 from sendbox.services.ports import account_of
 
 T = TypeVar("T")
+
+
+async def _reader(_call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What reads tokens is loaded off the loop, where there is one."""
+    if given.get("token") is not None:
+        await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
+    return given
 
 
 @operation("GET", "/worlds/{id}/partner")
@@ -35,17 +42,17 @@ async def partner(call: Call) -> Any:
 @operation("GET", "/worlds/{id}/signups/{signup}")
 async def signup(call: Call, signup: str) -> Any:
     """One signup, with the code that its number waits for."""
-    return signup_view(call.here.world, await _signup(call, signup))
+    return signup_view(call.here.world, _signup(call, signup))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/open", act=True)
+@operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_reader)
 async def open_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client's browser shows the hosted page; a token, if one is given, must be the signup's, and valid still."""
-    found = await _signup(call, signup, token)
+    found = _signup(call, signup, token)
     return _done(call, found, lambda: Partner.of(call.here.world).open(found))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/number", act=True)
+@operation("POST", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_reader)
 async def give_number(
     call: Call,
     signup: str,
@@ -54,36 +61,36 @@ async def give_number(
     token: str | None = None,
 ) -> Any:
     """The client says who it is and, in the mode `manual`, which number it brings; a code goes to it."""
-    found = await _signup(call, signup, token)
+    found = _signup(call, signup, token)
     texts = {name: str(value) for name, value in (details or {}).items()}
     return _done(call, found, lambda: Partner.of(call.here.world).give_number(found, phone_number, texts))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/code", act=True)
+@operation("POST", "/worlds/{id}/signups/{signup}/code", act=True, prepare=_reader)
 async def enter_code(call: Call, signup: str, code: str, token: str | None = None) -> Any:
     """The client enters the code that came to its number."""
-    found = await _signup(call, signup, token)
+    found = _signup(call, signup, token)
     return _done(call, found, lambda: Partner.of(call.here.world).confirm(found, code))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True)
+@operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True, prepare=_reader)
 async def resend_code(call: Call, signup: str, token: str | None = None) -> Any:
     """The code is sent again: a new one."""
-    found = await _signup(call, signup, token)
+    found = _signup(call, signup, token)
     return _done(call, found, lambda: Partner.of(call.here.world).resend_code(found))
 
 
-@operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True)
+@operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_reader)
 async def change_number(call: Call, signup: str, token: str | None = None) -> Any:
     """The client takes back the number it gave, to give another one."""
-    found = await _signup(call, signup, token)
+    found = _signup(call, signup, token)
     return _done(call, found, lambda: Partner.of(call.here.world).change_number(found))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True)
+@operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True, prepare=_reader)
 async def finish_signup(call: Call, signup: str, token: str | None = None) -> Any:
     """The client has done its part; the account is connected, as the scenario has it."""
-    found = await _signup(call, signup, token)
+    found = _signup(call, signup, token)
     return _done(call, found, lambda: Partner.of(call.here.world).finish(found))
 
 
@@ -92,7 +99,7 @@ async def complete_signup(
     call: Call, signup: str, phone_number: str | None = None, details: dict[str, Any] | None = None
 ) -> Any:
     """All that is left to do on the hosted page, in one call."""
-    found = await _signup(call, signup)
+    found = _signup(call, signup)
     texts = {name: str(value) for name, value in (details or {}).items()}
     return _done(call, found, lambda: Partner.of(call.here.world).complete(found, phone_number, texts))
 
@@ -100,7 +107,7 @@ async def complete_signup(
 @operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True)
 async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Any:
     """The signup comes to nothing."""
-    found = await _signup(call, signup)
+    found = _signup(call, signup)
     return _done(call, found, lambda: Partner.of(call.here.world).fail(found, reason))
 
 
@@ -117,7 +124,6 @@ async def move_template(call: Call, template: str, status: str, reason: str | No
             raise ControlError(404, "no_such_template", f'{count} the name or id "{template}"')
         record = named[0]
     moved = _legal(lambda: templates.set_status(record, status, reason))
-    call.runtime.changed(call.here)
     if moved["status"] == "DELETED":
         return {"name": moved["name"], "language": moved["language"], "status": "DELETED"}
     return template_view(world, moved)
@@ -134,18 +140,16 @@ async def move_number(call: Call, number: str, status: str | None = None, qualit
         legal = ", ".join(QUALITIES)
         raise ControlError(400, "bad_argument", f'quality: "{quality}" is no rating of a number; legal: {legal}')
     _legal(lambda: Partner.of(world).move_number(found, status, quality))
-    call.runtime.changed(call.here)
     return number_view(found)
 
 
-async def _signup(call: Call, signup: str, token: str | None = None) -> Signup:
+def _signup(call: Call, signup: str, token: str | None = None) -> Signup:
     """The signup of an id, if the token that came with the call is good. Raises `ControlError`."""
     world = call.here.world
     found = Partner.of(world).signups.get(signup)
     if found is None:
         raise ControlError(404, "no_such_signup", f'"{signup}" is no signup of this world')
     if token is not None:
-        await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
         named = tokens.check(world, token)
         if named == "expired":
             raise ControlError(410, "expired_token", "the token has expired; it was valid for one hour (§8)")
@@ -160,7 +164,6 @@ def _done(call: Call, signup: Signup, act: Callable[[], None]) -> Any:
         act()
     except Failure as failure:
         raise ControlError(409, failure.rule.replace("-", "_"), failure.message, path=failure.path) from None
-    call.runtime.changed(call.here)
     return signup_view(call.here.world, signup)
 
 
@@ -171,7 +174,7 @@ def _legal(act: Callable[[], T]) -> T:
         raise ControlError(409, "illegal_transition", str(illegal), legal=list(illegal.legal)) from None
 
 
-def _template(world: World, step: Act) -> dict[str, Any]:
+def _template(world: World, step: Done) -> dict[str, Any]:
     """A change of the one template of that id or name."""
     detail = step.detail
     record = Partner.of(world).templates.by_id(detail["template"])
@@ -184,7 +187,7 @@ def _template(world: World, step: Act) -> dict[str, Any]:
     return {"template": change}
 
 
-def _number(world: World, step: Act) -> dict[str, Any]:
+def _number(world: World, step: Done) -> dict[str, Any]:
     """A change of a number."""
     detail = step.detail
     number = Partner.of(world).numbers.get(detail["number"]) or Partner.of(world).number_of(detail["number"])
@@ -193,8 +196,22 @@ def _number(world: World, step: Act) -> dict[str, Any]:
     return {"number": {"phone_number": number.phone_number, **some(detail, "status", "quality")}}
 
 
+def _named(world: World, name: str) -> str | None:
+    """Where the answer of `partner` shows what signups and templates are called, and what came of signups."""
+    held = Partner.of(world)
+    made = ("signup", "chatapp_id", "phone_number_id") if name in world.plain else ("signup",)
+    for at, signup in enumerate(held.signups.values()):
+        shown = signup_view(world, signup)
+        for key in made:
+            if shown[key] == name:
+                return f"signups.{at}.{key}"
+    found = held.templates.by_id(name) if name in world.plain else None
+    return None if found is None else f"templates.{account_of(world).templates.index(found)}.template_id"
+
+
 _SOONER: Final = frozenset({"sending", "rejected"})
 EXPORTED: Final[Mapping[str, Exported]] = {
     "move_template": Exported(_template, _SOONER),
     "move_number": Exported(_number, _SOONER),
+    "open_signup": Exported(look=Look("partner", _named)),
 }

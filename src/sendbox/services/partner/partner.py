@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.events import Events
-from sendbox.engine.identity import derive
 from sendbox.engine.journal import CODE
 from sendbox.engine.part import Part
 from sendbox.engine.patterns import Pattern
@@ -59,7 +58,7 @@ class Partner(Part):
         #: texts on handsets that are no messages of the account
         self.notices: list[Notice] = []
         self.templates = Templates(world)
-        self._rules = Signups(world.blueprint.settled["partner"].signups, world.seed, world.start)
+        self._rules = Signups(world.blueprint.settled["partner"].signups, world.chooser, world.start)
         self._codes: dict[str, int] = {}
         for spec in world.blueprint.settled["partner"].accounts:
             account = self._add_account(spec.id, spec.name, spec.client_id, None)
@@ -84,7 +83,7 @@ class Partner(Part):
         signup = Signup(signup_id, f"{digest.hex()}:{n}", key, mode, client_id, details, outlet, now)
         signup.expires_at = -(-(now + limits.TOKEN) // 1000) * 1000  # tokens count in whole seconds
         if mode == "preassign":
-            signup.phone_number = pooled(self, world.seed, self._code_of(details.get("country")), signup.name)
+            signup.phone_number = pooled(self, world.chooser, self._code_of(details.get("country")), signup.name)
         elif mode == "assigned":
             signup.phone_number = assigned(self, self._account.numbers, client_id)
         signup.ordinal = len(self.signups)
@@ -203,7 +202,7 @@ class Partner(Part):
         phone = signup.phone_number
         if phone is None:
             code = self._code_of(country or signup.details.get("country"))
-            phone = pooled(self, self._world.seed, code, number_id or signup.name)
+            phone = pooled(self, self._world.chooser, code, number_id or signup.name)
         return self._connect(signup, account_id, number_id, phone)
 
     # -- accounts and numbers
@@ -377,7 +376,7 @@ class Partner(Part):
         if code is None:
             n = self._codes.get(phone, 0)
             self._codes[phone] = n + 1
-            code = f"{int.from_bytes(derive(world.seed, 'number-code', phone.encode(), n)[:8], 'big') % 1_000_000:06}"
+            code = world.chooser.scoped("number-code", phone, n).digits(0, 999_999, "code")
         world.timeline.at(world.clock.now, -1, self.code_due, (phone, code))
         return code
 

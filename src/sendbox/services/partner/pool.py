@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from sendbox.engine.identity import derive
 from sendbox.services.numbers.plan import codes
 from sendbox.services.partner.records import Failure
-from sendbox.services.partner.templates import digits
 
 if TYPE_CHECKING:
+    from sendbox.engine.chooser.draws import Chooser
     from sendbox.services.partner.records import BusinessNumber, Signup
 
 
@@ -31,18 +30,18 @@ def iso_of(code: str) -> str:
     return codes()[code].country
 
 
-def pooled(there: Connected, seed: bytes, code: str, key: str) -> str:
+def pooled(there: Connected, chooser: Chooser, code: str, key: str) -> str:
     """A number from the pool of a country: no business number, and none that another signup was promised.
 
     Drawn from the seed, not from the world's name: equal signups get equal numbers in every world.
     """
-    lengths = codes()[code].lengths
+    first = 10 ** (max(codes()[code].lengths) - 2)  # the least number that has as many digits as are left
     taken: set[str | None] = {number.phone_number for number in there.numbers.values()}
     taken |= {signup.phone_number for signup in there.signups.values()}
     n = 0
     while True:
-        raw = derive(seed, "pool", f"{code}\0{key}".encode(), n)
-        phone = f"{code}9{digits(raw, max(lengths) - 1)}"
+        drawn = chooser.scoped("pool", f"{code}\0{key}", n, 16)
+        phone = drawn.digits(first, 10 * first - 1, "number", f"{code}9")
         if phone not in taken:
             return phone
         n += 1

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from sendbox.engine.cases import Case
+from sendbox.engine.chooser.draws import Draw
 from sendbox.engine.durations import Span
-from sendbox.engine.identity import Draw
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
 
@@ -62,7 +62,7 @@ class Reviews(Rulebook[ReviewRule]):
         whose = self.whose(case)
         number = self.memory.series("review", whose).place(case.ordinal).number
         after = Span(usual, usual) if rule.after is None else rule.after
-        return rule, _time(after, self.drawn(rule.key, whose, number))
+        return rule, _time(after, self._chooser.draw(rule.key, whose, number))
 
 
 class Signups(Rulebook[SignupRule]):
@@ -79,7 +79,7 @@ class Signups(Rulebook[SignupRule]):
 
     def after(self, rule: SignupRule, client_id: str | None) -> int:
         """How long the provider takes for a signup; all of a client take equally long."""
-        return 0 if rule.after is None else _time(rule.after, self.drawn(rule.key, client_id or "", 0))
+        return 0 if rule.after is None else _time(rule.after, self._chooser.draw(rule.key, client_id or "", 0))
 
 
 def _time(span: Span, drawn: Draw) -> int:
@@ -116,7 +116,3 @@ class PartnerSpec:
     reviews: tuple[ReviewRule, ...] = ()
     signups: tuple[SignupRule, ...] = ()
     library: tuple[dict[str, Any], ...] = ()
-
-    def shared(self) -> tuple[Any, ...]:
-        """What worlds refer to as it is; a checkpoint does not copy it."""
-        return (*self.reviews, *self.signups)

@@ -42,7 +42,7 @@ class Templates:
         self._made: dict[tuple[str, str, str], int] = {}
         #: id -> how often it was sent to review; an older review counts no more
         self._versions: dict[str, int] = {}
-        self._reviews = Reviews(world.blueprint.settled["partner"].reviews, world.seed, world.start)
+        self._reviews = Reviews(world.blueprint.settled["partner"].reviews, world.chooser, world.start)
         #: id -> why it has its status
         self.reasons: dict[str, str] = {}
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
+from sendbox.control.export.rows import Exported, Look
 from sendbox.control.operation import Call, operation
 from sendbox.control.reading import chosen, each, newest, wait_for
 from sendbox.engine.world import World
@@ -45,3 +47,12 @@ async def open_codes(world: World, most: int) -> list[Any]:
     sessions = list(Verify.of(world).sessions.values())
     found = await chosen(sessions, lambda session: session.state_at(world.now) in (PENDING, CODE_SENT), most)
     return await each(found, lambda session: code_view(session, world.now))
+
+
+def _newest(world: World, name: str) -> str | None:
+    """Where the answer of `codes` shows a token, as long as no session is begun after its own."""
+    last = next(reversed(Verify.of(world).sessions.values()), None)
+    return "codes.0.token" if last is not None and last.token == name else None
+
+
+EXPORTED: Final[Mapping[str, Exported]] = {"codes": Exported(look=Look("codes", _newest))}

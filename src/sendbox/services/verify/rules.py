@@ -82,4 +82,4 @@ class Codes(Rulebook[VerifyRule]):
         if rule is not None and rule.code is not None and rule.code != RANDOM:
             return rule.code, decided.order_sensitive
         drawn = self.draw(_NO_RULE if rule is None else rule.key, decided.case)
-        return f"{drawn.draw.between(0, 999_999, 'code'):06}", decided.order_sensitive or drawn.raced
+        return drawn.draw.digits(0, 999_999, "code"), decided.order_sensitive or drawn.raced

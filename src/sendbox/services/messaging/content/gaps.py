@@ -24,6 +24,7 @@ class Line(NamedTuple):
     """What a phone will say: a text, and what its invented parts are drawn by."""
 
     text: Text
-    key: bytes
+    rule: str
+    subject: str
     number: int = 0
     purpose: str = "say"

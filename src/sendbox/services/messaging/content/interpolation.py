@@ -12,12 +12,12 @@ from __future__ import annotations
 import json  # `sendbox --help` reads this module, and need not load more
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.identity import Draw
 from sendbox.engine.texts import Fake, Gap
 from sendbox.services.messaging.content.gaps import Line
 from sendbox.services.messaging.content.text import text_shown
 
 if TYPE_CHECKING:
+    from sendbox.engine.chooser.draws import Chooser
     from sendbox.services.messaging.records import Attempt
     from sendbox.services.ports import Account
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _OWN: Final = frozenset({"body", "message_id", "request_id"})
 
 
-def fill(line: Line, seed: bytes, account: Account, phone: str, attempt: Attempt | None = None) -> tuple[str, str]:
+def fill(line: Line, chooser: Chooser, account: Account, phone: str, attempt: Attempt | None = None) -> tuple[str, str]:
     """The text with its gaps filled, and its canonical form; without an attempt only the phone is known."""
-    draw = Draw(seed, line.key, line.number)
+    draw = chooser.draw(line.rule, line.subject, line.number)
     said, canonical = [], []
     for index, part in enumerate(line.text.parts):
         if isinstance(part, Fake):
-            drawn = draw.between(0, len(part.pool) - 1, f"{line.purpose}.{index}")
+            drawn = draw.pick(part.pool, f"{line.purpose}.{index}")
             said.append(part.pool[drawn])
             canonical.append(f"{{{{fake.{part.name} {part.locale} {drawn}}}}}")
             continue

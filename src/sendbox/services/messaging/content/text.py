@@ -87,4 +87,8 @@ def text_of(attempt: Attempt, prepared: Prepared) -> str:
 
 def text_shown(attempt: Attempt, account: Account) -> str:
     """The text that a phone shows for an attempt."""
-    return text_of(attempt, prepare(attempt.message.submission, attempt.number, attempt.step, account))
+    submission = attempt.message.submission
+    kept = submission.prepared
+    prepared = prepare(submission, attempt.number, attempt.step, account)
+    submission.prepared = kept  # whoever only looks leaves nothing behind for those who are served
+    return text_of(attempt, prepared)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.control.export.rows import Act, Exported, NoEntry, before, done
+from sendbox.control.export.rows import Done, Exported, Look, NoEntry, before, done
 from sendbox.services.messaging.channels import FAMILY, LEGAL
 from sendbox.services.messaging.control.messages import number_of
 from sendbox.services.messaging.messaging import Messaging
@@ -27,11 +27,11 @@ _LOST: Final = frozenset({"undelivered", "rejected", "failed"})
 _NEWEST: Final = "it was not about the newest message of that kind, and a timeline cannot name one"
 
 
-def _number(world: World, step: Act) -> str:
+def _number(world: World, step: Done) -> str:
     return number_of(world, str(step.detail["number"]))
 
 
-def _held(world: World, number: str, step: Act) -> Iterator[tuple[Attempt, int]]:
+def _held(world: World, number: str, step: Done) -> Iterator[tuple[Attempt, int]]:
     """The attempts that a phone had before this act as far as anybody knew, newest first, with their states."""
     now: set[tuple[int, int]] = set()  # what had been reached at this very instant
     for at, code, what in before(world, step):
@@ -56,13 +56,13 @@ def _held(world: World, number: str, step: Act) -> Iterator[tuple[Attempt, int]]
         yield attempt, state
 
 
-def _opened(world: World, step: Act) -> Attempt:
+def _opened(world: World, step: Done) -> Attempt:
     """The attempt that a phone opened by an act, which stands behind it."""
     opened: Attempt = done(world, step, STATES[SEEN])
     return opened
 
 
-def _written(world: World, step: Act) -> dict[str, Any]:
+def _written(world: World, step: Done) -> dict[str, Any]:
     """What a phone wrote by an act, which stands behind it."""
     inbound: Inbound = done(world, step, "inbound")
     if "{{" in inbound.body:
@@ -80,7 +80,7 @@ def _written(world: World, step: Act) -> dict[str, Any]:
     return {"inbound": {"channel": family, "from": phone, **said} | ({} if to is None else {"to": to})}
 
 
-def _seen(world: World, step: Act) -> dict[str, Any]:
+def _seen(world: World, step: Done) -> dict[str, Any]:
     """A phone opened a message."""
     phone = _number(world, step)
     seen = _opened(world, step)
@@ -90,7 +90,7 @@ def _seen(world: World, step: Act) -> dict[str, Any]:
     return {"phone": {"number": phone, "act": "seen"}}
 
 
-def _click(world: World, step: Act) -> dict[str, Any]:
+def _click(world: World, step: Done) -> dict[str, Any]:
     """A link was followed, by a phone or by whoever has its address."""
     link: Link = done(world, step, "click")
     message = link.message
@@ -107,7 +107,7 @@ def _click(world: World, step: Act) -> dict[str, Any]:
     return {"phone": act | {"link": mine.index(link) + 1}}
 
 
-def _alone(act: str) -> Callable[[World, Act], dict[str, Any]]:
+def _alone(act: str) -> Callable[[World, Done], dict[str, Any]]:
     """An act of a phone that is about no message."""
     return lambda world, step: {"phone": {"number": _number(world, step), "act": act}}
 
@@ -129,6 +129,20 @@ def _moved(literals: Literals, detail: dict[str, Any]) -> str:
     return literals.call("sendbox.move", [named.pop("message_id"), named.pop("result")], named)
 
 
+def _message(world: World, name: str) -> str | None:
+    found = Messaging.of(world).by_id.get(name)
+    return None if found is None else f"messages.{Messaging.of(world).messages.index(found)}.message_id"
+
+
+def _link(world: World, code: str) -> str | None:
+    for at, message in enumerate(Messaging.of(world).messages):
+        every = (link for links in (message.links or {}).values() for link in links)
+        for index, link in enumerate(every):
+            if link.code == code:
+                return f"messages.{at}.links.{index}.url"
+    return None
+
+
 _phone: Final = partial(Exported, by_phone=True)
 _SENDING: Final = frozenset({"sending"})
 EXPORTED: Final[Mapping[str, Exported]] = {
@@ -138,11 +152,14 @@ EXPORTED: Final[Mapping[str, Exported]] = {
     "inbound": Exported(_written, _SENDING),
     "phone_click": _phone(_click, _SENDING, line=_by_phone("click")),
     "link": Exported(
-        _click, _SENDING, line=lambda literals, detail: literals.call("client.get", [f"/s/{detail['code']}"], {})
+        _click,
+        _SENDING,
+        line=lambda literals, detail: literals.call("client.get", [f"/s/{detail['code']}"], {}),
+        look=Look("messages", _link),
     ),
     "phone_seen": _phone(_seen, frozenset({"sent", "delivered"}), line=_by_phone("seen")),
     "phone_offline": _phone(_alone("offline"), frozenset({"delivered", "seen"}), line=_by_phone("offline")),
     "phone_online": _phone(_alone("online"), line=_by_phone("online")),
     "phone_opt_out": _phone(_alone("opt_out"), line=_by_phone("opt_out")),
-    "event": Exported(line=_moved),
+    "event": Exported(line=_moved, look=Look("messages", _message)),
 }

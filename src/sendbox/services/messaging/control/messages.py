@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import each, newest, wait_for
+from sendbox.control.reading import each, newest, past, wait_for
 from sendbox.engine.world import World
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.rules.explain import Witness
 from sendbox.services.messaging.rules.explain import explain as explain_message
 from sendbox.services.messaging.rules.explained import explained
 from sendbox.services.messaging.views import message_view
@@ -90,11 +91,25 @@ async def message(call: Call, message_id: str) -> Any:
 
 @operation("GET", "/worlds/{id}/explain", words=explained)
 async def explain(call: Call, message_id: str) -> Any:
-    """Why a message became what it is: each attempt, the rules that were tried for it, and why the others did not."""
-    return explain_message(call.here.world, message_of(call.here.world, message_id))
+    """Why a message became what it is: each attempt, its checks, the rules that were tried, and why others did not.
+
+    Checks and rules are as they stood when the attempt began, as long as the record of the world is whole.
+    """
+    world = call.here.world
+    found = message_of(world, message_id)
+    if found.last is None:
+        return explain_message(world, found)
+    last, witness = found.last.number, Witness(message_id)
+
+    def watch(again: World) -> Callable[[], bool]:
+        witness.watch(again)
+        return lambda: last in witness.seen
+
+    await past(call, watch)
+    return explain_message(world, found, witness.seen)
 
 
-@operation("POST", "/worlds/{id}/messages/{message_id}/events")
+@operation("POST", "/worlds/{id}/messages/{message_id}/events", act=True, journals=True)
 async def move_message(call: Call, message_id: str, result: str, info: str | None = None) -> Any:
     """Moves a message's current attempt by hand; the rest of its plan is dropped."""
     world = call.here.world
@@ -102,7 +117,6 @@ async def move_message(call: Call, message_id: str, result: str, info: str | Non
     legal("result", result, STATES[1:])
     tried(lambda: Messaging.of(world).simulator.move_by_hand(found, result, info))
     world.control("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})
-    call.runtime.changed(call.here)
     return message_view(world, found)
 
 

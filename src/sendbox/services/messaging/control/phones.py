@@ -25,7 +25,6 @@ async def inbound(
     world = call.here.world
     number = _handset(world, from_)
     written = tried(lambda: Messaging.of(world).phones.write(channel, number, to, body, message_id=message_id))
-    call.runtime.changed(call.here)
     return inbound_view(written)
 
 
@@ -76,7 +75,6 @@ async def phone_reply(call: Call, number: str, body: str, message_id: str | None
     world = call.here.world
     found = _latest(world, _handset(world, number), message_id)
     written = tried(lambda: Messaging.of(world).phones.reply(found, body))
-    call.runtime.changed(call.here)
     return inbound_view(written)
 
 
@@ -92,7 +90,6 @@ async def phone_click(call: Call, number: str, message_id: str | None = None) ->
     world = call.here.world
     found = _latest(world, _handset(world, number), message_id)
     link = tried(lambda: Messaging.of(world).phones.click(found))
-    call.runtime.changed(call.here)
     return link_view(link)
 
 
@@ -103,7 +100,6 @@ async def phone_press(call: Call, number: str, button: Any = 0, message_id: str 
     found = _latest(world, _handset(world, number), message_id)
     body = tried(lambda: Messaging.of(world).phones.pressed(found, button))
     written = tried(lambda: Messaging.of(world).phones.reply(found, body))
-    call.runtime.changed(call.here)
     return inbound_view(written)
 
 
@@ -113,7 +109,6 @@ async def phone_seen(call: Call, number: str, message_id: str | None = None) -> 
     world = call.here.world
     found = _latest(world, _handset(world, number), message_id)
     tried(lambda: Messaging.of(world).phones.see(found))
-    call.runtime.changed(call.here)
     return message_view(world, found)
 
 
@@ -124,7 +119,6 @@ async def phone_opt_out(call: Call, number: str) -> Any:
     normal = _handset(world, number)
     arrived = Messaging.of(world).phones.inbox(normal)
     Messaging.of(world).phones.opt_out(normal, arrived[-1].message if arrived else None)
-    call.runtime.changed(call.here)
     return phone_view(world, normal)
 
 
@@ -143,5 +137,4 @@ async def phone_online(call: Call, number: str) -> Any:
     world = call.here.world
     normal = _handset(world, number)
     Messaging.of(world).phones.go_online(normal)
-    call.runtime.changed(call.here)
     return phone_view(world, normal)

@@ -79,8 +79,8 @@ def _rule(item: Node, rule: Rule, doubts: Doubts) -> None:
     if (
         body is not None and (length := len(body.text.replace("*", ""))) > limits.BODY
     ):  # what is longer was cut off before a rule is asked
-        asked = f"{show(when['body'].value)} asks for {length} characters"
-        message = f"{asked}; a body has at most {limits.BODY}, the rest is cut off"
+        wanted = f"{show(when['body'].value)} asks for {length} characters"
+        message = f"{wanted}; a body has at most {limits.BODY}, the rest is cut off"
         doubts.warn(when["body"], "body-too-long", message)
     if (goals := _ends(rule)) and not set(_ARRIVED).intersection(goals):
         for key in ("replies", "click"):

@@ -1,12 +1,14 @@
 """Explanations: which rules were tried for a message, which decided, and why the others did not.
 
-Which rules decided about an attempt was recorded. The rest is seen from today: the rules are those that hold now, their
-conditions are looked at anew, and what they count is read from their memory. Nothing is changed by it.
+Which rules decided about an attempt was recorded. The rest is seen as it stood then by a `Witness`, in a world that is
+made again from the record. Without one it is seen from today: the rules are those that hold now, their conditions are
+looked at anew, and what they count is read from their memory. Nothing is changed by it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso
 from sendbox.engine.rules.tried import tried
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Attempt, Message
 
+#: What is known of the past without a witness.
+_NOTHING: Final[Mapping[int, Any]] = {}
 
 # -- checks
 
 
 def checks(world: World, message: Message, number: int) -> list[dict[str, Any]]:
-    """Each check of flow step `number` in the order asked, as it stands now: `{check, passed, why}` (A61)."""
+    """Each check of flow step `number` in the order asked, as it stands: `{check, passed, why}` (A61)."""
     step = message.submission.send.steps[number]
     kept = message.submission.prepared
     found = []
@@ -36,13 +40,58 @@ def checks(world: World, message: Message, number: int) -> list[dict[str, Any]]:
     return found
 
 
+def _rules(world: World, attempt: Attempt, *, then: bool) -> list[Any]:
+    """The rules that were tried for an attempt, in the order asked."""
+    why = _why(attempt)
+    if why is not None and why != "credit":  # credit is asked last, when the price is known
+        return []
+    simulator = Messaging.of(world).simulator
+    moves = attempt.transitions()
+    case = simulator.case(attempt, moves[0][1] if moves else world.now)
+    decided = () if attempt.fate is None else attempt.fate.rules
+    return tried(Messaging.of(world).attempts, simulator.rules_for(attempt.message), case, decided, then=then)
+
+
+class Seen(NamedTuple):
+    """What a witness saw: the checks before an attempt of a flow step began, and the rules that were tried for it."""
+
+    checks: list[dict[str, Any]]
+    rules: list[Any]
+
+
+class Witness:
+    """Sees the attempts of one message begin, in a world that is made again for this alone."""
+
+    def __init__(self, message_id: str) -> None:
+        self._id = message_id
+        self.seen: dict[int, Seen] = {}
+
+    def watch(self, world: World) -> None:
+        """From now on it sees what begins in a world."""
+        simulator = Messaging.of(world).simulator
+        begin = simulator.begin
+
+        def begins(message: Message, number: int) -> None:
+            if message.id != self._id:
+                begin(message, number)
+                return
+            asked = checks(world, message, number)
+            begin(message, number)
+            attempt = message.last
+            assert attempt is not None
+            self.seen[number] = Seen(asked, _rules(world, attempt, then=True))
+
+        setattr(simulator, "begin", begins)  # noqa: B010 # of this one world, not of its class
+
+
 # -- messages
 
 
-def explain(world: World, message: Message) -> dict[str, Any]:
+def explain(world: World, message: Message, seen: Mapping[int, Seen] = _NOTHING) -> dict[str, Any]:
     """Why a message became what it is so far: each attempt with the rules that were tried, and what it still plans.
 
-    `{message_id, phone, operation, accepted_at, result, steps, attempts, not_tried}`.
+    `{message_id, phone, operation, accepted_at, result, steps, attempts, not_tried}`. `seen` is what a witness saw, by
+    the number of the flow step.
     """
     send = message.submission.send
     attempts = message.attempts
@@ -53,20 +102,20 @@ def explain(world: World, message: Message) -> dict[str, Any]:
         "accepted_at": iso(message.accepted_at),
         "result": message.result,
         "steps": [step.channel for step in send.steps],
-        "attempts": [_attempt(world, attempt) for attempt in attempts],
+        "attempts": [_attempt(world, attempt, seen.get(attempt.number)) for attempt in attempts],
         "not_tried": [step.channel for step in send.steps[len(attempts) :]],
     }
 
 
-def _attempt(world: World, attempt: Attempt) -> dict[str, Any]:
-    why = None if attempt.extra is None else attempt.extra.get("why")
-    asked = why is None or why == "credit"  # credit is asked last, when the price is known
-    simulator = Messaging.of(world).simulator
-    rules = simulator.rules_for(attempt.message) if asked else ()
+def _why(attempt: Attempt) -> str | None:
+    """The word of the check that refused an attempt, None where none did."""
+    return None if attempt.extra is None else attempt.extra.get("why")
+
+
+def _attempt(world: World, attempt: Attempt, seen: Seen | None) -> dict[str, Any]:
+    why = _why(attempt)
     moves = attempt.transitions()
-    case = simulator.case(attempt, moves[0][1] if moves else world.now)
     fate = attempt.fate
-    decided = () if fate is None else fate.rules
     plan = attempt.plan
     return {
         "number": attempt.number + 1,
@@ -74,8 +123,9 @@ def _attempt(world: World, attempt: Attempt) -> dict[str, Any]:
         "result": STATES[attempt.state],
         "refused": why,
         "why": None if why is None else refusal_line(attempt, why),
-        "rules": tried(Messaging.of(world).attempts, rules, case, decided),
-        "decided_by": list(decided),
+        **({} if seen is None else {"checks": seen.checks}),
+        "rules": _rules(world, attempt, then=False) if seen is None else seen.rules,
+        "decided_by": [] if fate is None else list(fate.rules),
         "outage": Messaging.of(world).outages.says(attempt),
         "order_sensitive": fate is not None and fate.order_sensitive,
         "timeline": [{"at": iso(at), "result": STATES[code], "info": info_of(attempt, code)} for code, at in moves],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 #: What stands before a rule, by its outcome.
@@ -52,6 +53,7 @@ def _attempt(attempt: dict[str, Any]) -> list[str]:
     text = [f"attempt {attempt['number']} by {attempt['channel']}: {attempt['result']}"]
     if attempt["why"]:
         text.append(f"  refused: {attempt['why']}")
+    text += [f"  check {line}" for line in _asked(attempt.get("checks", ()))]
     if attempt["rules"]:
         text += _indented(_rules(attempt["rules"]))
     if attempt["refused"] and attempt["refused"] != "credit":
@@ -65,6 +67,13 @@ def _attempt(attempt: dict[str, Any]) -> list[str]:
     if attempt["planned"]:
         text.append(f"  still to come: {', '.join(attempt['planned'])}")
     return text
+
+
+def _asked(checks: Sequence[dict[str, Any]]) -> list[str]:
+    """The checks that were asked before an attempt began: those that refused, and those that passed."""
+    refused = [f"refused, {each['check']}: {each['why']}" for each in checks if not each["passed"]]
+    passed = ", ".join(each["check"] for each in checks if each["passed"])
+    return [*refused, f"passed: {passed}"] if checks else []
 
 
 def _indented(lines: list[str]) -> list[str]:

@@ -11,8 +11,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.durations import Span
-from sendbox.engine.rules.book import Drawn, Rulebook, draw_key
+from sendbox.engine.rules.book import Drawn, Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.texts import Text
 from sendbox.services.messaging.content.gaps import Line
@@ -40,6 +41,11 @@ class Path:
 
     entries: tuple[PathEntry, ...] = ()
     goal: str | None = None
+
+    @property
+    def word(self) -> str:
+        """The result that it comes to in the end, by which a plan chooses it out of a mix."""
+        return self.goal or (self.entries[-1].result if self.entries else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +117,8 @@ class Attempts(Rulebook[Rule]):
     PREFIX = "r"
     RETURNING = True
 
-    def __init__(self, rules: Sequence[Rule], seed: bytes = b"", start: int = 0) -> None:
-        super().__init__(rules, seed, start)
+    def __init__(self, rules: Sequence[Rule], chooser: Chooser = UNSEEDED, start: int = 0) -> None:
+        super().__init__(rules, chooser, start)
         #: fates in which no time was drawn, one object for all attempts that have it
         self._fates: dict[Fate, Fate] = {}
 
@@ -188,20 +194,18 @@ class _Lot:
     def line(self, text: Text, index: int) -> Line:
         """What a reply will say; the message is counted only when something of it is invented."""
         if not text.draws:
-            return Line(text, b"")
+            return Line(text, "", "")
         self.varied = True
         drawn = self._draw()
-        return Line(
-            text,
-            draw_key(self._rule.key, self._case.subject),
-            drawn.number,
-            f"say{index}.{self._case.fields['attempt']}",
-        )
+        purpose = f"say{index}.{self._case.fields['attempt']}"
+        return Line(text, self._rule.key, self._case.subject, drawn.number, purpose)
 
     def choose(self, mix: tuple[tuple[Path, float], ...]) -> Path:
         """One path of a mix, by weight."""
-        weights = tuple(weight for _, weight in mix)
-        return mix[self._draw().draw.weighted(weights, f"mix{self._case.fields['attempt']}")][0]
+        paths: tuple[Path, ...]
+        weights: tuple[float, ...]
+        paths, weights = zip(*mix, strict=True)
+        return paths[self._draw().draw.weighted(weights, f"mix{self._case.fields['attempt']}", paths)]
 
     def time(self, span: Span, purpose: str) -> int:
         """Milliseconds of a span: drawn only when there is something to draw."""

@@ -9,8 +9,8 @@ import orjson
 
 from sendbox.contract.findings import QUOTED, show
 from sendbox.contract.parse import Malformed, parse_json
+from sendbox.engine.commands.requests import JSON_TYPE
 from sendbox.engine.remarks import Finding
-from sendbox.engine.requests import JSON_TYPE
 from sendbox.services.advice import (
     CONTENT_TYPE_MISSING,
     CONTENT_TYPE_NOT_JSON,

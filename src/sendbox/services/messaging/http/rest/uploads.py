@@ -114,6 +114,7 @@ UPLOAD: Final = Upload(
     operation="uploadBulk",
     path="/upload/{address}",
     receive=_File,
+    longest=lambda world: Assume.of(world).bulk.bytes + PART,
     success=success,
     error=error,
     lost=lambda: _refusal(_LOST),

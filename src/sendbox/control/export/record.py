@@ -1,0 +1,242 @@
+"""A record as data, and back: the form in which a world can be made again in another process.
+
+`{sendbox_record, version, engine, world, commands, ends, journal, digest}`. A command is an object of its word, its
+place and its fields; `journal` has the instant, the kind and a hash of each entry, so that a replay can say which one
+differs first.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Generator, Mapping
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
+
+from sendbox import __version__
+from sendbox.control.export.source import source_of
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.commands.command import COMMANDS, Call, Open, Stamp
+from sendbox.engine.digest import ENGINE, digest
+from sendbox.engine.durations import instant, iso
+from sendbox.engine.kinds.rows import Kinds, Observer
+from sendbox.scenario.language import Language
+from sendbox.scenario.model import ScenarioError
+from sendbox.scenario.write import dump
+
+if TYPE_CHECKING:
+    from sendbox.engine.commands.command import Command
+    from sendbox.engine.world import World
+
+#: The version of this form.
+FORM: Final = 1
+_WORD: Final = {command: word for word, command in COMMANDS.items()}
+
+
+class Unreadable(Exception):
+    """Data that is not a record that can be read; the text says what is wrong, and what is legal."""
+
+
+class Entry(NamedTuple):
+    """An entry of a journal, in short: instant, kind, and a hash of all that is shown of it."""
+
+    at: str
+    kind: str
+    hash: str
+
+
+class Recorded(NamedTuple):
+    """A record that was read: its commands, where the world stood when it was written, and how it looked."""
+
+    version: str
+    engine: int
+    world: str
+    commands: list[tuple[Stamp, Command]]
+    ends: Stamp
+    journal: list[Entry]
+    digest: str
+
+
+# -- written
+
+
+def written(world: World, kinds: Kinds, proof: str) -> Generator[None, None, dict[str, Any]]:
+    """Makes the record of a world as data, and pauses now and then. Raises `Cut`."""
+    commands: list[dict[str, Any]] = []
+    for stamp, command in world.record.commands():
+        commands.append({"command": _WORD[type(command)], **_place(stamp), **_fields(command)})
+        yield
+    journal = []
+    on = Observer(world, kinds)
+    for number in range(len(world.journal)):
+        journal.append(list(entry(on, number)))
+        yield
+    return {
+        "sendbox_record": FORM,
+        "version": __version__,
+        "engine": ENGINE,
+        "world": world.id,
+        "commands": commands,
+        "ends": _place(Stamp(world.epoch, world.now, world.ticks)),
+        "journal": journal,
+        "digest": proof,
+    }
+
+
+def entry(on: Observer, number: int) -> Entry:
+    """An entry of a journal, in short."""
+    view = on.entry(number)
+    raw = orjson.dumps(view, option=orjson.OPT_SORT_KEYS)
+    return Entry(view["at"], view["kind"], blake2b(raw, digest_size=8).hexdigest())
+
+
+def _place(stamp: Stamp) -> dict[str, Any]:
+    return {"epoch": stamp.epoch, "at": iso(stamp.at), "ticks": stamp.ticks}
+
+
+def _fields(command: Command) -> dict[str, Any]:
+    given = command._asdict()
+    if isinstance(command, Open):
+        scenario = _said(given.pop("blueprint"))
+        return {**given, "start": iso(command.start), "scenario": scenario}
+    if isinstance(command, Call):
+        headers = [[name.decode("latin-1"), value.decode("latin-1")] for name, value in command.headers]
+        body = command.body
+        shown = None if body is None else _text(body if isinstance(body, bytes) else bytes(body))
+        return {**given, "query": command.query.decode("latin-1"), "headers": headers, "body": shown}
+    found = {name: value for name, value in given.items() if name not in ("at", "arguments", "now")}
+    if "now" in given:
+        found["now"] = iso(given["now"])
+    if "arguments" in given:
+        arguments = given["arguments"]
+        compiled = [name for name, value in arguments.items() if isinstance(value, Blueprint)]
+        found["arguments"] = {
+            name: _said(value) if isinstance(value, Blueprint) else value for name, value in arguments.items()
+        }
+        found |= {"scenarios": compiled} if compiled else {}
+    return found
+
+
+def _said(blueprint: Blueprint) -> dict[str, str]:
+    """A scenario with what it builds on, and what it is called: its text may leave that to its file."""
+    return {"name": blueprint.name, "text": dump(source_of(blueprint))}
+
+
+def _text(raw: bytes) -> str | dict[str, str]:
+    """Bytes as text, or in base64 where they are not UTF-8."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return {"base64": b64encode(raw).decode()}
+
+
+# -- read
+
+
+def read(text: str | bytes, language: Language) -> Recorded:
+    """The record that a text holds. Raises `Unreadable`."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"it is not JSON: {error}") from None
+    if not isinstance(data, dict) or "sendbox_record" not in data:
+        raise Unreadable("it is not a record: `sendbox export --as record` writes one")
+    if data["sendbox_record"] != FORM:
+        raise Unreadable(f"it is of form {data['sendbox_record']!r}; this version reads form {FORM}")
+    missing = [name for name in _PARTS if name not in data]
+    if missing:
+        raise Unreadable(f'it is damaged: "{missing[0]}" is missing')
+    commands = _commands(data["commands"], language)
+    try:
+        journal = [Entry(*each) for each in data["journal"]]
+        return Recorded(
+            data["version"], data["engine"], data["world"], commands, _stamp(data["ends"]), journal, data["digest"]
+        )
+    except _DAMAGED as error:
+        raise Unreadable(f"it is damaged: {_told(error)}") from None
+
+
+#: What a record has.
+_PARTS: Final = ("version", "engine", "world", "commands", "ends", "journal", "digest")
+#: What comes of reading fields that are not as they were written.
+_DAMAGED: Final = (KeyError, TypeError, ValueError, AttributeError)
+
+
+def _commands(lines: Any, language: Language) -> list[tuple[Stamp, Command]]:
+    commands: list[tuple[Stamp, Command]] = []
+    try:
+        commands.extend((_stamp(line), _command(line, language)) for line in lines)
+    except _DAMAGED as error:
+        raise Unreadable(f"it is damaged: command {len(commands)}: {_told(error)}") from None
+    if not commands or not isinstance(commands[0][1], Open):
+        raise Unreadable("its first command does not open a world")
+    return commands
+
+
+def _told(error: Exception) -> str:
+    return f'"{error.args[0]}" is missing' if isinstance(error, KeyError) else str(error)
+
+
+def _stamp(line: Mapping[str, Any]) -> Stamp:
+    return Stamp(int(line["epoch"]), instant(line["at"]), int(line["ticks"]))
+
+
+def _command(line: Mapping[str, Any], language: Language) -> Command:
+    word = line["command"]
+    kind = COMMANDS.get(word)
+    if kind is None:
+        raise Unreadable(f"{word!r} is not a command; legal: {', '.join(COMMANDS)}")
+    if kind is Call:
+        headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in line["headers"])
+        body = line["body"]
+        raw = None if body is None else body.encode() if isinstance(body, str) else b64decode(body["base64"])
+        query = line["query"].encode("latin-1")
+        return Call(line["method"], line["path"], query, headers, raw, line["origin"], line["key"])
+    given = {name: line[name] for name in kind._fields if name in line}
+    if kind is Open:
+        given |= {"start": instant(line["start"]), "blueprint": _scenario(line["scenario"], language)}
+        given["epoch"] = line["epoch"]
+    if "now" in given:
+        given["now"] = instant(given["now"])
+    if "requests" in given:
+        given["requests"] = tuple(given["requests"])
+    missing = [name for name in kind._fields if name not in given and name not in kind._field_defaults]
+    if missing:
+        raise KeyError(missing[0])
+    for name in line.get("scenarios", ()):
+        given["arguments"][name] = _scenario(given["arguments"][name], language)
+    command: Command = kind(**given)
+    return command
+
+
+def _scenario(said: Mapping[str, str], language: Language) -> Blueprint:
+    try:
+        return language.load(said["text"], name=said["name"], paths=False)
+    except ScenarioError as error:
+        why = "; ".join(str(error).split("\n"))
+        raise Unreadable(f"its scenario is not legal any more: {why}") from None
+
+
+# -- compared
+
+
+class Comparison(NamedTuple):
+    """A record and what came of it in a replay: `first` is the number of the first entry that differs, None = none."""
+
+    first: int | None
+    recorded: Entry | None
+    replayed: Mapping[str, Any] | None
+    digest: str
+
+
+def compare(recorded: Recorded, world: World, kinds: Kinds) -> Comparison:
+    """Holds a replayed world against its record, entry by entry."""
+    on = Observer(world, kinds)
+    found = digest(world, kinds)
+    for number in range(max(len(recorded.journal), len(world.journal))):
+        there = recorded.journal[number] if number < len(recorded.journal) else None
+        if number >= len(world.journal) or entry(on, number) != there:
+            return Comparison(number, there, on.entry(number) if number < len(world.journal) else None, found)
+    return Comparison(None, None, None, found)

@@ -1,0 +1,149 @@
+"""Replays: a world made again from its record, in this process or another one.
+
+The world is brought to the place of each command, which is then carried out as it was the first time. Nothing leaves
+it: outcomes of deliveries are commands. So it ends with the same journal, the same views and the same digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.control.operation import Call as Calling
+from sendbox.control.operation import ControlError, act
+from sendbox.engine.commands.command import Act, Call, Move, Open, Outcome, Stamp
+from sendbox.engine.durations import iso
+from sendbox.engine.world import World
+from sendbox.runtime.slot import Hosted
+from sendbox.services.ports import account_of
+
+if TYPE_CHECKING:
+    from sendbox.control.operation import Control, Operation
+    from sendbox.engine.commands.command import Command
+
+#: Ticks between two pauses.
+CHUNK: Final = 32
+
+#: What is still to be done: whoever does it pauses where it is None, and elsewhere calls what it is, off an event loop.
+Work = Generator[Callable[[], None] | None, None, World]
+
+
+class Diverged(Exception):
+    """The world did not come to the place of a command, or did not take it: it is made by other rules than then."""
+
+
+class Replay:
+    """One replay. `commands` begin with the opening; `ends` is the place to come to behind the last of them."""
+
+    def __init__(self, control: Control, commands: Iterable[tuple[Stamp, Command]], ends: Stamp | None = None) -> None:
+        self._control = control
+        self._commands = iter(commands)
+        self._ends = ends
+        _, opening = next(self._commands)
+        assert isinstance(opening, Open)
+        self.world = opened(control, opening)
+        self._calling = Calling(control, "", Hosted(self.world, opening.blueprint))
+
+    def work(self) -> Work:
+        """Makes the world, and returns it. Raises `Diverged`."""
+        for stamp, command in self._commands:
+            yield from self.reach(stamp)
+            yield from self._carried_out(stamp, command)
+            yield None
+        if self._ends is not None:
+            yield from self.reach(self._ends)
+        return self.world
+
+    def finish(self) -> World:
+        """The same at once; whatever must be loaded is loaded here."""
+        work = self.work()
+        try:
+            while True:
+                load = next(work)
+                if load is not None:
+                    load()
+        except StopIteration as done:
+            world: World = done.value
+            return world
+
+    def _carried_out(self, stamp: Stamp, command: Command) -> Generator[Callable[[], None] | None, None, None]:
+        control, world = self._control, self.world
+        match command:
+            case Call():
+                desk = control.runtime.desk
+                if not desk.takes(command.path):
+                    raise Diverged(f"a call at {iso(stamp.at)}: {command.path} is at no interface")
+                if command.key not in account_of(world).keys:
+                    raise Diverged(f"a call at {iso(stamp.at)}: its key is not there")
+                done = desk.work(world, command)
+                if isinstance(done, Generator):
+                    yield from done
+            case Act(name, arguments, refused):
+                row = self._act_of(stamp, name, arguments)
+                try:
+                    act(self._calling, row, {row.takes[each].parameter: value for each, value in arguments.items()})
+                except ControlError as error:
+                    if not refused:
+                        why = f"{name} at {iso(stamp.at)} is not taken any more: {error.message}"
+                        raise Diverged(why) from None
+            case Outcome(number, status, error):
+                deliveries = world.outlets.deliveries
+                delivery = deliveries[number] if number in range(len(deliveries)) else None
+                if delivery is None or delivery not in world.outlets.under_way:
+                    raise Diverged(
+                        f"a try of delivery {number} ended at {iso(stamp.at)}; the replay has none under way"
+                    )
+                world.outcome(delivery, status, error)
+            case Move(by_hand, first):
+                world.record.moved(world.now, world.ticks, first, by_hand=by_hand)
+            case Open():
+                raise Diverged("a record has one opening")
+            case _:
+                world.enter(command)
+
+    def _act_of(self, stamp: Stamp, name: str, arguments: Mapping[str, Any]) -> Operation:
+        """The operation of an act. Raises `Diverged` where this version has none that takes these arguments."""
+        row = self._control.served.by_name.get(name)
+        if row is None or not row.act:
+            raise Diverged(f"an act at {iso(stamp.at)}: {name!r} is no act of this version")
+        for each in arguments:
+            if each not in row.takes:
+                raise Diverged(f"an act at {iso(stamp.at)}: {each!r} is no argument of {name}")
+        return row
+
+    def reach(self, stamp: Stamp) -> Generator[None, None, None]:
+        """Brings the world to a place. Raises `Diverged`."""
+        world = self.world
+        while world.ticks < stamp.ticks:
+            done = world.run(stamp.at, min(CHUNK, stamp.ticks - world.ticks), settle=False)
+            world.outlets.take()
+            if not done:
+                break
+            yield
+        world.run(stamp.at, 0)  # where nothing is due, the clock moves on
+        found = Stamp(world.epoch, world.now, world.ticks)
+        if found != stamp:
+            raise Diverged(
+                f"a command came at {iso(stamp.at)}, tick {stamp.ticks} of epoch {stamp.epoch}; "
+                f"the replay stands at {iso(found.at)}, tick {found.ticks} of epoch {found.epoch}"
+            )
+
+
+def opened(control: Control, opening: Open) -> World:
+    """A world as it was opened, which nobody drives yet."""
+    world = World(
+        opening.world,
+        opening.blueprint,
+        start=opening.start,
+        seed=opening.seed,
+        salt=opening.salt,
+        mode=opening.mode,
+        rate=opening.rate,
+        shard=opening.shard,
+        epoch=opening.epoch,
+        pinned=opening.pinned,
+        max_journal=control.runtime.settings.max_journal,
+        services=control.runtime.services,
+    )
+    world.begin()
+    return world

@@ -1,0 +1,92 @@
+"""The ordinary chooser: a keyed hash of the place, so that one draw more or less moves no other.
+
+*Fates* (results, times, shares, orders, operators, codes, numbers of a pool, invented texts) are drawn here. *Names*
+(ids of requests and messages, codes of links, tokens) are not draws: they are derived from the content of a request and
+the salt of the world (`World.name`), no rule has a part in them, and no plan either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, ClassVar, Final
+
+from sendbox.engine.identity import derive
+
+
+class Draw:
+    """Numbers drawn for one fate: each purpose has its own draw, so that adding one never shifts another."""
+
+    __slots__ = ("_key", "_n", "_seed")
+
+    def __init__(self, seed: bytes, key: bytes, n: int) -> None:
+        self._seed = seed
+        self._key = key
+        self._n = n
+
+    def _unit(self, purpose: str) -> int:
+        return int.from_bytes(derive(self._seed, "fate", self._key + b"\0" + purpose.encode(), self._n)[:8], "big")
+
+    def between(self, low: int, high: int, purpose: str) -> int:
+        """An integer from `low` to `high`, both included."""
+        return low + self._unit(purpose) % (high - low + 1)
+
+    def below(self, share: float, purpose: str) -> bool:
+        """Whether it belongs to a share, from 0 (never) to 1 (always)."""
+        return self._unit(purpose) < share * 2**64
+
+    def weighted(self, weights: Sequence[float], purpose: str, options: Sequence[Any] = ()) -> int:
+        """An index into `weights`, with their odds; `options` are what they are the weights of (`Option`)."""
+        point = self._unit(purpose) / 2**64 * sum(weights)
+        for index, weight in enumerate(weights[:-1]):
+            point -= weight
+            if point < 0:
+                return index
+        return len(weights) - 1
+
+    def pick(self, options: Sequence[Any], purpose: str) -> int:
+        """An index into `options` (`Option`), all with the same odds."""
+        return self.between(0, len(options) - 1, purpose)
+
+    def digits(self, low: int, high: int, purpose: str, prefix: str = "") -> str:
+        """A number behind a prefix, with as many digits as `high` has."""
+        return f"{prefix}{self.between(low, high, purpose):0{len(str(high))}}"
+
+
+class _Single(Draw):
+    """A draw that has one number only, whatever its purpose."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, number: bytes) -> None:
+        self._number = int.from_bytes(number, "big")
+
+    def _unit(self, purpose: str) -> int:
+        return self._number
+
+
+class Chooser:
+    """The ordinary chooser: a hash, keyed with a seed."""
+
+    #: whether it is noticed when it is asked, so that something must be drawn when it happens and not when it is shown
+    noted: ClassVar[bool] = False
+    __slots__ = ("_seed",)
+
+    def __init__(self, seed: bytes = b"") -> None:
+        self._seed = seed
+
+    def draw(self, rule: str, subject: str, number: int) -> Draw:
+        """The draws of a rule, by its key, about a subject that had so many of its draws before."""
+        return Draw(self._seed, f"{rule}\0{subject}".encode(), number)
+
+    def scoped(self, scope: str, subject: str, number: int, size: int = 8) -> Draw:
+        """A draw that no rule of a scenario has, out of so many bytes; `scope` is what stands for the rule."""
+        return _Single(derive(self._seed, scope, subject.encode(), number)[:size])
+
+    def constant(self, scope: str, subject: str) -> Draw:
+        """A draw of which the seed is no part: the same in every world."""
+        return _Single(blake2b(subject.encode(), key=scope.encode(), digest_size=8).digest())
+
+
+#: The chooser of what no world draws.
+UNSEEDED: Final = Chooser()

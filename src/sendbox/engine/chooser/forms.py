@@ -1,0 +1,124 @@
+"""Forms of what is drawn: which values are legal at a place, and how a plan writes them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+
+T = TypeVar("T")
+
+#: What a place has in a plan.
+Value = bool | int | str
+#: So many words of options are listed.
+_LISTED: Final = 10
+
+
+class Form(Protocol[T]):
+    """What may be drawn at a place, and how a plan writes it."""
+
+    @property
+    @abstractmethod
+    def legal(self) -> str:
+        """The legal values in words."""
+
+    @abstractmethod
+    def read(self, value: Value) -> T | None:
+        """What a value of a plan means, None where it is not legal."""
+
+    @abstractmethod
+    def written(self, drawn: T) -> Value:
+        """What was drawn, as a plan writes it."""
+
+
+class Between(NamedTuple):
+    """A whole number, both ends included."""
+
+    low: int
+    high: int
+
+    @property
+    def legal(self) -> str:
+        return f"a whole number from {self.low} to {self.high}"
+
+    def read(self, value: Value) -> int | None:
+        fits = isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
+        return int(value) if fits else None
+
+    def written(self, drawn: int) -> Value:
+        return drawn
+
+
+class Truth(NamedTuple):
+    """Whether something belongs to a share."""
+
+    @property
+    def legal(self) -> str:
+        return "true or false"
+
+    def read(self, value: Value) -> bool | None:
+        return value if isinstance(value, bool) else None
+
+    def written(self, drawn: bool) -> Value:
+        return drawn
+
+
+class Option(NamedTuple):
+    """One of several: by its word, where only one option has it, or by its number in the list, from 1.
+
+    An option is a text or a number, or has a `word`. Options that are numbers stand for themselves.
+    """
+
+    options: Sequence[Any]
+
+    @property
+    def words(self) -> list[Value]:
+        """The words of the options, in order."""
+        return [getattr(option, "word", option) for option in self.options]
+
+    @property
+    def legal(self) -> str:
+        words, count = self.words, len(self.options)
+        own = [str(word) for word in words if words.count(word) == 1]
+        if self._numbers:
+            return f"one of {', '.join(own)}"
+        numbers = "1" if count == 1 else f"a whole number from 1 to {count}"
+        return f"{numbers}, or one of {', '.join(own[:_LISTED])}{', …' * (len(own) > _LISTED)}" if own else numbers
+
+    @property
+    def _numbers(self) -> bool:
+        return all(isinstance(word, int) for word in self.words)
+
+    def read(self, value: Value) -> int | None:
+        words = self.words
+        if isinstance(value, bool):
+            return None
+        if isinstance(value, int) and not self._numbers:
+            return value - 1 if 1 <= value <= len(words) else None
+        return words.index(value) if words.count(value) == 1 else None
+
+    def written(self, drawn: int) -> Value:
+        words = self.words
+        return words[drawn] if words.count(words[drawn]) == 1 else drawn + 1
+
+
+class Digits(NamedTuple):
+    """A number as a text of fixed length behind a prefix: a code, a phone number."""
+
+    low: int
+    high: int
+    prefix: str
+
+    @property
+    def legal(self) -> str:
+        first, last = (f"{self.prefix}{end:0{len(str(self.high))}}" for end in (self.low, self.high))
+        return f"{len(last)} digits from {first} to {last}"
+
+    def read(self, value: Value) -> str | None:
+        text = "" if isinstance(value, bool) else str(value)
+        rest = text.removeprefix(self.prefix)
+        fits = text.startswith(self.prefix) and len(rest) == len(str(self.high)) and rest.isascii() and rest.isdigit()
+        return text if fits and self.low <= int(rest) <= self.high else None
+
+    def written(self, drawn: str) -> Value:
+        return drawn

@@ -1,0 +1,81 @@
+"""A call of an emulated interface as the journal and the record of a world keep it, once for both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from sendbox.engine.commands.command import Body, Call, Kept
+
+if TYPE_CHECKING:
+    from sendbox.engine.faults.calls import Applied
+    from sendbox.engine.remarks import Advice, Finding
+
+#: The content type of nearly every request.
+JSON_TYPE: Final = b"application/json"
+
+
+class RequestRecord:
+    """One call of an emulated interface: what came, what was answered, and the remarks. `query` as it came.
+
+    `status` and `answer` are what was sent; the status is 0 where nothing was.
+    """
+
+    __slots__ = (
+        "_kept", "advice", "answer", "canonical", "fault", "findings", "headers", "key", "method", "operation",
+        "origin", "path", "query", "status",
+    )  # fmt: skip
+
+    method: str
+    path: str
+    query: bytes
+    headers: tuple[tuple[bytes, bytes], ...]
+    #: the body, or what reads it again
+    _kept: Body
+    origin: str
+    key: str
+
+    def __init__(self, operation: str, call: Call, status: int, answer: bytes) -> None:
+        self.operation = operation
+        self.method, self.path, self.query, self.headers, self._kept, self.origin, self.key = call
+        self.status = status
+        self.answer = answer
+        self.findings: Sequence[Finding] = ()
+        self.advice: Sequence[Advice] = ()
+        #: the request as its names were derived from it, None when it was refused
+        self.canonical: bytes | None = None
+        #: the fault by which a scenario spoiled the answer
+        self.fault: Applied | None = None
+
+    @property
+    def call(self) -> Call:
+        """What came. The query may hold the key, so no view shows it."""
+        return Call(self.method, self.path, self.query, self.headers, self._kept, self.origin, self.key)
+
+    @property
+    def body(self) -> bytes:
+        """The body as it came, empty where it was too long to be read."""
+        kept = self._kept
+        if kept is None:
+            return b""
+        return kept if isinstance(kept, bytes) else bytes(kept)
+
+    def put_away(self, keep: Callable[[bytes], bytes | Kept], longest: int) -> None:
+        """Keeps a longer body elsewhere."""
+        kept = self._kept
+        if isinstance(kept, bytes) and len(kept) > longest:
+            self._kept = keep(kept)
+
+    @property
+    def bare(self) -> bool:
+        """Whether it came without a key in its header."""
+        return self.header(b"x-api-key") is None
+
+    @property
+    def content_type(self) -> bytes | None:
+        """What the client said its body is."""
+        return self.header(b"content-type")
+
+    def header(self, name: bytes) -> bytes | None:
+        """The value of a header by its lower-case name, None where it was not given, or has no part in the answer."""
+        return next((value for key, value in self.headers if key == name), None)

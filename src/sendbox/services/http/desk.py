@@ -1,0 +1,300 @@
+"""The desk: carries out the command `Call`, a call of HTTP that came to a world.
+
+What happens to the world and what is answered depend on the world and the call alone. Whoever has the call first,
+a server or a replay, finds the world of it; the desk does the rest, and journals it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sendbox.contract.validators import NotLoaded, preload
+from sendbox.engine.commands.command import Body, Call
+from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.journal import CODE
+from sendbox.engine.polls import MANY
+from sendbox.engine.remarks import Finding
+from sendbox.services.advice import POLLING_STOPPED_CLOCK, advise
+from sendbox.services.http.diagnosis import valued
+from sendbox.services.http.exchange import Answer, Exchange, Refused, Route, header
+from sendbox.services.http.faulting import NO_FAULT, Decision, decide, spoilt, told
+from sendbox.services.http.handling import handled, worked
+from sendbox.services.http.paths import Paths
+from sendbox.services.ports import account_of
+
+if TYPE_CHECKING:
+    from sendbox.contract.validators import Contract
+    from sendbox.engine.world import World
+    from sendbox.services.http.interfaces import Incoming, Interface, Link, Upload
+
+#: The longest body that is read; a longer one is refused before it is read whole.
+BODY_CAP: Final = 16 * 1024 * 1024
+TOO_LONG: Final = f"the body is longer than {BODY_CAP} bytes, the most that is read"
+#: Headers that have a part in what is answered.
+HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
+#: So much of an upload is read at a time.
+_PIECE: Final = 1 << 16
+
+#: What is still to be done: whoever does it pauses where it is None, and elsewhere calls what it is, off an event loop.
+Work = Generator[Callable[[], None] | None, None, "Handled"]
+
+
+class Handled(NamedTuple):
+    """What came of a call: the answer, how the journal has it and the number of its entry.
+
+    `hasty` are the requests that it made whose events may have to leave before the answer.
+    """
+
+    answer: Answer
+    record: RequestRecord | None = None
+    number: int = -1
+    hasty: Sequence[str] = ()
+
+
+class Desk:
+    """Serves the rows of all interfaces, and the addresses that worlds give out.
+
+    `check` is shown each answer of a row before a fault spoils it.
+    """
+
+    def __init__(
+        self,
+        contract: Contract,
+        routes: Sequence[Route],
+        interfaces: Sequence[Interface],
+        uploads: Sequence[Upload] = (),
+        links: Sequence[Link] = (),
+    ) -> None:
+        self.contract = contract
+        self.paths = Paths(routes)
+        self.interfaces = interfaces
+        self.prefixes = tuple(prefix for each in interfaces for prefix in each.prefixes)
+        self.check: Callable[[Route, Answer], None] | None = None
+        self._uploads = [(upload.path.partition("{")[0], upload) for upload in uploads]
+        self._links = [(link.path.partition("{")[0], link) for link in links]
+
+    def work(self, world: World, call: Call) -> Handled | Work:
+        """Carries out a call, whatever it is of, or hands back what takes time."""
+        for prefix, upload in self._uploads:
+            if call.path.startswith(prefix) and call.method == "PUT":
+                return self.upload(world, call, upload)
+        for prefix, link in self._links:
+            if call.path.startswith(prefix):
+                return Handled(self.follow(world, call, link))
+        rows, params = self.paths.find(call.path)
+        route = None if rows is None else rows.get(call.method)
+        return self.unserved(world, call) if route is None else self.serve(world, call, route, params)
+
+    def takes(self, path: str) -> bool:
+        """Whether a path is of an interface, or an address that worlds give out."""
+        heads = (*self.prefixes, *(head for head, _ in (*self._uploads, *self._links)))
+        return path in self.paths or path.startswith(heads)
+
+    def lost(self, method: str, path: str) -> tuple[Answer, str]:
+        """The answer to a path or a method that no row has, in the shape of its interface (A75), and why."""
+        rows, _ = self.paths.find(path)
+        if rows is None:
+            interface = next(each for each in self.interfaces if path.startswith(each.prefixes))
+            why = f"{path} is no path of the {interface.name} interface"
+            return interface.error(404, why), why
+        legal = ", ".join(sorted(rows))
+        why = f"{method} is not served at {path}; legal: {legal}"
+        answer = next(iter(rows.values())).error(405, why)
+        answer.headers = ((b"allow", legal.encode()),)
+        return answer, why
+
+    def unserved(self, world: World, call: Call) -> Handled:
+        """Carries out a call of a path or a method that no row has."""
+        answer, why = self.lost(call.method, call.path)
+        return _refused(world, call, "unknown", answer, _call_finding(why))
+
+    # -- rows
+
+    def serve(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Handled | Work:
+        """Carries out a call of a row, or hands back what takes time; `params` is what stands in its path."""
+        if call.body is None:
+            return _refused(world, call, route.operation, route.error(413, TOO_LONG), _call_finding(TOO_LONG))
+        decision = NO_FAULT
+        if world.api.rules:
+            about = "" if route.about is None else route.about(world, params)
+            decision = decide(world, route.operation, call.key, call.path, whole(call.body), call.query, about)
+            if decision[0] is not None and not decision[0].rule.effective:
+                answer = spoilt(decision[0], route.error, None)
+                record = RequestRecord(route.operation, call, answer.status, answer.body)
+                return _journaled(world, record, answer, decision)
+        return self._served(world, call, self.exchange(world, call, route, params), decision)
+
+    def _served(self, world: World, call: Call, exchange: Exchange, decision: Decision) -> Handled | Work:
+        """What comes of a call that no fault keeps from its handler."""
+        route = exchange.route
+        if route.tokens is not None and (jwt := route.tokens.of(call, exchange.body)) is not None:
+            exchange.bearer = route.tokens.admitted(world, jwt)
+            if isinstance(exchange.bearer, Finding):
+                bare = call._replace(body=b"")
+                return _refused(world, bare, route.operation, route.deny(True), exchange.bearer, call)
+        overtakes = world.outlets.faults.overtakes
+        if overtakes:
+            world.outlets.detours.hasty.clear()
+        try:
+            answer, findings = handled(exchange)
+        except NotLoaded as missing:
+            return self._again(world, call, exchange, decision, missing)
+        if answer.work is not None:
+            return self._worked(world, call, exchange, decision, answer.work)
+        hasty = world.outlets.detours.hasty[:] if overtakes else ()
+        return self._ended(world, call, exchange, answer, findings, decision, hasty)
+
+    def _again(self, world: World, call: Call, exchange: Exchange, decision: Decision, missing: NotLoaded) -> Work:
+        """The same once more, when what was not loaded is: nothing was done yet."""
+        yield missing.load
+        fresh = self.exchange(world, call, exchange.route, exchange.params)
+        done = self._served(world, call, fresh, decision)
+        return done if isinstance(done, Handled) else (yield from done)
+
+    def _worked(
+        self, world: World, call: Call, exchange: Exchange, decision: Decision, work: Generator[None, None, Answer]
+    ) -> Work:
+        """What comes of a call whose handler has much to do."""
+        try:
+            answer, findings = yield from worked(exchange, work)
+        except NotLoaded as missing:
+            return (yield from self._again(world, call, exchange, decision, missing))
+        return self._ended(world, call, exchange, answer, findings, decision, ())
+
+    def _ended(
+        self,
+        world: World,
+        call: Call,
+        exchange: Exchange,
+        answer: Answer,
+        findings: Sequence[Finding],
+        decision: Decision,
+        hasty: Sequence[str],
+    ) -> Handled:
+        """Journals a call that a handler answered."""
+        route = exchange.route
+        if route.method == "GET" and world.clock.mode == "manual":
+            _remark_poll(exchange, call.path, answer)
+        if self.check is not None:
+            self.check(route, answer)
+        if decision[0] is not None:
+            answer = spoilt(decision[0], route.error, answer)
+        record = RequestRecord(route.operation, call, answer.status, answer.body)
+        record.findings = valued(findings, exchange) if findings else ()
+        record.advice = exchange.advice
+        record.canonical = exchange.content
+        if decision is NO_FAULT:  # most calls are such
+            return Handled(answer, record, world.request(record), hasty)
+        return _journaled(world, record, answer, decision, hasty)
+
+    def exchange(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Exchange:
+        """A call as its handler sees it."""
+        key = account_of(world).keys[call.key]
+        body = whole(call.body)
+        return Exchange(route, world, key, call.headers, call.query, body, call.origin, self.contract, params)
+
+    # -- addresses that worlds give out
+
+    def upload(self, world: World, call: Call, upload: Upload) -> Work:
+        """Takes in the body of a call at an address; the journal has the call without it."""
+        findings: Sequence[Finding] = ()
+        decision = NO_FAULT
+        key = world.id
+        try:
+            incoming = upload.receive(world, call.path.rpartition("/")[2], self.contract)
+            key = incoming.key
+            if world.api.rules:
+                decision = decide(world, upload.operation, key, "", b"", b"", "")
+            applied = decision[0]
+            if applied is not None and not applied.rule.effective:
+                incoming.give_up()
+                answer = spoilt(applied, upload.error, None)
+            else:
+                yield preload  # it is read where nothing can wait for it
+                yield from _taken_in(incoming, call)
+                answer = upload.success() if applied is None else spoilt(applied, upload.error, upload.success())
+        except Refused as refused:
+            findings = refused.findings
+            answer = upload.error(refused.status, refused.text)
+            if decision[0] is not None:
+                answer = spoilt(decision[0], upload.error, answer)
+        record = RequestRecord(upload.operation, call._replace(key=key, body=b""), answer.status, answer.body)
+        record.findings = findings
+        return _journaled(world, record, answer, decision, call=call)
+
+    def follow(self, world: World, call: Call, link: Link) -> Answer:
+        """Follows a link; looking ahead with HEAD does not count, and changes nothing."""
+        counts = call.method == "GET"
+        answer = link.follow(world, call.path.rpartition("/")[2], counts, call.query.decode("latin-1"))
+        if counts and answer.status < 400:
+            world.record.add(world.now, world.ticks, call)
+        return answer
+
+
+def whole(body: Body) -> bytes:
+    """A body in one piece."""
+    return body if isinstance(body, bytes) else bytes(body or b"")
+
+
+def _taken_in(incoming: Incoming, call: Call) -> Generator[None, None, None]:
+    """Takes a body in and stores it. Raises `Refused`; whatever goes wrong, the address may be tried again."""
+    try:
+        given = header(call.headers, b"content-type") or b""
+        incoming.begin(given.decode("latin-1").partition(";")[0].strip().lower())
+        for piece in _pieces(call.body):
+            yield from incoming.feed(piece)
+        incoming.store()
+    finally:
+        incoming.give_up()
+
+
+def _pieces(body: Body) -> Iterator[bytes]:
+    if body is None or isinstance(body, bytes):
+        return (body[at : at + _PIECE] for at in range(0, len(body), _PIECE)) if body else iter(())
+    return body.pieces(_PIECE)
+
+
+def _refused(
+    world: World, journaled: Call, operation: str, answer: Answer, finding: Finding, call: Call | None = None
+) -> Handled:
+    """A call that no handler sees, journaled all the same; `call` is it as it came, where that is more."""
+    record = RequestRecord(operation, journaled, answer.status, answer.body)
+    record.findings = [finding]
+    return _journaled(world, record, answer, call=call)
+
+
+def _journaled(
+    world: World,
+    record: RequestRecord,
+    answer: Answer,
+    decision: Decision = NO_FAULT,
+    hasty: Sequence[str] = (),
+    call: Call | None = None,
+) -> Handled:
+    """Journals a call, and behind it the fault that applied to it."""
+    applied, order_sensitive = decision
+    if applied is not None:
+        told(record, applied)
+    number = world.request(record, call)
+    journal = world.journal
+    if order_sensitive:
+        journal.mark(number)
+    if applied is not None:
+        entry = journal.add(world.now, CODE["fault"], applied)
+        if order_sensitive:
+            journal.mark(entry)
+    return Handled(answer, record, number, hasty)
+
+
+def _remark_poll(exchange: Exchange, path: str, answer: Answer) -> None:
+    """Advice, once a world, to a client that waits for something while the clock stands."""
+    world = exchange.world
+    question = b"\0".join((path.encode(), exchange.query, exchange.key.id.encode()))
+    if world.polls.asked(world.now, question, answer.body):
+        text = f"{path} was asked {MANY} times with the same answer while the clock stands; advance it, then ask"
+        exchange.advice.append(advise(POLLING_STOPPED_CLOCK, text, "$", exchange.route.section))
+
+
+def _call_finding(why: str) -> Finding:
+    return Finding("$", "call", why, "§7", "A75")
