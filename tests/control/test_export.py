@@ -321,3 +321,27 @@ async def test_a_token_that_no_answer_gave(later: bool) -> None:
         shown = (await box.get(f"{WORLD}/export?as=scenario")).json
         assert any("which no answer gave" in line for line in shown["left_out"]) == later
         assert (".codes.0.token" in shown["text"]) != later
+
+
+async def test_what_a_phone_writes_that_has_a_code_only() -> None:
+    """A code is not a message that it could answer, at the first instant of a world too."""
+    async with boxed() as box:
+        await box.open()
+        await box.post("/v1/validations", {"phoneNumber": "420777000101"}, x_api_key=KEY)
+        detail = {"number": "420777000101", "body": "Hello", "to": "420900000001"}
+        await box.post(f"{WORLD}/phones/420777000101/write", {"body": "Hello", "to": "420900000001"})
+        world = box.runtime.worlds[KEY].world
+        step = Done(len(world.journal) - 1, world.now, "phone_write", detail)
+        said = {"channel": "sms", "from": "420777000101", "body": "Hello", "to": "420900000001"}
+        assert entry_of(world, step, SERVED.exported) == {"inbound": said}
+
+
+async def test_a_template_goes_by_its_name() -> None:
+    """Where only one has it."""
+    template = {"name": "a", "language": "en", "components": [{"type": "BODY", "text": "Hi"}]}
+    async with boxed({"sendbox": 1, "account": {"templates": [template]}}) as box:
+        await box.open()
+        world = box.runtime.worlds[KEY].world
+        step = Done(0, world.now, "move_template", {"template": "a", "status": "PAUSED"})
+        change = {"name": "a", "language": "en", "status": "PAUSED"}
+        assert entry_of(world, step, SERVED.exported) == {"template": change}

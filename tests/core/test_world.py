@@ -522,3 +522,14 @@ def test_a_window_that_is_always_open_is_known() -> None:
     assert Window(start=60, end=60).always
     assert not Window(days=frozenset({1})).always
     assert not Window(start=60).always
+
+
+def test_lapses_that_are_left_wait_for_their_tick() -> None:
+    """Many of one instant take several ticks, and without one nothing of them is noted."""
+    world = make_world()
+    for number in range(600):
+        world.timeline.lapse(START + 10, "link", number)
+    assert world.run(START + 10, 1) == 1
+    assert (world.run(START + 10, 0), len(world.timeline.lapses)) == (0, 88)
+    assert world.run(START + 10, PLENTY) == 1
+    assert world.timeline.lapses == []
