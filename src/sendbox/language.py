@@ -15,7 +15,7 @@ from sendbox.services.account.language import account_vocabulary
 from sendbox.services.advice import ADVICE
 from sendbox.services.language import SHARED, compile_assume, country_of
 from sendbox.services.messaging import subjects as messaging
-from sendbox.services.messaging.channels import CHANNEL_WORDS, NUMERIC
+from sendbox.services.messaging.channels import CHANNEL_WORDS, SENDERS
 from sendbox.services.messaging.language.vocabulary import MESSAGING
 from sendbox.services.messaging.results import STATES
 from sendbox.services.operations import CALLS, EMULATED
@@ -42,7 +42,7 @@ SUBJECTS: Final[dict[str, Thing]] = {
 def language(*more: Vocabulary) -> Language:
     """The language with the keys of the services, and with those of more."""
     return Language(
-        (account_vocabulary(NUMERIC), MESSAGING, PARTNER, VERIFY, SHARED, *more),
+        (account_vocabulary(SENDERS), MESSAGING, PARTNER, VERIFY, SHARED, *more),
         assume=compile_assume,
         country=country_of,
         subjects=SUBJECTS,

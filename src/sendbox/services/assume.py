@@ -13,6 +13,7 @@ import orjson
 from sendbox.engine.durations import Rate
 from sendbox.engine.forms import Given, Node, Value, duration, mapping, rate, switch, text, whole, word
 from sendbox.services.setting import Form, Reads, choice, into, rows, sequence, setting
+from sendbox.services.tables import table
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -114,7 +115,8 @@ _PROOF: Final = mapping(
 class Prices:
     """Price of one segment in millionths, by currency (`EUR`, `CZK`), channel and calling code ("" = any other).
 
-    Channels here are `sms`, `richmsg`, `chatapp`. None in the scenario's place of a channel means the built-in table.
+    Channels here are those that have a price (`PRICED`). None in the scenario's place of a channel means the
+    built-in table.
     """
 
     table: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
@@ -146,11 +148,13 @@ def _read_prices(given: Given, reader: Reads) -> Prices:
     return Prices(table)
 
 
+#: Channels that have a price, as the built-in table names them.
+PRICED: Final = tuple(dict.fromkeys(row["channel"] for row in table(__name__, "messaging/prices.json")))
 _PRICES: Final[Node] = {
     "title": "prices",
     "description": "Prices of one segment by channel and calling code.",
     "type": "object",
-    "properties": {channel: _of_channel(channel) for channel in ("sms", "richmsg", "chatapp")},
+    "properties": {channel: _of_channel(channel) for channel in PRICED},
     "additionalProperties": False,
     "minProperties": 1,
     "x-says": "a mapping of channels to prices",

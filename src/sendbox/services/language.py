@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Final
 
 from sendbox.engine.patterns import Pattern
@@ -13,6 +13,7 @@ from sendbox.scenario.values import Reader
 from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services import limits
 from sendbox.services.assume import SETTINGS, Assume
+from sendbox.services.ports import SenderForm
 
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 _UNCLOSED: Final = re.compile(r"\{\{(?![^{}]*\}\})")
@@ -24,10 +25,10 @@ def compile_assume(node: Node | None, reader: Reader) -> Assume:
     return Assume(**{name: SETTINGS[name].read(item, reader) for name, item in given.items()})
 
 
-def compile_sender(node: Node, family: str, numeric: Collection[str], reader: Reader) -> str:
-    """A sender of an account, in the form its family of channels wants; those `numeric` want Phone Number IDs (A59)."""
+def compile_sender(node: Node, family: str, forms: Mapping[str, SenderForm], reader: Reader) -> str:
+    """A sender of an account, in the form that its family of channels wants (A59)."""
     text = str(node.value)
-    if family in numeric:
+    if forms[family] == "number":
         if not (text.isascii() and text.isdigit()):
             reader.complain(node, "sender", f"{show(text)} is no sender of {family}: a phone number id has digits only")
     elif text.startswith("+") and text[1:].isdigit():

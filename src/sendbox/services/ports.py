@@ -6,7 +6,7 @@ Each port is what one service offers, and a function that finds it in a world.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Finding
@@ -62,6 +62,10 @@ class ConnectedNumber(Protocol):
     def account_id(self) -> str: ...
     @property
     def sends(self) -> bool: ...
+
+
+#: What the senders of a channel are: names that are registered, or Phone Number IDs.
+SenderForm = Literal["name", "number"]
 
 
 class Channel(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -14,27 +14,30 @@ from sendbox.scenario.values import Reader
 from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from sendbox.services.language import compile_sender, template_makes_sense
+from sendbox.services.ports import SenderForm
 
 
-def compile_account(node: Node | None, reader: Reader, numeric: Collection[str]) -> AccountSpec:
+def compile_account(node: Node | None, reader: Reader, forms: Mapping[str, SenderForm]) -> AccountSpec:
     """The account a world starts with. The word on credit of the file that was asked for must count."""
     if node is None:
         return AccountSpec()
     currency = currency_of(node)
-    return AccountSpec(**{"currency": currency, **changes(node, reader, currency, reader.file, numeric)})
+    return AccountSpec(**{"currency": currency, **changes(node, reader, currency, reader.file, forms)})
 
 
-def changes(node: Node, reader: Reader, currency: str, root_file: str, numeric: Collection[str]) -> dict[str, Any]:
+def changes(
+    node: Node, reader: Reader, currency: str, root_file: str, forms: Mapping[str, SenderForm]
+) -> dict[str, Any]:
     """What a mapping of an account settles, by the names of `AccountSpec`; what it does not name is not there.
 
-    `currency` is the one in which credit counts, `numeric` are the families of channels whose senders are numbers.
+    `currency` is the one in which credit counts, `forms` what the senders of each family of channels are.
     """
     found: dict[str, Any] = {}
     for key, item in node.entries().items():
         name, read = _READ.get(key, (key, _as_it_is))
         found[name] = read(item, reader)
     if (senders := node.get("senders")) is not None:
-        found["senders"] = _senders(senders, reader, numeric)
+        found["senders"] = _senders(senders, reader, forms)
     if (credit := node.get("credit")) is not None:
         found["credit"] = _credit(credit, currency, reader, root_file)
     return found
@@ -74,11 +77,11 @@ def _numbers(node: Node, reader: Reader) -> frozenset[str]:
     return frozenset(reader.number(item) for item in node.items())
 
 
-def _senders(node: Node, reader: Reader, numeric: Collection[str]) -> Any:
+def _senders(node: Node, reader: Reader, forms: Mapping[str, SenderForm]) -> Any:
     if not isinstance(node.value, dict):
         return node.value
     return {
-        family: frozenset(compile_sender(item, family, numeric, reader) for item in senders.items())
+        family: frozenset(compile_sender(item, family, forms, reader) for item in senders.items())
         for family, senders in node.value.items()
     }
 
@@ -145,21 +148,21 @@ _READ: Final[dict[str, tuple[str, Callable[[Node, Reader], Any]]]] = {
 }
 
 
-def _patch(node: Node, reader: Reader, current: Mapping[str, Any], numeric: Collection[str]) -> dict[str, Any]:
+def _patch(node: Node, reader: Reader, current: Mapping[str, Any], forms: Mapping[str, SenderForm]) -> dict[str, Any]:
     """Changes of an account: `current` has its currency."""
     if (country := node.get("country")) is not None:
         reader.country = str(country.value)
-    return _changed(node, reader, str(current["currency"]), numeric)
+    return _changed(node, reader, str(current["currency"]), forms)
 
 
-def _happening(node: Node, _what: dict[str, Any], reader: Reader, numeric: Collection[str]) -> dict[str, Any]:
+def _happening(node: Node, _what: dict[str, Any], reader: Reader, forms: Mapping[str, SenderForm]) -> dict[str, Any]:
     account = None if reader.root is None else reader.root.get("account")
-    return _changed(node, reader, "EUR" if account is None else currency_of(account), numeric)
+    return _changed(node, reader, "EUR" if account is None else currency_of(account), forms)
 
 
-def _changed(node: Node, reader: Reader, currency: str, numeric: Collection[str]) -> dict[str, Any]:
+def _changed(node: Node, reader: Reader, currency: str, forms: Mapping[str, SenderForm]) -> dict[str, Any]:
     stated = node.get("currency")
-    return changes(node, reader, currency if stated is None else str(stated.value), node.source.file, numeric)
+    return changes(node, reader, currency if stated is None else str(stated.value), node.source.file, forms)
 
 
 def _doubts(doubts: Doubts) -> None:
@@ -175,10 +178,10 @@ def _doubts(doubts: Doubts) -> None:
             doubts.warn(key, "key-unknown", message, near=nearest(key.value, subkeys))
 
 
-def account_vocabulary(numeric: Collection[str]) -> Vocabulary:
-    """All that the account brings to the language; senders of the `numeric` families of channels are numbers."""
+def account_vocabulary(forms: Mapping[str, SenderForm]) -> Vocabulary:
+    """All that the account brings to the language; `forms` says what the senders of each family of channels are."""
     return Vocabulary(
-        keys=(Key("account", partial(compile_account, numeric=numeric), patch=partial(_patch, numeric=numeric)),),
-        happenings=(Happening("account", partial(_happening, numeric=numeric)),),
+        keys=(Key("account", partial(compile_account, forms=forms), patch=partial(_patch, forms=forms)),),
+        happenings=(Happening("account", partial(_happening, forms=forms)),),
         doubts=(_doubts,),
     )

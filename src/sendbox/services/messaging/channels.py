@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from sendbox.engine.lifecycle import Table
 from sendbox.services.messaging.results import ATTEMPT_READABLE, ATTEMPT_SMS, EVENT_OF, STATES
+from sendbox.services.ports import SenderForm
 
 #: Fields that the steps of channels with a text have.
 OF_EACH: Final = frozenset({"body", "sender", "ttl", "ttl_condition"})
@@ -29,8 +30,8 @@ class Channel:
     """One channel. `family` is what prices, senders, phones and incoming events call it (§6 `gateway`).
 
     `lifecycle` is the table of its attempts, `condition` the default `ttl_condition` and `assumed` the assumption that
-    this rests on, `fields` are those of its step. `numeric` senders are Phone Number IDs; `numbers`: the account's own
-    are senders. `details` is the field of an event that holds its details, and `gateway` what stands there as gateway:
+    this rests on, `fields` are those of its step. `sender` is what its senders are; `numbers`: the account's own are
+    senders. `details` is the field of an event that holds its details, and `gateway` what stands there as gateway:
     None for nothing, "" for the step's own. `segments`: a text is priced by the segment.
     `conversation`: free text needs a recipient who has written. `least` is the least of a step that works, for samples.
     """
@@ -42,13 +43,18 @@ class Channel:
     assumed: str | None = None
     fields: frozenset[str] = OF_EACH
     needs_sender: bool = True
-    numeric: bool = False
+    sender: SenderForm = "name"
     numbers: bool = False
     details: str = ""
     gateway: str | None = None
     segments: bool = False
     conversation: bool = False
     least: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its senders are Phone Number IDs."""
+        return self.sender == "number"
 
     @property
     def takes_body(self) -> bool:
@@ -90,7 +96,7 @@ ROWS: Final[dict[str, Channel]] = {
             "chatapp",
             ATTEMPT_READABLE,
             assumed="A03",
-            numeric=True,
+            sender="number",
             details="chatapp_body",
             gateway="chatapp",
             conversation=True,
@@ -112,7 +118,7 @@ ROWS: Final[dict[str, Channel]] = {
                 "params_lto",
             }
             | OLD_TEMPLATE_NAMES.keys(),
-            numeric=True,
+            sender="number",
             details="chatapp_template",
             gateway="chatapp",
             least={"template_name": "otp", "language": "en", "sender": _SENDER_ID},
@@ -127,8 +133,9 @@ CHANNELS: Final = tuple(ROWS)
 #: What each channel is called where prices, senders, phones and incoming events speak of it.
 FAMILY: Final = {name: channel.family for name, channel in ROWS.items()}
 FAMILIES: Final = tuple(dict.fromkeys(FAMILY.values()))
-#: Families whose senders are Phone Number IDs, and those on which whoever writes opens a conversation.
-NUMERIC: Final = frozenset(channel.family for channel in ROWS.values() if channel.numeric)
+#: What the senders of each family are.
+SENDERS: Final[dict[str, SenderForm]] = {channel.family: channel.sender for channel in ROWS.values()}
+#: Families on which whoever writes opens a conversation.
 CONVERSING: Final = frozenset(channel.family for channel in ROWS.values() if channel.conversation)
 #: What a channel may be called in an expectation: its name, or its family's.
 CHANNEL_WORDS: Final = tuple(dict.fromkeys((*CHANNELS, *FAMILIES)))

@@ -11,7 +11,7 @@ from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.lint.lengths import LEGAL, REACH
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
-from sendbox.services.messaging.channels import FAMILY, MEANT, NUMERIC, ROWS, USUAL
+from sendbox.services.messaging.channels import FAMILY, MEANT, ROWS, SENDERS, USUAL
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.numbers.normal import normalize
@@ -52,7 +52,7 @@ def _recipient(node: Node, channel: str, doubts: Doubts) -> None:
     if any(each is not None and each.cut for each in defined):
         return
     known = set() if isinstance(account.senders, str) else set(account.senders.get(channel, ()))
-    if channel in NUMERIC:
+    if SENDERS[channel] == "number":
         # an id that is not given is drawn, and cannot be known here
         numbers = [number for business in partner.accounts for number in business.numbers]
         if any(number.id is None for number in numbers) or partner.signups:

@@ -9,7 +9,7 @@ from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.model import Node, listed, nearest, show
 from sendbox.scenario.values import Reader
 from sendbox.services.language import compile_sender
-from sendbox.services.messaging.channels import NUMERIC
+from sendbox.services.messaging.channels import SENDERS
 from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.messaging.language.doubts import inbound as doubt_inbound
 from sendbox.services.messaging.language.rules import channels_of
@@ -24,7 +24,7 @@ def _inbound(node: Node, what: dict[str, Any], reader: Reader) -> Any:
     parts = node.entries()
     what["from"] = reader.number(parts["from"])
     if "to" in parts:
-        what["to"] = compile_sender(parts["to"], str(what["channel"]), NUMERIC, reader)
+        what["to"] = compile_sender(parts["to"], str(what["channel"]), SENDERS, reader)
     return compile_text(parts["body"], reader, ("phone",), node.get("locale"))
 
 
