@@ -87,8 +87,9 @@ REQUESTS = (
     "ChatappTemplateStep TemplateHeader MediaLink Product TemplateButton ProductSection ProductItem CarouselCard "
     "SimpleQuery SimpleForm SendForm ApiSendForm ValidationRequest CodeRequest ProofRequest OfflineProofRequest"
 ).split()
-#: `apikey` of the query is how a call is let in, not what it sends; `domain` has to be configured.
-SENT = {"apikey", "domain"}
+#: `apikey` of the query is how a call is let in, not what it sends; `domain` has to be configured, and `rcs`
+#: switched on, as an exchange does.
+SENT = {"apikey", "domain", "rcs"}
 
 
 def _collect(value: Any) -> Iterator[str]:

@@ -17,7 +17,7 @@ from sendbox.contract.validators import Contract
 
 FILES = sorted(path for path in data.folder("schemas").glob("*.json") if not path.name.endswith(".schema.json"))
 #: Beside a reference stand only words about it, never a rule: an inlined schema says the same as one that refers.
-BESIDE = {"$ref", "description", "deprecated", "x-spec", "x-assumed", "x-assumed-for", "x-replaced-by"}
+BESIDE = {"$ref", "description", "deprecated", "x-spec", "x-assumed", "x-assumed-for", "x-replaced-by", "x-switch"}
 #: Definitions of what goes out; the others are of what comes in.
 OUT = re.compile(
     r"Response|Result$|Error$|Accepted|Rejected|^SentMessage|^Incoming|Billing|^Event$|Batch$|^Onboarding$"

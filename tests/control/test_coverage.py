@@ -33,6 +33,7 @@ NEED_MORE: Final = {
         "listMessages $.cursor", "verifyCode $.code",
         *(item.name for item in ITEMS if item.name.startswith(("changeSubKey $", "partnerRegistration $"))),
         *(item.name for item in ITEMS if item.name.endswith("_url.domain")),
+        *(item.name for item in ITEMS if item.assumed == "A02" and item.dimension == "fields"),
     },
 }  # fmt: skip
 

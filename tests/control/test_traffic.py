@@ -101,7 +101,10 @@ async def test_messages_are_filtered(query: str, found: list[int]) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("channel=chatapp", 'channel: "chatapp" is not known; legal: sms, richmsg, chatapp_text, chatapp_template'),
+        (
+            "channel=chatapp",
+            'channel: "chatapp" is not known; legal: sms, richmsg, chatapp_text, chatapp_template, rcs',
+        ),
         (
             "result=lost",
             (

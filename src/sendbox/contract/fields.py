@@ -1,7 +1,8 @@
 """Fields of requests: every property path of a schema, and a small legal request that has it.
 
 A path is `$.flow[].sms.ttl`: properties with dots between, `[]` for the items of an array. Below an old name of a field
-there are no paths of their own, its new name has them. The requests are for people who want to try a field, so the
+there are no paths of their own, its new name has them; nor below a field that is refused unless a setting says
+otherwise. The requests are for people who want to try a field, so the
 values are such as work in the default scenario; a word in capitals stands for what the world gives out. Whoever serves
 a request gives samples of what only it knows.
 """
@@ -146,7 +147,7 @@ def _paths(node: Node, path: str, assumed: str | None) -> list[tuple[str, str | 
         rests = None if "x-assumed-for" in part else part.get("x-assumed")
         below = rests or assumed
         found.append((f"{path}.{name}", below))
-        if not part.get("deprecated"):
+        if not part.get("deprecated") and "x-switch" not in part:
             found += _paths(part, f"{path}.{name}", below)
     items = node.get("items")
     if isinstance(items, dict):

@@ -260,7 +260,11 @@ def _items(problem: Problem, node: dict[str, Any]) -> Said:
 def _keys(problem: Problem, node: dict[str, Any]) -> Said:
     low, high, name = node.get("minProperties"), node.get("maxProperties"), _name(problem, node)
     if low == high == 1:
-        legal = f"exactly one of {', '.join(node['properties'])}" if "properties" in node else "one name and its value"
+        legal = (
+            f"exactly one of {', '.join(_always(node['properties']))}"
+            if "properties" in node
+            else "one name and its value"
+        )
     else:
         legal = f"{_span(low, high)} keys"
     keys = list(problem.value)
@@ -283,7 +287,15 @@ def _additional(problem: Problem, node: dict[str, Any]) -> Said:
     fields = node.get("properties", {})
     name = node.get("x-noun") or f"field of {_name(problem, node)}"
     for key in [key for key in problem.value if key not in fields][:NAMED]:
-        yield problem.path, f"{show(key)} is not a legal {name}; legal: {', '.join(fields)}{_hint(key, fields)}"
+        yield (
+            problem.path,
+            f"{show(key)} is not a legal {name}; legal: {', '.join(_always(fields))}{_hint(key, fields)}",
+        )
+
+
+def _always(fields: dict[str, Any]) -> Iterator[str]:
+    """The names that are legal whatever the settings are."""
+    return (name for name, node in fields.items() if "x-switch" not in node)
 
 
 def _other(problem: Problem, node: dict[str, Any]) -> Said:

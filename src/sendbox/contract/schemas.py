@@ -6,6 +6,7 @@ matters (OpenAPI's components, the validators). Our own keywords, which both val
 - `x-spec` the sections a node rests on, the first one leading; inherited by what is below it
 - `x-assumed` the assumption it rests on; with `x-assumed-for`, only for the keywords listed there
 - `x-setting` keywords that a setting of `assume:` relaxes, with its name; code checks those (see `without_settings`)
+- `x-switch` of a property: the setting of `assume:` without which it is refused; messages do not count it as legal
 - `x-truncate` the length to which a text is cut (`maxLength` would make generated clients refuse what is taken)
 - `x-legal`, `x-noun`, `x-unit` words for messages: what is legal, what a thing is called, what a number counts
 - `x-replaced-by` the name that took the place of a deprecated one

@@ -31,6 +31,8 @@ def compile_sender(node: Node, family: str, forms: Mapping[str, SenderForm], rea
     if forms[family] == "number":
         if not (text.isascii() and text.isdigit()):
             reader.complain(node, "sender", f"{show(text)} is no sender of {family}: a phone number id has digits only")
+    elif forms[family] == "agent":
+        return text  # agents are named as they like
     elif text.startswith("+") and text[1:].isdigit():
         reader.complain(node, "sender", f"{show(text)} is written with +; a virtual number has none", near=text[1:])
     elif not text.isdigit() and len(text) > limits.SENDER:

@@ -64,8 +64,8 @@ class ConnectedNumber(Protocol):
     def sends(self) -> bool: ...
 
 
-#: What the senders of a channel are: names that are registered, or Phone Number IDs.
-SenderForm = Literal["name", "number"]
+#: What the senders of a channel are: names that are registered, Phone Number IDs, or ids of agents.
+SenderForm = Literal["name", "number", "agent"]
 
 
 class Channel(Protocol):

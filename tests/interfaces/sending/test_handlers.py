@@ -246,16 +246,17 @@ def test_messages_are_refused_as_a_whole_with_all_findings() -> None:
     ]
 
 
-@pytest.mark.parametrize("on", [False, True], ids=["off", "on"])
-def test_a02_rcs_is_refused_by_its_own_rule(on: bool) -> None:
+def test_a02_rcs_is_refused_by_its_own_rule() -> None:
     """A step named `rcs` is told apart from a misspelled channel, in one message and in several (A02)."""
-    body = message(flow=[{"sms": {}}, {"rcs": {}}, 5], tag=5)
-    refusal = refused(body, world=FakeWorld(Assume(rcs=on)))
-    assert places(refusal.findings)[0] == ("channel", "$.flow[1]")
-    assert ("type", "$.tag") in places(refusal.findings)
-    assert [path for _, path in places(refusal.findings)].count("$.flow[1]") == 1
-    several = refused([message(), message(flow=[{"rcs": {}}]), 5], "sendMessages", FakeWorld(Assume(rcs=on)))
+    body = message(flow=[{"sms": {}}, {"rcs": {"buttons": 5}}, 5], tag=5)
+    found = places(refused(body, world=FakeWorld()).findings)
+    assert found[0] == ("channel", "$.flow[1]")
+    assert ("type", "$.tag") in found
+    assert [path for _, path in found if path.startswith("$.flow[1]")] == ["$.flow[1]"]
+    several = refused([message(), message(flow=[{"rcs": {}}]), 5], "sendMessages", FakeWorld())
     assert places(several.findings)[0] == ("channel", "$[1].flow[0]")
+    on = places(refused(body, world=FakeWorld(Assume(rcs=True))).findings)
+    assert ("type", "$.flow[1].rcs.buttons") in on
 
 
 def test_a56_null_is_refused_by_name() -> None:

@@ -65,13 +65,44 @@ def test_s2_2_step_names_a_known_channel(name: str, hint: str) -> None:
     assert finding.message == f"{show(name)} is no channel of a flow{hint}; legal: {legal} (§2.2)"
 
 
-@pytest.mark.parametrize(("on", "words"), [(False, "that is off"), (True, "is not built yet")], ids=["off", "on"])
-def test_a02_rcs_is_refused_by_name(on: bool, words: str) -> None:
-    """`rcs` is known and refused by name, also where the setting asks for it (A02)."""
-    (finding,) = findings(flow({"rcs": {}}), assume=Assume(rcs=on))
+def test_a02_rcs_is_refused_by_name() -> None:
+    """Off, `rcs` is known and refused by name (A02)."""
+    (finding,) = findings(flow({"rcs": {}}))
     assert (finding.path, finding.assumed) == ("$.flow[0]", "A02")
-    assert finding.message.startswith('"rcs" ')
-    assert words in finding.message
+    assert finding.message.startswith('"rcs" is a channel that the specification does not show and that is off')
+
+
+RCS = Assume(rcs=True)
+
+
+@pytest.mark.parametrize("content", [{"card": {"title": "Shoes"}}, {"carousel": [{"type": "image"}]}, {"raw": {}}])
+def test_a02_rcs_needs_no_body_beside_other_content(content: dict[str, Any]) -> None:
+    """On, a card, a carousel or raw content takes the place of a text; the id of an agent has no form (A02)."""
+    step_ = step(flow({"rcs": {"sender": "+acme.agent-2026", **content}}, body=None), assume=RCS)
+    assert (step_.body, step_.sender, step_.content) == (None, "+acme.agent-2026", content)
+    assert step_.condition == "delivered"
+
+
+def test_a02_rcs_needs_a_body_else() -> None:
+    """On, a step without content has a text, its own or the root's (A02, A55)."""
+    (finding,) = findings(flow({"rcs": {"sender": "Acme", "buttons": []}}, body=None), assume=RCS)
+    assert (finding.path, finding.rule) == ("$.flow[0].rcs.body", "body")
+    assert step(flow({"rcs": {"sender": "Acme"}}), assume=RCS).body == "Hello"
+
+
+def test_a02_a_button_that_opens_has_an_address() -> None:
+    """Wherever it stands; and fields that no button or card has are told (A02, A57)."""
+    button = {"type": "url", "text": "Look"}
+    cards = {"card": {"buttons": [button]}, "carousel": [{"type": "image"}, {"type": "video", "buttons": [button]}]}
+    found = findings(flow({"rcs": {"sender": "Acme", "buttons": [button], **cards}}), assume=RCS)
+    assert [finding.path for finding in found] == [
+        "$.flow[0].rcs.buttons[0].url",
+        "$.flow[0].rcs.card.buttons[0].url",
+        "$.flow[0].rcs.carousel[1].buttons[0].url",
+    ]
+    reply = {"type": "reply", "text": "Yes", "title": "Yes"}
+    _, advice = decode(flow({"rcs": {"sender": "Acme", "buttons": [reply], "card": {"type": "image"}}}), assume=RCS)
+    assert [path for _, path in said(advice)] == ["$.flow[0].rcs.buttons[0].title", "$.flow[0].rcs.card.type"]
 
 
 # -- common rules

@@ -68,7 +68,7 @@ OPERATIONS: Final[dict[str, tuple[str, ...]]] = {
 REFUSALS: Final = {"sending": "A11", "legacy": "A13", "rest": "A26", "partner": "A37", "verify": "A54"}
 
 TOLD: Final[dict[str, tuple[Teller, ...]]] = {
-    "A01": ("item", "remark"), "A02": ("remark",), "A03": ("item", "rule"), "A04": ("item",), "A05": ("item",),
+    "A01": ("item", "remark"), "A02": ("item", "remark"), "A03": ("item", "rule"), "A04": ("item",), "A05": ("item",),
     "A06": ("rule",), "A07": ("rule",), "A08": ("remark", "rule"), "A09": ("operation",), "A10": ("operation",),
     "A11": ("rule",), "A12": ("operation", "item"), "A13": ("operation", "item"), "A14": ("remark",), "A15": ("rule",),
     "A16": ("rule",), "A17": ("item",), "A18": ("rule",), "A19": ("rule", "item"), "A20": ("item", "remark"),

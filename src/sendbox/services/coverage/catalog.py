@@ -74,7 +74,8 @@ def _results() -> Iterator[Item]:
     for channel, table in ATTEMPT.items():
         for result in STATES[1:]:
             if result in _reached(table):
-                yield Item("results", f"{channel} {result}", "§3.1", "scenario", _rule(channel, result))
+                owed = ROWS[channel].owed_to
+                yield Item("results", f"{channel} {result}", "§3.1", "scenario", _rule(channel, result), owed)
 
 
 def _transitions() -> Iterator[Item]:
@@ -84,7 +85,7 @@ def _transitions() -> Iterator[Item]:
                 path = ", ".join((*_BEFORE.get(state, ()), after))
                 yield Item(
                     "transitions", f"{channel} {state} -> {after}", "§3.1", "scenario", _rule(channel, f"[{path}]"),
-                    None if (state, after) in _SHOWN else "A25",
+                    ROWS[channel].owed_to if (state, after) in _SHOWN else "A25",
                 )  # fmt: skip
 
 
@@ -218,13 +219,15 @@ def _events() -> Iterator[Item]:
     for family in dict.fromkeys(FAMILY.values()):
         channel = next(each for each in reversed(FAMILY) if FAMILY[each] == family)
         reply = f'attempts: [{{when: {{channel: {channel}}}, then: delivered, replies: [{{after: 5s, body: "YES"}}]}}]'
-        yield Item("events", f"incomingReplyMessage {family}", "§6", "scenario", reply)
+        owed = ROWS[channel].owed_to
+        yield Item("events", f"incomingReplyMessage {family}", "§6", "scenario", reply, owed)
     for family in dict.fromkeys(FAMILY.values()):
         writes = (
             f'timeline: [{{at: 5m, inbound: {{channel: {family}, from: "420777000002", to: "420900000001", '
             f'body: "Hello"}}}}]'
         )
-        yield Item("events", f"incomingMessage {family}", "§6", "scenario", writes)
+        owed = next(row.owed_to for row in ROWS.values() if row.family == family)
+        yield Item("events", f"incomingMessage {family}", "§6", "scenario", writes, owed)
     for state in SIGNUP:
         form, snippet = _SIGNUPS[state]
         yield Item("events", f"partnerOnboarding {state}", "§6", form, snippet, "A24")

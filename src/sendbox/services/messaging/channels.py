@@ -5,11 +5,12 @@ To add a channel, add its row, and what reads the fields of its step (`http/send
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sendbox.engine.lifecycle import Table
+from sendbox.services.assume import Assume
 from sendbox.services.messaging.results import ATTEMPT_READABLE, ATTEMPT_SMS, EVENT_OF, STATES
 from sendbox.services.ports import SenderForm
 
@@ -33,7 +34,9 @@ class Channel:
     this rests on, `fields` are those of its step. `sender` is what its senders are; `numbers`: the account's own are
     senders. `details` is the field of an event that holds its details, and `gateway` what stands there as gateway:
     None for nothing, "" for the step's own. `segments`: a text is priced by the segment.
-    `conversation`: free text needs a recipient who has written. `least` is the least of a step that works, for samples.
+    `conversation`: free text needs a recipient who has written. `buttons` are the fields of a button, `contents` the
+    fields that can take the place of a text. `setting` switches the channel on; "" for one that is always there.
+    `least` is the least of a step that works, for samples.
     """
 
     name: str
@@ -49,6 +52,9 @@ class Channel:
     gateway: str | None = None
     segments: bool = False
     conversation: bool = False
+    buttons: frozenset[str] = frozenset()
+    contents: frozenset[str] = frozenset()
+    setting: str = ""
     least: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -62,12 +68,21 @@ class Channel:
         return "body" in self.fields
 
     @property
+    def owed_to(self) -> str | None:
+        """The assumption without which there would be no such channel."""
+        return self.assumed if self.setting else None
+
+    def is_on(self, assume: Assume) -> bool:
+        """Whether there is such a channel in a world with these settings."""
+        return not self.setting or bool(getattr(assume, self.setting))
+
+    @property
     def shows_seen(self) -> bool:
         """Whether it tells that a message was opened (§3.1)."""
         return any("opened" in row for row in self.lifecycle.values())
 
 
-#: Every channel, in the order of the specification.
+#: Every channel, in the order of the specification; then those that it does not show.
 ROWS: Final[dict[str, Channel]] = {
     channel.name: channel
     for channel in (
@@ -89,6 +104,7 @@ ROWS: Final[dict[str, Channel]] = {
             ATTEMPT_READABLE,
             fields=OF_EACH | {"buttons"},
             details="richmsg",
+            buttons=frozenset({"title", "url"}),
             least={"sender": "Acme"},
         ),
         Channel(
@@ -123,6 +139,19 @@ ROWS: Final[dict[str, Channel]] = {
             gateway="chatapp",
             least={"template_name": "otp", "language": "en", "sender": _SENDER_ID},
         ),
+        Channel(
+            "rcs",
+            "rcs",
+            ATTEMPT_READABLE,
+            assumed="A02",
+            fields=OF_EACH | {"buttons", "card", "carousel", "raw"},
+            sender="agent",
+            details="rcs",
+            buttons=frozenset({"type", "text", "postback", "url", "description", "webview"}),
+            contents=frozenset({"card", "carousel", "raw"}),
+            setting="rcs",
+            least={"sender": "Acme"},
+        ),
     )
 }
 #: The channel of a message without a flow (§2.1), of codes and of the legacy interface.
@@ -151,6 +180,11 @@ SAMPLES: Final[dict[str, Any]] = {
 }
 #: The table of each channel's attempts.
 ATTEMPT: Final[dict[str, Table]] = {name: channel.lifecycle for name, channel in ROWS.items()}
+
+
+def channels_on(assume: Assume) -> Iterator[Channel]:
+    """The channels that there are in a world with these settings."""
+    return (channel for channel in ROWS.values() if channel.is_on(assume))
 
 
 class IllegalTransition(Exception):

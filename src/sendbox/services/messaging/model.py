@@ -33,6 +33,15 @@ class Step:
     type: str = "utf"
     template: TemplateUse | None = None
     buttons: list[Any] | None = None
+    #: buttons, card, carousel and raw of a channel that has them, as they came in (A02)
+    content: dict[str, Any] | None = None
+
+    @property
+    def suggestions(self) -> list[dict[str, Any]]:
+        """The replies that the step suggests, in the order in which they stand."""
+        content = self.content or {}
+        holders = [content, content.get("card", {}), *content.get("carousel", ())]
+        return [each for part in holders for each in part.get("buttons", ()) if each["type"] == "reply"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class Phones:
         return None
 
     def has(self, number: str, family: str) -> bool:
-        """Whether the phone can receive on `sms`, `richmsg` or `chatapp`."""
+        """Whether the phone can receive on a family of channels."""
         if not self.specs:
             return True
         spec = self.spec(number)
@@ -141,11 +141,15 @@ class Phones:
         return self._receive(FAMILY[attempt.step.channel], message.phone, None, body, message)
 
     def pressed(self, message: Message, button: int | str) -> str:
-        """What the service gets when a quick reply is pressed: its payload, else its title (A68).
+        """What the service gets when a quick reply is pressed: its payload or postback, else its title (A02, A68).
 
         `button` is a position from 0, or a title. Raises `NoSuchThing` with the buttons that there are.
         """
-        step = next((a.step for a in reversed(message.attempts) if a.step.template is not None), None)
+        step = next((a.step for a in reversed(message.attempts) if a.step.template or a.step.suggestions), None)
+        suggested = [] if step is None else step.suggestions
+        for at, each in enumerate(suggested):
+            if button in (at, str(at), each["text"]):
+                return str(each.get("postback", each["text"]))
         use = None if step is None else step.template
         template = None if step is None or use is None else self._account.template(use.name, use.language, step.sender)
         given = [] if use is None else use.buttons or []
@@ -155,7 +159,8 @@ class Phones:
             if button in (at, str(at), candidate.text):
                 value = given[at] if at < len(given) else None
                 return str(value["payload"]) if isinstance(value, dict) and "payload" in value else candidate.text
-        titles = ", ".join(candidate.text for candidate in buttons.values()) or "none"
+        texts = [*(each["text"] for each in suggested), *(candidate.text for candidate in buttons.values())]
+        titles = ", ".join(texts) or "none"
         raise NoSuchThing(f'"{button}" is no quick reply of this message; there are: {titles}')
 
     def _newest(self, family: str, number: str, to: str | None) -> Message | None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox.engine.durations import iso
-from sendbox.services.messaging.channels import FAMILIES
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.channels import channels_on
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import channel_details, info_of
 from sendbox.services.messaging.messaging import Messaging
@@ -109,6 +110,7 @@ def inbound_view(inbound: Inbound) -> dict[str, Any]:
 def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
     """One message as it arrived on a handset."""
     message = attempt.message
+    content = attempt.step.content
     return {
         "at": _iso(attempt.arrived_at),
         "direction": "in",
@@ -118,6 +120,7 @@ def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
         "body": text_shown(attempt, account_of(world)),
         "links": [link_view(link) for link in (message.links or {}).get(attempt.number, ())],
         "seen": attempt.reached(SEEN) is not None,
+        **({} if content is None else {"content": content}),
     }
 
 
@@ -129,9 +132,10 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
     shares = [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]
     spec = phones.spec(number)
     channels = None if spec is None else spec.channels
+    present = {channel.family for channel in channels_on(Assume.of(world))}
     return {
         "number": number,
-        "channels": sorted(channels) if channels is not None else sorted(FAMILIES),
+        "channels": sorted(present if channels is None else channels),
         "online": not phones.is_offline(number),
         "conversation_open": phones.conversation_open(number),
         "opted_out": number in account_of(world).optout,

@@ -13,7 +13,7 @@ from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.encode import message_response, messages_response, recipients_response
 from sendbox.services.messaging.http.sending.errors import refusal
 from sendbox.services.messaging.http.sending.repair import further
-from sendbox.services.messaging.http.sending.steps import RCS, channel_finding
+from sendbox.services.messaging.http.sending.steps import channel_finding, is_off
 from sendbox.services.messaging.model import Send
 
 
@@ -81,17 +81,19 @@ def without_callback(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _findings(request: Any, found: list[Finding], exchange: Exchange) -> list[Finding]:
-    """What the schema finds, but with a flow channel that is off refused by its own rule first (A02)."""
+    """What the schema finds, but of a flow channel that is off nothing else than that (A02)."""
     own = [
-        channel_finding(RCS, f"{path}.flow[{index}]", exchange)
+        channel_finding(name, f"{path}.flow[{index}]", exchange)
         for path, message in _messages(request)
         for index, element in enumerate(_list(message.get("flow")))
-        if isinstance(element, dict) and RCS in element
+        if isinstance(element, dict)
+        for name in element
+        if is_off(name, exchange)
     ]
     if not own:
         return found
-    places = {finding.path for finding in own}
-    return own + [finding for finding in found if finding.path not in places]
+    places = tuple(finding.path for finding in own)
+    return own + [finding for finding in found if not finding.path.startswith(places)]
 
 
 def _messages(request: Any) -> list[tuple[str, dict[str, Any]]]:

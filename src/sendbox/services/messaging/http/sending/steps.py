@@ -24,7 +24,7 @@ from sendbox.services.advice import (
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.names import nearest, renamed, unknown_fields
-from sendbox.services.messaging.channels import CHANNELS, OLD_TEMPLATE_NAMES, ROWS, USUAL, Channel
+from sendbox.services.messaging.channels import CHANNELS, OLD_TEMPLATE_NAMES, ROWS, USUAL, Channel, channels_on
 from sendbox.services.messaging.http.advising import remark_ttl
 from sendbox.services.messaging.http.sending.errors import show
 from sendbox.services.messaging.model import Step
@@ -36,13 +36,9 @@ ENDLESS_TTL: Final = 52_560_000
 
 #: Gateways that send from a number of the account's own (§2.2).
 NUMBER_GATEWAYS: Final = ("direct", "simhost", "gsm")
-BUTTON_FIELDS: Final = frozenset({"title", "url"})
+#: Fields of a card (A02); those of a carousel have a `type` too.
+CARD_FIELDS: Final = frozenset({"title", "description", "file", "thumbnail", "buttons"})
 _SENDER: Final = re.compile(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
-
-
-LEGAL_CHANNELS: Final = ", ".join(CHANNELS)
-#: The channel of A02, off unless `rcs: true`, and not built.
-RCS: Final = "rcs"
 
 
 class Root:
@@ -83,7 +79,7 @@ def read_flow(flow: list[dict[str, Any]], root: Root) -> list[Step]:
             continue
         for name, fields in element.items():
             channel = ROWS.get(name)
-            if channel is None:
+            if channel is None or (channel.setting and not channel.is_on(Assume.of(root.exchange.world))):
                 root.problems.append(channel_finding(name, f"{root.path}.flow[{index}]", root.exchange))
             else:
                 steps.append(_read_step(channel, fields, index, index == last, root))
@@ -93,19 +89,25 @@ def read_flow(flow: list[dict[str, Any]], root: Root) -> list[Step]:
     return steps
 
 
+def is_off(name: str, exchange: Exchange) -> bool:
+    """Whether there is such a channel, but not in this world."""
+    return name in ROWS and not ROWS[name].is_on(Assume.of(exchange.world))
+
+
 def channel_finding(name: str, path: str, exchange: Exchange) -> Finding:
     """Why a flow may not name this channel (§2.2, A02)."""
-    if name == RCS:
-        if Assume.of(exchange.world).rcs:
-            text = f'"rcs" is switched on by `assume: {{rcs: true}}` but is not built yet; legal: {LEGAL_CHANNELS}'
-        else:
-            text = f'"rcs" is a channel that the specification does not show and that is off; legal: {LEGAL_CHANNELS}'
-        return Finding(path, "channel", f"{text} (§2.2, A02)", "§2.2", "A02")
+    legal = _legal(exchange)
+    channel = ROWS.get(name)
+    if channel is not None:
+        text = f"{show(name)} is a channel that the specification does not show and that is off; legal: {legal}"
+        return Finding(path, "channel", f"{text} (§2.2, {channel.assumed})", "§2.2", channel.assumed)
     hint = nearest(name, CHANNELS)
-    text = (
-        f"{show(name)} is no channel of a flow{f', nearest is {show(hint)}' if hint else ''}; legal: {LEGAL_CHANNELS}"
-    )
+    text = f"{show(name)} is no channel of a flow{f', nearest is {show(hint)}' if hint else ''}; legal: {legal}"
     return Finding(path, "channel", f"{text} (§2.2)", "§2.2")
+
+
+def _legal(exchange: Exchange) -> str:
+    return ", ".join(channel.name for channel in channels_on(Assume.of(exchange.world)))
 
 
 def truncated(body: str, path: str, section: str, advice: list[Advice]) -> str:
@@ -146,7 +148,7 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
         body = get("body")
         if not body:
             body = root.body
-            if body is None:
+            if body is None and channel.contents.isdisjoint(fields):
                 text = f"no body is given; a step of {channel.name} needs one, its own or the root's (§2.2, A55)"
                 root.refuse(f"{_place(channel, index, root)}.body", "body", text, "§2.2", "A55")
         elif len(body) > limits.BODY:
@@ -165,7 +167,7 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
                 text = f"{show(sender)} is no Phone Number ID, which has digits only"
                 legal = "the numeric id of a registered number"
                 _refuse_sender(text, legal, f"{_place(channel, index, root)}.sender", "§2.2", root)
-        elif doubtful(sender) and sender is not root.sender:
+        elif channel.sender == "name" and doubtful(sender) and sender is not root.sender:
             check_sender(sender, f"{_place(channel, index, root)}.sender", "§8", root)
     elif not sender:
         sender = root.sender or root.exchange.key.default_sender
@@ -193,15 +195,37 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
     step = Step(name, body, sender, ttl, condition)
     if ttl is not None and not last and ttl < Assume.of(root.exchange.world).timing.longest:
         remark_ttl(step, root.exchange.world, f"{_place(channel, index, root)}.ttl", root.advice)
-    if "buttons" in channel.fields:
+    if channel.buttons:
         step.buttons = get("buttons")
-        for position, button in enumerate(step.buttons or ()):
-            if not BUTTON_FIELDS.issuperset(button):
-                place = f"{_place(channel, index, root)}.buttons[{position}]"
-                unknown_fields(button, BUTTON_FIELDS, place, "§2.2", root.advice)
+        _read_buttons(channel, step.buttons, _place(channel, index, root), root)
+        if channel.contents:
+            step.content = _read_content(channel, fields, _place(channel, index, root), root)
     elif not channel.takes_body:
         step.template = _read_template(channel, fields, index, root)
     return step
+
+
+def _read_buttons(channel: Channel, buttons: list[dict[str, Any]] | None, path: str, root: Root) -> None:
+    for position, button in enumerate(buttons or ()):
+        place = f"{path}.buttons[{position}]"
+        if not channel.buttons.issuperset(button):
+            unknown_fields(button, channel.buttons, place, "§2.2", root.advice)
+        if button.get("type") == "url" and "url" not in button:
+            text = "no url is given; a button of the type url opens one (§2.2, A02)"
+            root.refuse(f"{place}.url", "url", text, "§2.2", "A02")
+
+
+def _read_content(channel: Channel, fields: dict[str, Any], path: str, root: Root) -> dict[str, Any]:
+    """What stands beside the text, or in its place: buttons, a card, a carousel, anything (A02)."""
+    content: dict[str, Any] = {name: fields[name] for name in ("buttons", "card", "carousel", "raw") if name in fields}
+    cards = [(f"{path}.card", CARD_FIELDS, content["card"])] if "card" in content else []
+    for position, card in enumerate(content.get("carousel", ())):
+        cards.append((f"{path}.carousel[{position}]", CARD_FIELDS | {"type"}, card))
+    for place, known, card in cards:
+        if not known.issuperset(card):
+            unknown_fields(card, known, place, "§2.2", root.advice)
+        _read_buttons(channel, card.get("buttons"), place, root)
+    return content
 
 
 def _read_template(channel: Channel, fields: dict[str, Any], index: int, root: Root) -> TemplateUse:
@@ -238,7 +262,7 @@ def _refuse_sender(text: str, legal: str, path: str, section: str, root: Root) -
 
 def _refuse_keys(element: dict[str, Any], index: int, root: Root) -> None:
     keys = ", ".join(map(show, islice(element, 5))) or "no key"
-    text = f"{keys}: a flow step has exactly one key, the channel; legal: {LEGAL_CHANNELS} (§2.2)"
+    text = f"{keys}: a flow step has exactly one key, the channel; legal: {_legal(root.exchange)} (§2.2)"
     root.refuse(f"{root.path}.flow[{index}]", "channel", text, "§2.2")
 
 
