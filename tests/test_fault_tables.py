@@ -84,10 +84,21 @@ class Silence(calls.ApiFault):
         return (End(b""),)
 
 
+class Slam(calls.ApiFault):
+    """One that resets the connection."""
+
+    __slots__ = ()
+    kind: ClassVar = "slam"
+    examples: ClassVar = {"slam": "a reset"}
+
+    def acts(self, _size: int, _time: int) -> tuple[Act, ...]:
+        return (End(reset=True),)
+
+
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tables with three more rows, and the language's schema as it is written then."""
-    for fault in (Stutter, Silence):
+    """The tables with four more rows, and the language's schema as it is written then."""
+    for fault in (Stutter, Silence, Slam):
         monkeypatch.setitem(CALLS, fault.kind, fault)
     monkeypatch.setitem(DELIVERIES, Echo.kind, Echo)
     written = json.loads(with_tables(text_of(LANGUAGE)))
@@ -117,6 +128,17 @@ def test_a_new_fault_of_calls(house: House, way: str) -> None:
         house.send(way, key)
     noted = house.control("GET", f"/worlds/{key}/journal", params={"kind": "request"})["entries"][-1]
     assert (noted["status"], noted["fault"]) == (0, "silence")
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_fault_that_resets_the_connection(house: House, way: str) -> None:
+    """However the sandbox is reached, a client of httpx gets the error of a reset; OpenSSL may tell an end instead."""
+    key = f"test-slam-{way}"
+    house.control("POST", "/worlds", json={"id": key})
+    house.control("POST", f"/worlds/{key}/rules", json={"in": "api", "fault": "slam"})
+    with pytest.raises((httpx.ReadError, *([httpx.RemoteProtocolError] if way == "tls" else []))):
+        house.send(way, key)
 
 
 @pytest.mark.usefixtures("registered")

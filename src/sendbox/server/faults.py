@@ -36,9 +36,9 @@ async def carry_out(
                         begun = True
                         await _begin(send, answer)
                     await _send(send, answer.body[begin:end], more=number < len(acts))
-                case End(data):
+                case End(data, reset):
                     wire.write(data)
-                    await wire.end(receive)
+                    await wire.end(receive, reset=reset)
         if ended.done():
             await wire.end(receive)
 

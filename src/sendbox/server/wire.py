@@ -7,6 +7,10 @@ or puts an `Inside` there: on it a fault raises what a client of httpx would hav
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import socket
+import struct
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -20,6 +24,8 @@ Send = Callable[[Message], Awaitable[None]]
 
 #: Where a wire stands among the extensions of a scope.
 WIRE: Final = "sendbox.wire"
+#: `struct linger`: on, for no time.
+_AT_ONCE: Final = struct.pack("ii", 1, 0)
 #: Milliseconds of real time in a second.
 _MS: Final = 1_000
 
@@ -30,8 +36,8 @@ class Wire(Protocol):
     def write(self, data: bytes) -> None:
         """Sends bytes that are no answer."""
 
-    async def end(self, receive: Receive) -> None:
-        """Ends the connection, after what was sent; returns once it has ended."""
+    async def end(self, receive: Receive, *, reset: bool = False) -> None:
+        """Ends the connection, after what was sent or, by a `reset`, at once; returns once it has ended."""
 
     async def wait(self, milliseconds: int | None, ended: asyncio.Future[None], receive: Receive) -> bool:
         """Waits in real time (None = without end). True when it is over; False when the client left, or `ended`."""
@@ -56,9 +62,16 @@ class Line:
         """Sends bytes that are no answer."""
         self._transport.write(data)
 
-    async def end(self, receive: Receive) -> None:
-        """Ends the connection; a server that was told nothing would answer 500 by itself, so its end is waited for."""
-        self._transport.close()
+    async def end(self, receive: Receive, *, reset: bool = False) -> None:
+        """Ends the connection; a server that was told nothing would answer 500 by itself, so its end is waited for.
+
+        A socket that does not linger is closed by a TCP RST.
+        """
+        if reset:
+            self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+            self._transport.abort()
+        else:
+            self._transport.close()
         await gone(receive)
 
     async def wait(self, milliseconds: int | None, ended: asyncio.Future[None], receive: Receive) -> bool:
@@ -104,10 +117,17 @@ class Inside:
         """Bytes that a client cannot read as an answer."""
         self._written += data
 
-    async def end(self, receive: Receive) -> None:
-        """Raises RemoteProtocolError: the connection ended before the answer did, or what came is none."""
+    async def end(self, receive: Receive, *, reset: bool = False) -> None:
+        """Raises RemoteProtocolError: the connection ended before the answer did, or what came is none.
+
+        By a `reset` it raises ReadError.
+        """
         import httpx
 
+        if reset:
+            text = str(ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET)))
+            self.broken = httpx.ReadError(text, request=self._request)
+            raise self.broken
         text = "Server disconnected before its answer was complete"
         if self._written:
             text = f"illegal status line: {self._written!r}"

@@ -44,9 +44,10 @@ class Piece(NamedTuple):
 
 
 class End(NamedTuple):
-    """Ends the connection, after bytes that are not of the answer."""
+    """Ends the connection, after bytes that are not of the answer; `reset`: at once, and the client is told so."""
 
-    data: bytes
+    data: bytes = b""
+    reset: bool = False
 
 
 Act = Wait | Piece | End
