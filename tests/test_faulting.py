@@ -1,11 +1,17 @@
-"""What a client sees of each fault of `api:`, by a real socket and without one."""
+"""What a client sees of each fault of `api:`, by a real socket and without one.
+
+Long because every fault goes every way.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import logging
+import select
 import socket
+import ssl
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -21,6 +27,8 @@ from tests.house import WAYS, House, housed
 #: Seconds after which a client gives up that is meant to.
 SOON = 0.2
 LOST = httpx.RemoteProtocolError
+#: By TLS, OpenSSL may tell an end.
+RESET = (httpx.ReadError, LOST)
 KEYS = (f"test-faulting-{number}" for number in itertools.count())
 
 
@@ -64,7 +72,7 @@ class Sees:
         self,
         status: int = 0,
         body: str = "",
-        error: type[Exception] | None = None,
+        error: type[Exception] | tuple[type[Exception], ...] | None = None,
         timeout: float = 10.0,
         had_effect: bool = True,
         journaled: int | None = None,
@@ -97,6 +105,8 @@ OF_EACH: dict[str, tuple[Any, dict[str, Any], Sees]] = {
         {"processed": False},
         unseen(error=LOST, journaled=200),
     ),
+    "reset": ("reset", {}, unseen(error=RESET)),
+    "reset-processed": ("reset", {"processed": True}, Sees(error=RESET)),
     "garbage": ("garbage", {}, Sees(error=LOST)),
     "garbage-unprocessed": ("garbage", {"processed": False}, unseen(error=LOST)),
     "bad-json": ("bad_json", {}, Sees(200, '{"request_id":')),
@@ -225,6 +235,30 @@ def test_an_answer_ends_with_the_epoch(house: House, key: str, fault: Any, ends:
         else:
             house.control("DELETE", f"/worlds/{key}")
         assert isinstance(hanging.exception(10), LOST)
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
+@pytest.mark.parametrize("kind", ["asyncio", "uvloop"])
+def test_a_reset_on_the_wire(kind: Any, secure: bool) -> None:
+    """The socket of the client is in error by ECONNRESET; without TLS in between a read raises ConnectionResetError."""
+    with housed(kind) as house:
+        house.control("POST", "/worlds", json={"id": "test-line"})
+        put(house, "test-line", "reset")
+        port = int((house.secure if secure else house.origin).rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
+            if not secure:
+                plain.sendall(_raw("test-line"))
+                with pytest.raises(ConnectionResetError):
+                    plain.recv(1)
+                return
+            trust = ssl.create_default_context()
+            trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+            with trust.wrap_socket(plain) as sock:
+                sock.sendall(_raw("test-line"))
+                poll = select.poll()
+                poll.register(sock, 0)  # errors only: what OpenSSL would read is left alone
+                assert poll.poll(10_000) == [(sock.fileno(), select.POLLERR | select.POLLHUP)]
+                assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ECONNRESET
 
 
 def _raw(key: str) -> bytes:

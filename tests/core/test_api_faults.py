@@ -17,6 +17,7 @@ from sendbox.engine.faults.delay import Delay
 from sendbox.engine.faults.disconnect import Disconnect
 from sendbox.engine.faults.garbage import Garbage
 from sendbox.engine.faults.rate_limit import RateLimit
+from sendbox.engine.faults.reset import Reset
 from sendbox.engine.faults.status import Status
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.faults.timeout import Timeout
@@ -295,6 +296,7 @@ SHOWN: list[tuple[ApiFault, Any, bool, bool]] = [
     (Trickle(time=Span(2000, 2000)), {"trickle": "2s"}, True, False),
     (Disconnect(), {"disconnect": "before"}, False, True),
     (Disconnect(middle=True), {"disconnect": "middle"}, True, False),
+    (Reset(), "reset", False, True),
     (Garbage(), "garbage", True, True),
     (BadJson(), "bad_json", True, False),
     (Timeout(), "timeout", False, True),

@@ -9,6 +9,7 @@ from sendbox.engine.faults.delay import Delay
 from sendbox.engine.faults.disconnect import Disconnect
 from sendbox.engine.faults.garbage import Garbage
 from sendbox.engine.faults.rate_limit import RateLimit
+from sendbox.engine.faults.reset import Reset
 from sendbox.engine.faults.row import by_name, keys, words
 from sendbox.engine.faults.status import Status
 from sendbox.engine.faults.timeout import Timeout
@@ -17,7 +18,7 @@ from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.forms import Node, either
 
 CALLS: Final[dict[str, type[ApiFault]]] = by_name(
-    Status, Delay, Disconnect, Garbage, BadJson, Trickle, Timeout, RateLimit
+    Status, Delay, Disconnect, Reset, Garbage, BadJson, Trickle, Timeout, RateLimit
 )
 _SAYS: Final = "a fault such as disconnect or {status: 500}"
 
