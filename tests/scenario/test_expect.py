@@ -16,7 +16,8 @@ def test_the_schema_has_what_the_table_has() -> None:
     """Every kind of thing and every field, and no other."""
     parts = schema()["$defs"]
     for title in ("expectation", "following"):
-        assert sorted(parts[title]["properties"]["that"]["enum"]) == sorted(SUBJECTS)
+        assert parts[title]["properties"]["that"]["$ref"] == "#/$defs/thing"
+    assert sorted(parts["thing"]["enum"]) == sorted(SUBJECTS)
     fields = dict.fromkeys(field for thing in SUBJECTS.values() for field in thing.fields)
     assert sorted(parts["where"]["properties"]) == sorted(fields)
 
