@@ -11,6 +11,7 @@ from sendbox.engine.expect import own
 from sendbox.engine.expect.subjects import Thing
 from sendbox.scenario.language import Language
 from sendbox.scenario.vocabulary import Vocabulary
+from sendbox.services.account import subjects as account
 from sendbox.services.account.language import account_vocabulary
 from sendbox.services.advice import ADVICE
 from sendbox.services.language import SHARED, compile_assume, country_of
@@ -29,6 +30,7 @@ SUBJECTS: Final[dict[str, Thing]] = {
     **messaging.THINGS,
     **verify.things(STATES),
     **partner.THINGS,
+    **account.THINGS,
     **own.things(
         operations=EMULATED,
         events=(*messaging.EVENTS, *partner.EVENTS),

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from sendbox.engine.durations import DAY
 from sendbox.engine.expect.verdict import lines
 from sendbox.engine.faults.calls import ApiRule, Applied
 from sendbox.engine.faults.status import Status
@@ -17,6 +18,8 @@ from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
 from sendbox.playing import play
+from sendbox.services.account import catalog
+from sendbox.services.account.account import Account
 from tests.core.faulty import fault, run
 from tests.core.observed import things, verdict, verdict_in_slices
 from tests.core.worlds import PHONE, advance, go_back, make_world, send_one
@@ -96,6 +99,7 @@ def test_what_a_verdict_says(text: str, expected: list[str]) -> None:
         ("validations", {"event": "code_wrong"}, 1),
         ("templates", {}, 0),
         ("signups", {}, 0),
+        ("orders", {}, 0),
         ("faults", {}, 0),
     ],
     ids=str,
@@ -126,6 +130,32 @@ def test_faults_of_calls_and_of_webhooks(where: dict[str, Any], count: int) -> N
         _faulty(), load({"sendbox": 1, "expect": [{"that": "faults", "where": where, "count": count}]}).expect
     )
     assert lines(found)[0] == "verdict: the expectation holds"
+
+
+@pytest.mark.parametrize(
+    ("where", "count"),
+    [
+        ({}, 3),
+        ({"service": "sender_sms_*", "state": ["new", "active"]}, 3),
+        ({"subject": "Acme", "period": "month", "currency": "EUR", "state": "active", "fee": ">0"}, 1),
+        ({"subject": "420900000001", "state": "cancelled"}, 0),
+        ({"fee": "<1"}, 0),
+    ],
+    ids=str,
+)
+def test_orders_are_counted_by_the_states_they_enter(where: dict[str, Any], count: int) -> None:
+    """One that is active at once enters one state, one that takes time two; a miss names what came nearest."""
+    world = make_world()
+    account = Account.of(world)
+    services = catalog.services()
+    account.orders.place(services["sender_sms_420_text"], "Acme", "month", account, b"{}")
+    account.orders.place(services["sender_sms_420_simhost"], "420900000001", "year", account, b"{}")
+    advance(world, 30 * DAY)
+    found = verdict(world, load({"sendbox": 1, "expect": [{"that": "orders", "where": where, "count": count}]}).expect)
+    assert lines(found)[0] == "verdict: the expectation holds"
+    missed = verdict(world, load({"sendbox": 1, "expect": [{"that": "orders", "where": {"subject": "Acne"}}]}).expect)
+    near = [each["what"] for each in missed["expectations"][0]["nearest"]]
+    assert near[0] == "order of sender_sms_420_text for Acme: active"
 
 
 def test_a_fault_that_should_not_be_is_shown() -> None:

@@ -1,0 +1,37 @@
+"""What a scenario may expect of orders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.services.account.catalog import PERIODS
+from sendbox.services.account.orders import ORDER
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.services.account.orders import Order
+
+
+def _line(_world: World, entry: tuple[Order, str]) -> str:
+    order, state = entry
+    return f"order of {order.service} for {order.subject}: {state}"
+
+
+THINGS: Final[dict[str, Thing]] = {
+    "orders": Thing(
+        "an order of a service that entered a state",
+        {
+            "service": Field("text", "the service's flat id", lambda _world, entry: entry[0].service),
+            "subject": Field("text", "what was ordered: a sender or a number", lambda _world, entry: entry[0].subject),
+            "period": Field("text", "the period it is paid for", lambda _world, entry: entry[0].period, tuple(PERIODS)),
+            "fee": Field("number", "its fee, in units of the currency", lambda _world, entry: entry[0].fee / 1_000_000),
+            "currency": Field(
+                "word", "the currency it was paid in", lambda _world, entry: entry[0].billing.currency, ("EUR", "CZK")
+            ),
+            "state": Field("word", "the state it entered", lambda _world, entry: entry[1], tuple(ORDER)),
+        },
+        _line,
+        ("order",),
+    ),
+}
