@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 
@@ -19,6 +19,9 @@ from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.model import Node, Problem, listed, nearest, plain, problem, show
 from sendbox.services.numbers.normal import normalize
+
+if TYPE_CHECKING:
+    from sendbox.services.numbers.countries import Country
 
 T = TypeVar("T")
 
@@ -166,6 +169,23 @@ class Reader:
             message = f"{show(text)} is no phone pattern: digits, * for any digits, ? for exactly one"
             self.complain(node, "pattern", message, near=near)
         return Pattern(text, digits=True)
+
+    def recipient(self, asked: Mapping[str, Node]) -> dict[str, Any]:
+        """What the conditions of a rule want of a phone, as `When` takes it."""
+        return {"phone": self.phones(asked["phone"])} if "phone" in asked else {}
+
+    def countries(self, node: Node) -> list[Country]:
+        """The countries that an MCC or an ISO code means."""
+        from sendbox.services.numbers import countries
+
+        every = countries.every()
+        meant = [place for place in every if node.value in (place.mcc, place.iso)]
+        if not meant:
+            by_name = {place.name: place.iso for place in every}
+            near = by_name.get(nearest(node.value, by_name) or "")
+            message = f"{show(node.value)} is no country: an MCC such as 230 (§6), or two letters such as CZ"
+            self.complain(node, "country", message, near=near)
+        return meant
 
     def pattern(self, node: Node) -> Pattern:
         """A text pattern."""

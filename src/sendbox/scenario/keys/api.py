@@ -61,7 +61,7 @@ def _when(node: Node | None, reader: Reader) -> When:
         operation=reader.operations(asked.get("operation"), reader.emulated, "no operation of an emulated interface"),
         key=reader.pattern(asked["key"]) if "key" in asked else None,
         # last, since it has to be looked for in the call
-        phone=reader.phones(asked["phone"]) if "phone" in asked else None,
+        **reader.recipient(asked),
         begins=begins,
         ends=ends,
         share=reader.share(asked["share"]) if "share" in asked else None,

@@ -56,7 +56,7 @@ def _when(node: Node | None, reader: Reader) -> When:
         result=results,
         event=events,
         gateway=gateways,
-        phone=reader.phones(asked["phone"]) if "phone" in asked else None,
+        **reader.recipient(asked),
         tag=reader.pattern(asked["tag"]) if "tag" in asked else None,
         nth=whole(asked["nth"]) if "nth" in asked else None,
         every=whole(asked["every"]) if "every" in asked else None,

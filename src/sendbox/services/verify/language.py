@@ -17,12 +17,11 @@ from sendbox.services.verify.rules import VerifyRule
 def compile_verify_rule(node: Node, reader: Reader) -> VerifyRule:
     """One rule."""
     asked, name = node.get("when"), node.get("name")
-    phone = None if asked is None else asked.get("phone")
-    pattern = None if phone is None else reader.phones(phone)
+    about = {} if asked is None else reader.recipient(asked.entries())
     then = {key: str(item.value) for key, item in node.entries()["then"].entries().items()}
     return VerifyRule(
-        key=text_of(name) or canonical({"phone": pattern, "then": then}),
-        when=When(phone=pattern),
+        key=text_of(name) or canonical({"phone": None, **about, "then": then}),
+        when=When(**about),
         code=then.get("code"),
         sms=then.get("sms"),
         limited=False if "limits" in then else None,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.keys.timeline import Happening
-from sendbox.scenario.model import Node, listed, nearest, show
+from sendbox.scenario.model import Node, listed, show
 from sendbox.scenario.values import Reader
 from sendbox.services.language import compile_sender
 from sendbox.services.messaging.channels import SENDERS
@@ -14,7 +14,7 @@ from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.messaging.language.doubts import inbound as doubt_inbound
 from sendbox.services.messaging.language.rules import channels_of
 from sendbox.services.messaging.outages import Outage
-from sendbox.services.numbers import countries
+from sendbox.services.numbers.countries import Country
 
 #: Which act a key of `phone` belongs to.
 _ONLY_WITH: Final = {"link": "click", "button": "press"}
@@ -51,7 +51,8 @@ def _outage(node: Node, what: dict[str, Any], reader: Reader) -> Outage:
     if "info" in parts and not node.cut and {what.get("in_flight", "wait"), what.get("new", "wait")} == {"wait"}:
         message = f'{show(what["info"])} is never used, since all wait; it belongs to a bad end of "in_flight" or "new"'
         reader.complain(parts["info"], "outage", message)
-    places = _places(node.get("country"), reader)
+    country = node.get("country")
+    places = None if country is None else reader.countries(country)
     return Outage(
         lasts,
         channels_of(node.get("channel"), reader),
@@ -63,21 +64,7 @@ def _outage(node: Node, what: dict[str, Any], reader: Reader) -> Outage:
     )
 
 
-def _places(node: Node | None, reader: Reader) -> list[countries.Country] | None:
-    """The countries that an MCC or an ISO code means."""
-    if node is None:
-        return None
-    every = countries.every()
-    found = [place for place in every if node.value in (place.mcc, place.iso)]
-    if not found:
-        by_name = {place.name: place.iso for place in every}
-        near = by_name.get(nearest(node.value, by_name) or "")
-        message = f"{show(node.value)} is no country: an MCC such as 230 (§6), or two letters such as CZ"
-        reader.complain(node, "country", message, near=near)
-    return found
-
-
-def _network(node: Node, places: list[countries.Country] | None, reader: Reader) -> int | None:
+def _network(node: Node, places: list[Country] | None, reader: Reader) -> int | None:
     operator = node.get("operator")
     if operator is None or not isinstance(operator.value, int):
         return None

@@ -94,7 +94,7 @@ def _when(node: Node | None, reader: Reader) -> When:
     payload = node.get("payload")
     return When(
         channel=channels_of(node.get("channel"), reader),
-        phone=reader.phones(asked["phone"]) if "phone" in asked else None,
+        **reader.recipient(asked),
         tag=texts.get("tag"),
         body=texts.get("body"),
         sender=texts.get("sender"),
