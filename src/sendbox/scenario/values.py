@@ -18,6 +18,7 @@ from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.model import Node, Problem, listed, nearest, plain, problem, show
+from sendbox.services.numbers.located import Located
 from sendbox.services.numbers.normal import normalize
 
 if TYPE_CHECKING:
@@ -172,7 +173,15 @@ class Reader:
 
     def recipient(self, asked: Mapping[str, Node]) -> dict[str, Any]:
         """What the conditions of a rule want of a phone, as `When` takes it."""
-        return {"phone": self.phones(asked["phone"])} if "phone" in asked else {}
+        wanted: dict[str, Any] = {}
+        if "phone" in asked:
+            wanted["phone"] = self.phones(asked["phone"])
+        if "country" in asked:
+            meant = [
+                place.iso for item in asked["country"].items() or [asked["country"]] for place in self.countries(item)
+            ]
+            wanted["country"] = Located(tuple(dict.fromkeys(meant)))
+        return wanted
 
     def countries(self, node: Node) -> list[Country]:
         """The countries that an MCC or an ISO code means."""

@@ -1,0 +1,38 @@
+"""A condition of rules: the country of the phone that a case is about (A82)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from sendbox.services.numbers.countries import country
+
+
+class About(Protocol):
+    """A case, as far as its phone goes."""
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """A field as texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """The phone's country is one of those with these ISO codes."""
+
+    countries: tuple[str, ...]
+
+    def holds(self, case: About) -> bool:
+        """Whether the number is one of theirs."""
+        return any(code in self.countries for code in _codes(case))
+
+    def says(self, case: About) -> str:
+        """The country that it is."""
+        return f"{' and '.join(_codes(case)) or 'nothing'} is not {' or '.join(self.countries)}"
+
+
+def _codes(case: About) -> Iterator[str]:
+    for phone in case.words("phone"):
+        place = country(phone)
+        if place is not None:
+            yield place.iso
