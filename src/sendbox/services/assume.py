@@ -245,6 +245,9 @@ class Assume:
     nulls: Nulls = setting(
         "refuse", "A56", choice("Whether null for an optional field is refused or counts as left out.", Nulls)
     )
+    reference: bool = setting(
+        False, "A57", switch("Whether a message may have a reference of the client's own, which events and rows show.")
+    )
     sender_form: SenderForm = setting(
         "refuse", "A59", choice("Whether a sender of a wrong form is refused.", SenderForm)
     )

@@ -13,6 +13,8 @@ MESSAGES: Final = 10
 IN_ALL: Final = 100
 #: Characters of a body that are sent (§2.1).
 BODY: Final = 1000
+#: Characters of a reference (A57).
+REFERENCE: Final = 64
 #: Characters of an alphanumeric sender.
 SENDER: Final = 11
 #: Minutes that a ttl has at least (§2.2).

@@ -68,6 +68,8 @@ def sent_message(attempt: Attempt, code: int, until: int) -> dict[str, Any]:
         "to": {"phone_number": message.phone},
         "result": STATES[code],
     }
+    if submission.send.reference is not None:
+        event["reference"] = submission.send.reference
     info = info_of(attempt, code)
     if info is not None:
         event["result_info"] = info
@@ -83,6 +85,8 @@ def incoming(inbound: Inbound) -> dict[str, Any]:
         event["request_id"] = submission.request_id
         event["message_id"] = inbound.message.id
         event["payload"] = orjson.Fragment(submission.send.payload)
+        if submission.send.reference is not None:
+            event["reference"] = submission.send.reference
     event["gateway"] = inbound.channel
     event["timestamp"] = inbound.at // 1000
     event["type"] = "incoming"

@@ -111,8 +111,10 @@ def row(world: World, message: Message) -> dict[str, Any]:
     assert shown is not None
     times = Times(message)
     eur, czk = shown.price or (0, 0)
+    reference = message.submission.send.reference
     return {
         "message_id": message.id,
+        **({} if reference is None else {"reference": reference}),
         "message_parts": shown.count,
         "ts_sent": _iso(times.sent),
         "ts_delivered": _iso(times.delivered),

@@ -14,6 +14,7 @@ import orjson
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services.advice import EMPTY_TAGS, NUMBER_CONVERTED, NUMBER_INVALID, TAGS_CLEANED, advise
+from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.names import renamed, unknown_fields
 from sendbox.services.http.numbers import remark_number
@@ -63,8 +64,13 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
     problems: list[Finding] = []
     get = message.get
     root = Root(path, exchange, problems, advice)
+    reference = None
     if not MESSAGE_FIELDS.issuperset(message):
-        unknown_fields(message, MESSAGE_FIELDS, path, "§2.1", advice)
+        known = MESSAGE_FIELDS
+        if Assume.of(exchange.world).reference:
+            known |= {"reference"}
+            reference = _read_reference(message, root)
+        unknown_fields(message, known, path, "§2.1", advice)
 
     body = get("body")
     if body:
@@ -88,6 +94,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
         send_tags,
         priority=PRIORITY_TAG in send_tags,
         path=path,
+        reference=reference,
         own_senders=root.own_senders,
     )
     value = get("payload")
@@ -145,6 +152,17 @@ def _read_tags(text: str, path: str, advice: list[Advice]) -> tuple[str, ...]:
     if clean != text:
         advice.append(advise(TAGS_CLEANED, f"{show(text)} becomes {show(clean)}", f"{path}.tag"))
     return found
+
+
+def _read_reference(message: dict[str, Any], root: Root) -> str | None:
+    """The client's own name of the message, None where it gives none; code checks it, since it may be off (A57)."""
+    reference = message.get("reference")
+    if isinstance(reference, str) and 0 < len(reference) <= limits.REFERENCE:
+        return reference
+    if "reference" in message:
+        text = f"{show(reference)} is not a legal reference; legal: a text of 1 to {limits.REFERENCE} characters"
+        root.refuse(f"{root.path}.reference", "reference", f"{text} (§2.1, A57)", "§2.1", "A57")
+    return None
 
 
 def _read_window(value: dict[str, Any], path: str, problems: list[Finding], advice: list[Advice]) -> Window | None:
