@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as HttpRoute
 
-from sendbox import __version__
+from sendbox import __version__, data
 from sendbox.contract.openapi import document
 from sendbox.contract.validators import Contract
 from sendbox.control import checkpoints, coverage, pending, records, refused, time, worlds
@@ -73,6 +73,9 @@ PARTS: Final[tuple[type[Part], ...]] = (Account, Messaging, Verify, Partner)
 #: All that the services register. The order is that of lists and documents; an interface comes before one whose paths
 #: hold its own.
 SERVED: Final = Served(
+    parts=PARTS,
+    language=LANGUAGE,
+    schemas=(data.folder("schemas"),),
     operations=operations_of(
         verify,
         coverage,
@@ -117,7 +120,7 @@ SERVED: Final = Served(
 def make_app(runtime: Runtime, contract: Contract, served: Served | None = None) -> Starlette:
     """The whole application over one runtime; `served` None stands for `SERVED`."""
     served = served or SERVED
-    runtime.language = LANGUAGE
+    runtime.language = served.language
     runtime.desk = desk = Desk(contract, served.routes, served.interfaces, served.uploads, served.links)
     runtime.tried.load = partial(catalog, served)
     runtime.tried.item_of = served.denied

@@ -23,11 +23,15 @@ from sendbox.engine.durations import duration, shown
 from sendbox.runtime.worlds import Conflict, Hosted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sendbox.control.export.rows import Exported
     from sendbox.engine.coverage.tally import Item
     from sendbox.engine.expect.subjects import Thing
     from sendbox.engine.kinds.rows import Kinds
+    from sendbox.engine.part import Part
     from sendbox.runtime.worlds import Runtime
+    from sendbox.scenario.language import Language
     from sendbox.services.http.exchange import Route
     from sendbox.services.http.interfaces import Interface, Link, Upload
 
@@ -220,6 +224,8 @@ class View(NamedTuple):
 class Served:
     """All that is served: what the services and control itself register, given by whoever makes the application.
 
+    `parts` are what worlds are opened with, in that order; `language` is that of their scenarios; `schemas` are the
+    folders that hold the contract.
     `operations` of control and `routes` of the `interfaces`, in the order in which they are listed; `uploads` and
     `links` at addresses that worlds give out. `kinds` of entries, and the `things` that a scenario may expect. For
     coverage `dimensions` with headings, `facts`, `samples` of fields, `untold` assumptions, the item of a `denied` call
@@ -227,6 +233,9 @@ class Served:
     `attributes` are made of a test's handle, by the name under which it offers them; `views` are shown on the page.
     """
 
+    parts: Sequence[type[Part]]
+    language: Language
+    schemas: Sequence[Path]
     operations: Sequence[Operation]
     routes: Sequence[Route]
     interfaces: Sequence[Interface]

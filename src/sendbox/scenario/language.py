@@ -69,6 +69,8 @@ class Language:
         self.shape = Shape(*(each.schema for each in vocabularies))
         self._vocabularies = vocabularies
         self._assume = assume
+        #: what traffic may ask for, by name
+        self.calls = calls
         self._country = country
         self._facts: dict[str, Any] = {
             "emulated": emulated,
