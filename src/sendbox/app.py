@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route as HttpRoute
 
 from sendbox import __version__, data
-from sendbox.contract.openapi import document
+from sendbox.contract.openapi import WEBHOOKS, document
 from sendbox.contract.validators import Contract
 from sendbox.control import checkpoints, coverage, pending, records, refused, time, worlds
 from sendbox.control.catalog import catalog
@@ -95,6 +95,7 @@ SERVED: Final = Served(
         (*SENDING, *SIMPLE, *LEGACY, *ROWS, *ACCOUNT, *VERIFY, *partner_routes(send_template)),
         key=lambda route: EMULATED.index(route.operation),
     ),
+    webhooks=WEBHOOKS,
     interfaces=(sending.INTERFACE, verify_errors.INTERFACE, rest.INTERFACE),
     uploads=(UPLOAD,),
     links=(LINK,),
@@ -155,6 +156,8 @@ def _openapi(control: Control, contract: Contract) -> Any:
     async def show(request: Request) -> Response:
         """The contract of what is served."""
         origin = origin_of(control.runtime, request.scope)
-        return json_answer(document(control.served.routes, contract, origin=origin, version=__version__))
+        served = control.served
+        made = document(served.routes, contract, origin=origin, version=__version__, webhooks=served.webhooks)
+        return json_answer(made)
 
     return show

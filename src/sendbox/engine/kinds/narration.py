@@ -104,7 +104,7 @@ class Teller:
         if "body" in event:
             return f'{event["event"]} "{cut(event["body"], SHOWN // 2)}"'
         if "partner_client_id" not in event:
-            return flat(event)
+            return f"{event['event']} {flat({name: value for name, value in event.items() if name != 'event'})}"
         client = f" of {cut(event['partner_client_id'], SHOWN // 2)}" if event["partner_client_id"] else ""
         return f"signup{client} {event['status']}"
 
