@@ -98,7 +98,7 @@ PARTS: Final = (
     ),
     part(
         "fixture",
-        "app contract control control.operation engine language runtime runtime.wall server server.loop settings",
+        "app contract control control.operation engine runtime runtime.wall server server.loop settings",
         "the pytest side: it drives a sandbox as any client of control does",
     ),
 )

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as HttpRoute
 
-from sendbox import __version__
-from sendbox.contract.openapi import document
+from sendbox import __version__, data
+from sendbox.contract.openapi import WEBHOOKS, document
 from sendbox.contract.validators import Contract
 from sendbox.control import checkpoints, coverage, pending, records, refused, time, worlds
 from sendbox.control.catalog import catalog
@@ -73,6 +73,9 @@ PARTS: Final[tuple[type[Part], ...]] = (Account, Messaging, Verify, Partner)
 #: All that the services register. The order is that of lists and documents; an interface comes before one whose paths
 #: hold its own.
 SERVED: Final = Served(
+    parts=PARTS,
+    language=LANGUAGE,
+    schemas=(data.folder("schemas"),),
     operations=operations_of(
         verify,
         coverage,
@@ -92,6 +95,7 @@ SERVED: Final = Served(
         (*SENDING, *SIMPLE, *LEGACY, *ROWS, *ACCOUNT, *VERIFY, *partner_routes(send_template)),
         key=lambda route: EMULATED.index(route.operation),
     ),
+    webhooks=WEBHOOKS,
     interfaces=(sending.INTERFACE, verify_errors.INTERFACE, rest.INTERFACE),
     uploads=(UPLOAD,),
     links=(LINK,),
@@ -117,7 +121,7 @@ SERVED: Final = Served(
 def make_app(runtime: Runtime, contract: Contract, served: Served | None = None) -> Starlette:
     """The whole application over one runtime; `served` None stands for `SERVED`."""
     served = served or SERVED
-    runtime.language = LANGUAGE
+    runtime.language = served.language
     runtime.desk = desk = Desk(contract, served.routes, served.interfaces, served.uploads, served.links)
     runtime.tried.load = partial(catalog, served)
     runtime.tried.item_of = served.denied
@@ -152,6 +156,8 @@ def _openapi(control: Control, contract: Contract) -> Any:
     async def show(request: Request) -> Response:
         """The contract of what is served."""
         origin = origin_of(control.runtime, request.scope)
-        return json_answer(document(control.served.routes, contract, origin=origin, version=__version__))
+        served = control.served
+        made = document(served.routes, contract, origin=origin, version=__version__, webhooks=served.webhooks)
+        return json_answer(made)
 
     return show

@@ -12,6 +12,7 @@ from sendbox.services.messaging import kinds as messaging
 from sendbox.services.partner import kinds as partner
 from sendbox.services.verify import kinds as verify
 from tests.core.worlds import names_of
+from tests.locker import observed as locker
 
 
 def filled() -> Journal:
@@ -68,7 +69,7 @@ def test_numbers_by_kind_and_place(kinds: set[str] | None, after: int, expected:
 def test_every_kind_has_one_row() -> None:
     """Each kind of the journal has a row, under its code; each row is of a kind, and no kind has two."""
     assert {CODE[kind.name]: kind for kind in SERVED.kinds.by_code.values()} == SERVED.kinds.by_code
-    parts = (own, messaging, verify, partner, account)
+    parts = (own, messaging, verify, partner, account, locker)
     assert sorted(kind.name for part in parts for kind in part.OBSERVED.kinds) == sorted(CODE)
 
 

@@ -35,6 +35,7 @@ from sendbox.services.partner.states import TABLES
 from sendbox.services.verify.session import VALIDATION
 from sendbox.settings import Settings
 from tests.documentation import language
+from tests.documentation.code import PIECES, piece
 from tests.documentation.faults import faults_of_calls, faults_of_deliveries
 from tests.documentation.markdown import code, table
 from tests.traceability import sentences
@@ -379,10 +380,15 @@ def render(name: str) -> str:
     if name in PARTS:
         return PARTS[name]()
     kind, _, which = name.partition(" ")
-    return {"keys": language.keys, "control": control}[kind](which)
+    return {"keys": language.keys, "control": control, "code": piece}[kind](which)
 
 
 def names() -> Iterable[str]:
     """The name of every part that must stand in some document."""
     modules = dict.fromkeys(map(_together, SERVED.operations))
-    return [*PARTS, *(f"control {name}" for name in modules), *(f"keys {title}" for title in language.listed())]
+    return [
+        *PARTS,
+        *(f"control {name}" for name in modules),
+        *(f"keys {title}" for title in language.listed()),
+        *(f"code {name}" for name in PIECES),
+    ]

@@ -11,6 +11,7 @@ from sendbox.app import PARTS
 from sendbox.engine.rules.rule import Rule
 from sendbox.language import LANGUAGE, language
 from sendbox.scenario.keys.timeline import Happening
+from sendbox.scenario.language import SETTINGS
 from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.model import Node, ScenarioError, show
 from sendbox.scenario.values import Reader, items, text_of
@@ -155,5 +156,4 @@ def test_each_kind_of_happening_is_done() -> None:
 def test_every_key_of_the_schema_is_somebodys() -> None:
     """A key is one that a service brought, or a general one; no key is brought that the schema does not have."""
     assert set(LANGUAGE.brought) == {"account", "phones", "attempts", "partner", "verify"}
-    settings = {"sendbox", "name", "extends", "include", "seed", "locale", "clock", "digest", "assume"}
-    assert set(LANGUAGE.shape.schema["properties"]) == settings | set(LANGUAGE.keys)
+    assert set(LANGUAGE.shape.schema["properties"]) == SETTINGS | set(LANGUAGE.keys)

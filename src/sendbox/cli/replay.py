@@ -11,29 +11,31 @@ from sendbox.cli.outcome import CANNOT, NO, OK, Failure, one_line
 
 if TYPE_CHECKING:
     from sendbox.control.export.record import Comparison, Recorded
+    from sendbox.control.operation import Served
 
 
-def replay(file: Path) -> tuple[list[str], int]:
+def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
     """Lines that say what came of it, and the exit code: 0 where all is equal, 1 where something differs.
 
-    Raises `Failure` for a file that cannot be read.
+    `served` None stands for what Sendbox itself serves. Raises `Failure` for a file that cannot be read.
     """
+    from sendbox.app import SERVED
     from sendbox.control.export.record import Unreadable, read
-    from sendbox.language import LANGUAGE
     from sendbox.server.loop import new_loop
 
+    served = served or SERVED
     try:
-        recorded = read(file.read_bytes(), LANGUAGE)
+        recorded = read(file.read_bytes(), served.language)
     except OSError as error:
         raise Failure(CANNOT, f"{file} cannot be read: {error.strerror}") from None
     except Unreadable as error:
         raise Failure(CANNOT, f"{file} cannot be replayed: {error}") from None
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        return runner.run(_replay(recorded))
+        return runner.run(_replay(recorded, served))
 
 
-async def _replay(recorded: Recorded) -> tuple[list[str], int]:
-    from sendbox.app import PARTS, SERVED, make_app
+async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:
+    from sendbox.app import make_app
     from sendbox.contract.validators import Contract
     from sendbox.control.export.record import compare
     from sendbox.control.operation import Control
@@ -44,16 +46,16 @@ async def _replay(recorded: Recorded) -> tuple[list[str], int]:
 
     opening: Any = recorded.commands[0][1]
     assert isinstance(opening, Open)
-    runtime = Runtime(Settings(mode="manual"), opening.blueprint, PARTS)
+    runtime = Runtime(Settings(mode="manual"), opening.blueprint, served.parts)
     try:
-        make_app(runtime, Contract())
-        made = Replay(Control(runtime, SERVED), recorded.commands, recorded.ends)
+        make_app(runtime, Contract(*served.schemas), served)
+        made = Replay(Control(runtime, served), recorded.commands, recorded.ends)
         stopped = None
         try:
             made.finish()
         except Diverged as diverged:
             stopped = str(diverged)
-        return _told(recorded, compare(recorded, made.world, SERVED.kinds), stopped)
+        return _told(recorded, compare(recorded, made.world, served.kinds), stopped)
     finally:
         await runtime.aclose()
 

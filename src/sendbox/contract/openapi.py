@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 from sendbox.contract.schemas import Node, moved, name_of, reachable
 
@@ -23,12 +23,29 @@ _IN_PATH: Final = re.compile(r"\{(\w+)\}")
 
 Kind = Literal["sentMessage", "incomingReplyMessage", "incomingMessage", "partnerOnboarding"]
 
-#: The event kinds of §6: the schema of a delivery that carries such events, and when they are sent.
-WEBHOOKS: Final[dict[Kind, tuple[str, str]]] = {
-    "sentMessage": ("webhooks.json#/$defs/SentMessageBatch", "The state of an outgoing message changed"),
-    "incomingReplyMessage": ("webhooks.json#/$defs/IncomingReplyMessageBatch", "A recipient replied to a message"),
-    "incomingMessage": ("webhooks.json#/$defs/IncomingMessageBatch", "A message came in that is no reply"),
-    "partnerOnboarding": ("webhooks.json#/$defs/Onboarding", "The signup of a partner's client entered a state"),
+_MIXED: Final = "posted to the callback, always as an array, and one array may mix the kinds (§6)"
+_ALONE: Final = "posted to the partner_callback_url of the signup, as one object (§6, A24)"
+
+
+class Webhook(NamedTuple):
+    """A kind of event: the schema of a delivery with such events, when and how they are sent, and its section."""
+
+    schema: str
+    summary: str
+    how: str = _MIXED
+    section: str = "§6"
+
+
+#: The event kinds of §6.
+WEBHOOKS: Final[Mapping[str, Webhook]] = {
+    "sentMessage": Webhook("webhooks.json#/$defs/SentMessageBatch", "The state of an outgoing message changed"),
+    "incomingReplyMessage": Webhook(
+        "webhooks.json#/$defs/IncomingReplyMessageBatch", "A recipient replied to a message"
+    ),
+    "incomingMessage": Webhook("webhooks.json#/$defs/IncomingMessageBatch", "A message came in that is no reply"),
+    "partnerOnboarding": Webhook(
+        "webhooks.json#/$defs/Onboarding", "The signup of a partner's client entered a state", _ALONE
+    ),
 }
 
 #: What a status means, for every interface (§7.1).
@@ -103,8 +120,15 @@ class Row(Protocol):
     def assumed(self) -> tuple[str, ...]: ...
 
 
-def document(routes: Sequence[Row], contract: Contract, *, origin: str, version: str) -> dict[str, Any]:
-    """The OpenAPI 3.1 document of `routes` and of the webhooks, served at `origin` by this `version`.
+def document(
+    routes: Sequence[Row],
+    contract: Contract,
+    *,
+    origin: str,
+    version: str,
+    webhooks: Mapping[str, Webhook] = WEBHOOKS,
+) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of `routes` and `webhooks`, served at `origin` by this `version`.
 
     Only the schemas that are referred to are in it. Raises `ValueError` for a route whose schema is not defined.
     """
@@ -115,7 +139,7 @@ def document(routes: Sequence[Row], contract: Contract, *, origin: str, version:
         operation = _operation(route, contract.definitions, used)
         operation["operationId"] = _unique(route, taken)
         paths.setdefault(route.path, {})[route.method.lower()] = operation
-    webhooks = {kind: {"post": _webhook(kind, used)} for kind in WEBHOOKS}
+    told = {kind: {"post": _webhook(kind, webhook, used)} for kind, webhook in webhooks.items()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -129,7 +153,7 @@ def document(routes: Sequence[Row], contract: Contract, *, origin: str, version:
         "servers": [{"url": origin}],
         "tags": [{"name": name} for name in dict.fromkeys(route.interface for route in routes)],
         "paths": paths,
-        "webhooks": webhooks,
+        "webhooks": told,
         "components": {
             "schemas": {name: _component(contract.definitions[name]) for name in reachable(contract.definitions, used)},
             "securitySchemes": _SCHEMES,
@@ -142,7 +166,7 @@ def webhook_schema(kind: Kind) -> str:
 
     A notification of a signup is an object, and no part of a mix.
     """
-    return WEBHOOKS[kind][0]
+    return WEBHOOKS[kind].schema
 
 
 def _operation(route: Row, definitions: dict[str, Node], used: dict[str, None]) -> dict[str, Any]:
@@ -219,17 +243,14 @@ def _response(status: int, ref: str | None, definitions: dict[str, Node], used: 
     return response
 
 
-def _webhook(kind: Kind, used: dict[str, None]) -> dict[str, Any]:
-    ref, summary = WEBHOOKS[kind]
-    how = "posted to the callback, always as an array, and one array may mix the kinds (§6)"
-    if kind == "partnerOnboarding":
-        how = "posted to the partner_callback_url of the signup, as one object (§6, A24)"
+def _webhook(kind: str, webhook: Webhook, used: dict[str, None]) -> dict[str, Any]:
+    schema = _reference(webhook.schema, used)
     return {
         "operationId": kind,
-        "summary": summary,
-        "description": f"{summary}; {how}.",
-        "x-spec": "§6",
-        "requestBody": {"required": True, "content": {"application/json": {"schema": _reference(ref, used)}}},
+        "summary": webhook.summary,
+        "description": f"{webhook.summary}; {webhook.how}.",
+        "x-spec": webhook.section,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
         "responses": {
             "200": {"description": "The receiver took the events; with any other answer they may come again."}
         },

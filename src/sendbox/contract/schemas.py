@@ -25,15 +25,15 @@ Node = dict[str, Any]
 LOCAL: Final = "#/$defs/"
 
 
-def load(place: Path) -> dict[str, Node]:
-    """Every definition of the `*.json` files in `place`, by name, references as `#/$defs/<name>`.
+def load(*places: Path) -> dict[str, Node]:
+    """Every definition of the `*.json` files in some folders, by name, references as `#/$defs/<name>`.
 
     Files named `*.schema.json` stand for themselves and are left out. Raises `ValueError` for a name given twice or
     a reference to nothing.
     """
     definitions: dict[str, Node] = {}
     referring: dict[str, str] = {}
-    for path in sorted(place.glob("*.json")):
+    for path in (path for place in places for path in sorted(place.glob("*.json"))):
         if path.name.endswith(".schema.json"):
             continue
         for name, node in orjson.loads(path.read_bytes())["$defs"].items():

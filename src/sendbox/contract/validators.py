@@ -89,13 +89,13 @@ class Checker:
 class Contract:
     """The schemas, loaded once, and a checker for each that is asked for.
 
-    `folder` None means where the package keeps them (`sendbox.data`). `definitions` are the schemas by name. With
-    `deferred` the first refusal raises `NotLoaded` instead of importing for 60 ms where it stands.
+    They are read from `folders`, or from where the package keeps them (`sendbox.data`). `definitions` are the schemas
+    by name. With `deferred` the first refusal raises `NotLoaded` instead of importing for 60 ms where it stands.
     """
 
-    def __init__(self, folder: Path | None = None, *, deferred: bool = False) -> None:
+    def __init__(self, *folders: Path, deferred: bool = False) -> None:
         self._deferred = deferred
-        self.definitions = schemas.load(folder or data.folder("schemas"))
+        self.definitions = schemas.load(*(folders or (data.folder("schemas"),)))
         self._checkers: dict[tuple[str, bool], Checker] = {}
 
     def checker(self, ref: str, *, settled: bool = False) -> Checker:

@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 
 from sendbox.contract import schemas
 from sendbox.contract.fields import Field, fields_of, smallest
-from sendbox.data import folder
 from sendbox.engine.coverage.tally import Catalog, FieldRow, Row
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 @cache
 def catalog(served: Served) -> Catalog:
     """All that can be tried of what is served. The first call takes some milliseconds."""
-    definitions = schemas.load(folder("schemas"))
+    definitions = schemas.load(*served.schemas)
     rows = [*(_row(route, definitions, served.samples) for route in served.routes), *map(_upload_row, served.uploads)]
     return Catalog(served.dimensions, served.facts, rows, served.kinds)
 

@@ -23,11 +23,16 @@ from sendbox.engine.durations import duration, shown
 from sendbox.runtime.worlds import Conflict, Hosted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sendbox.contract.openapi import Webhook
     from sendbox.control.export.rows import Exported
     from sendbox.engine.coverage.tally import Item
     from sendbox.engine.expect.subjects import Thing
     from sendbox.engine.kinds.rows import Kinds
+    from sendbox.engine.part import Part
     from sendbox.runtime.worlds import Runtime
+    from sendbox.scenario.language import Language
     from sendbox.services.http.exchange import Route
     from sendbox.services.http.interfaces import Interface, Link, Upload
 
@@ -220,27 +225,34 @@ class View(NamedTuple):
 class Served:
     """All that is served: what the services and control itself register, given by whoever makes the application.
 
-    `operations` of control and `routes` of the `interfaces`, in the order in which they are listed; `uploads` and
+    `parts` are what worlds are opened with, in that order; `language` is that of their scenarios, `scenario` the one
+    of a session of tests; `schemas` are the folders that hold the contract. `operations` of control and `routes` of
+    the `interfaces`, in the order in which they are listed; `webhooks` as the contract documents them; `uploads` and
     `links` at addresses that worlds give out. `kinds` of entries, and the `things` that a scenario may expect. For
     coverage `dimensions` with headings, `facts`, `samples` of fields, `untold` assumptions, the item of a `denied` call
     (path, key). `pending` lists what is still to come, `exported` says how an export does an act of a tester again,
     `attributes` are made of a test's handle, by the name under which it offers them; `views` are shown on the page.
     """
 
+    parts: Sequence[type[Part]]
+    language: Language
+    schemas: Sequence[Path]
     operations: Sequence[Operation]
     routes: Sequence[Route]
     interfaces: Sequence[Interface]
-    uploads: Sequence[Upload]
-    links: Sequence[Link]
     kinds: Kinds
     things: Mapping[str, Thing]
-    dimensions: Mapping[str, str]
-    facts: Sequence[Item]
-    samples: Mapping[str, Any]
-    untold: Mapping[str, str]
-    denied: Callable[[str, str | None], str | None]
-    pending: Mapping[str, Pending]
-    exported: Mapping[str, Exported]
+    webhooks: Mapping[str, Webhook] = field(default_factory=dict)
+    scenario: str = "default"
+    uploads: Sequence[Upload] = ()
+    links: Sequence[Link] = ()
+    dimensions: Mapping[str, str] = field(default_factory=dict)
+    facts: Sequence[Item] = ()
+    samples: Mapping[str, Any] = field(default_factory=dict)
+    untold: Mapping[str, str] = field(default_factory=dict)
+    denied: Callable[[str, str | None], str | None] = lambda _path, _key: None
+    pending: Mapping[str, Pending] = field(default_factory=dict)
+    exported: Mapping[str, Exported] = field(default_factory=dict)
     attributes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     views: Sequence[View] = ()
 

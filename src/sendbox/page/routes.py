@@ -32,6 +32,12 @@ def page_routes(control: Control) -> list[Route]:
     async def ask(origin: str, name: str, world_id: str | None = None, **arguments: Any) -> Any:
         return await control.perform(origin, name, world_id, arguments)
 
+    async def listed(origin: str, name: str, world_id: str, most: int) -> Any:
+        """The newest of what an operation lists under its own name; None where no service has it."""
+        if name not in control.served.by_name:
+            return None
+        return (await ask(origin, name, world_id, last=most))[name]
+
     async def show(request: Request) -> Response:
         origin = origin_of(control.runtime, request.scope)
         world_id = request.query_params.get("world")
@@ -42,8 +48,8 @@ def page_routes(control: Control) -> list[Route]:
             return await _page(lambda: view.overview(worlds, health["worlds"], refused, origin, version))
         try:
             shown = await ask(origin, "world", world_id)
-            messages = (await ask(origin, "messages", world_id, last=view.MESSAGES))["messages"]
-            codes = (await ask(origin, "codes", world_id, last=view.CODES))["codes"]
+            messages = await listed(origin, "messages", world_id, view.MESSAGES)
+            codes = await listed(origin, "codes", world_id, view.CODES)
             deliveries = (await ask(origin, "deliveries", world_id, last=view.DELIVERIES))["deliveries"]
             entries = (await ask(origin, "journal", world_id, kind="request,advice,fault,outage", last=view.SEARCHED))[
                 "entries"

@@ -140,7 +140,10 @@ def event(told: Mapping[str, Any]) -> dict[str, str]:
     if told["event"] == "partnerOnboarding":
         whose = f"signup of {told['partner_client_id']}" if told["partner_client_id"] else "signup"
         return {"word": told["status"], "phone": told.get("phone_number") or "", "text": whose}
-    return {"word": told["event"], "phone": told["from"], "text": told["body"]}
+    if "body" in told:
+        return {"word": told["event"], "phone": told["from"], "text": told["body"]}
+    rest = ", ".join(f"{name} {value}" for name, value in told.items() if name not in ("event", "phone"))
+    return {"word": told["event"], "phone": told.get("phone", ""), "text": rest}
 
 
 def tries(delivery: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -223,8 +226,8 @@ def addresses(origin: str) -> dict[str, str]:
 def world(
     words: Words,
     shown: dict[str, Any],
-    messages: list[dict[str, Any]],
-    codes: list[dict[str, Any]],
+    messages: list[dict[str, Any]] | None,
+    codes: list[dict[str, Any]] | None,
     lists: list[tuple[View, list[dict[str, Any]]]],
     deliveries: list[dict[str, Any]],
     entries: list[dict[str, Any]],
@@ -232,7 +235,7 @@ def world(
     origin: str,
     version: str,
 ) -> str:
-    """One world: its clock, and the newest of what happened in it."""
+    """One world: its clock, and the newest of what happened in it; `messages` None = no service sends any."""
     world_url = f"{origin}/_sandbox/worlds/{segment(shown['id'])}"
     data = {
         "version": version,
@@ -241,7 +244,7 @@ def world(
         "clock": shown["clock"],
         "address": f"?world={segment(shown['id'])}",
         "api": f"worlds/{segment(shown['id'])}",
-        "messages": [{**each, "way": attempts(each)} for each in reversed(messages)],
+        "messages": messages and [{**each, "way": attempts(each)} for each in reversed(messages)],
         "codes": codes,
         "lists": lists,
         "deliveries": [

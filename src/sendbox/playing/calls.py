@@ -16,7 +16,6 @@ from sendbox.server.asgi import AsgiCall
 from sendbox.server.wire import Inside
 from sendbox.services.messaging.bulk import FILETYPES
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.operations import CALLS
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Control
@@ -115,7 +114,7 @@ class Caller:
             method, target = entry.operation.split(" ", 1)
             target = _local(str(resolved(target, self._answers)))
             return method, target, {"x-api-key": key, **kept}, entry.content or b""
-        call = CALLS[entry.operation]
+        call = self._control.served.language.calls[entry.operation]
         params = {name: str(resolved(value, self._answers)) for name, value in entry.params}
         value = resolved(entry.value, self._answers)
         headers = {} if call.path == "/v1/verify-proof" else {"x-api-key": key}

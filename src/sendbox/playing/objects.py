@@ -9,7 +9,6 @@ from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import iso
 from sendbox.playing.played import Asked, Played
 from sendbox.scenario.library import folder
-from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.views import message_view
 
 
@@ -30,7 +29,7 @@ def objects(played: Played) -> dict[str, Any]:
         "engine": ENGINE,
         "order_sensitive": played.order_sensitive,
         "requests": [_asked(each) for each in played.asked],
-        "messages": [message_view(world, message) for message in Messaging.of(world).messages],
+        "messages": [message_view(world, message) for message in played.messages],
         "entries": played.entries,
         "canonical": played.canonical,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from sendbox.engine.traffic import Traffic
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
+    from sendbox.control.operation import Served
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Message
@@ -47,12 +49,14 @@ class Asked:
 class Played:
     """What became of a scenario. `entries` are the journal's, rendered; `verdict` None = the scenario expects nothing.
 
-    `sampled` says that the traffic is the built-in one; `stopped` that time was up before the world was idle.
+    `sampled` says that the traffic is the built-in one; `stopped` that time was up before the world was idle;
+    `served` is what was played on.
     """
 
     blueprint: Blueprint
     world: World
     sampled: bool
+    served: Served
     asked: list[Asked] = field(default_factory=list)
     entries: list[dict[str, Any]] = field(default_factory=list)
     canonical: list[dict[str, Any]] = field(default_factory=list)
@@ -63,8 +67,13 @@ class Played:
 
     @property
     def messages(self) -> list[Message]:
-        """The messages of the world, in order of acceptance."""
-        return Messaging.of(self.world).messages
+        """The messages of the world, in order of acceptance; none where no service sends any."""
+        return Messaging.of(self.world).messages if Messaging.NAME in self.world.parts else []
+
+    @property
+    def by_id(self) -> Mapping[str, Message]:
+        """The same by id."""
+        return Messaging.of(self.world).by_id if Messaging.NAME in self.world.parts else {}
 
     @property
     def passed(self) -> bool:

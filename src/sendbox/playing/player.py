@@ -20,10 +20,12 @@ from sendbox.playing.played import Asked as Asked
 from sendbox.playing.played import Played as Played
 
 if TYPE_CHECKING:
+    from sendbox.control.operation import Served
     from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.world import World
     from sendbox.runtime.policy import Failure, HttpCall, Outcome
     from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.scenario.language import Language
 
 #: Where the world says it is; nothing listens there.
 ORIGIN: Final = "http://127.0.0.1:7357"
@@ -38,32 +40,39 @@ PATIENCE: Final = 1.0
 
 
 def play(
-    scenario: str | Path | Mapping[str, Any] | Blueprint, *, seed: int | str | None = None, until: int | None = None
+    scenario: str | Path | Mapping[str, Any] | Blueprint,
+    *,
+    seed: int | str | None = None,
+    until: int | None = None,
+    served: Served | None = None,
 ) -> Played:
     """Plays a scenario: a name of the library, a path, text, an object, or a blueprint.
 
-    `until` in milliseconds from the start (30 days unless given). Raises `ScenarioError`. Not from a running loop.
+    `until` in milliseconds from the start (30 days unless given); `served` None stands for
+    what Sendbox itself serves. Raises `ScenarioError`. Not from a running loop.
     """
     from sendbox.engine.blueprint import Blueprint
-    from sendbox.language import LANGUAGE
     from sendbox.server.loop import new_loop
 
-    blueprint = scenario if isinstance(scenario, Blueprint) else LANGUAGE.load(scenario)
+    blueprint = scenario if isinstance(scenario, Blueprint) else _language(served).load(scenario)
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        return runner.run(aplay(blueprint, seed=seed, until=until))
+        return runner.run(aplay(blueprint, seed=seed, until=until, served=served))
 
 
-async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: int | None = None) -> Played:
+async def aplay(
+    blueprint: Blueprint, *, seed: int | str | None = None, until: int | None = None, served: Served | None = None
+) -> Played:
     """The same on a loop that runs."""
-    from sendbox.app import PARTS, make_app
+    from sendbox.app import SERVED, make_app
     from sendbox.contract.validators import Contract
     from sendbox.playing.sample import sample
     from sendbox.runtime.worlds import Runtime
     from sendbox.settings import Settings
 
-    runtime = Runtime(Settings(mode="manual", public_url=ORIGIN), blueprint, PARTS)
+    served = served or SERVED
+    runtime = Runtime(Settings(mode="manual", public_url=ORIGIN), blueprint, served.parts)
     try:
-        app = make_app(runtime, Contract())
+        app = make_app(runtime, Contract(*served.schemas), served)
         start = START if blueprint.start is None else blueprint.start
         # only what a world begins with is pinned here: a later reset would go by the blueprint again
         pinned = replace(blueprint, start=start, mode="manual")
@@ -74,7 +83,7 @@ async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: i
             runtime.deliver_to(hosted, hosted.deliverer)
         # a list that is empty says that nobody sends anything
         sampled = not blueprint.traffic and (blueprint.source or {}).get("traffic") is None
-        played = Played(blueprint, hosted.world, sampled)
+        played = Played(blueprint, hosted.world, sampled, served)
         traffic = sample(blueprint) if sampled else blueprint.traffic
         player = _Player(runtime, hosted, app, played, start + (LONGEST if until is None else until))
         player.waits = until is not None
@@ -82,6 +91,14 @@ async def aplay(blueprint: Blueprint, *, seed: int | str | None = None, until: i
         return played
     finally:
         await runtime.aclose()
+
+
+def _language(served: Served | None) -> Language:
+    if served is not None:
+        return served.language
+    from sendbox.language import LANGUAGE  # who has a problem in a scenario need not load an application
+
+    return LANGUAGE
 
 
 def _due(world: World) -> bool:
@@ -118,7 +135,6 @@ class _Player:
     """Sends the traffic of one world, and moves it."""
 
     def __init__(self, runtime: Runtime, hosted: Hosted, app: Any, played: Played, end: int) -> None:
-        from sendbox.app import SERVED
         from sendbox.control.operation import Control
         from sendbox.playing.calls import Caller
 
@@ -126,7 +142,7 @@ class _Player:
         self._hosted = hosted
         self._played = played
         self._end = end
-        self._caller = Caller(app, Control(runtime, SERVED), hosted.world, ORIGIN)
+        self._caller = Caller(app, Control(runtime, played.served), hosted.world, ORIGIN)
         #: whether time goes on to the end, past the last thing that is due
         self.waits = False
         self._open: list[asyncio.Task[None]] = []
@@ -173,11 +189,11 @@ class _Player:
 
     async def _look(self) -> None:
         """Everything that is kept, rendered while the world is open."""
-        from sendbox.app import SERVED
         from sendbox.control.operation import Control
 
-        world, played, control = self._hosted.world, self._played, Control(self._runtime, SERVED)
-        played.entries = list(map(Observer(world, SERVED.kinds).entry, range(len(world.journal))))
+        world, played = self._hosted.world, self._played
+        control = Control(self._runtime, played.served)
+        played.entries = list(map(Observer(world, played.served.kinds).entry, range(len(world.journal))))
         journal = await control.perform(ORIGIN, "journal", world.id, {"form": "canonical", "limit": len(world.journal)})
         played.canonical = journal["entries"]
         found = await control.perform(ORIGIN, "digest", world.id)

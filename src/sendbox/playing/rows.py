@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from sendbox.app import SERVED
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Teller, cut
 from sendbox.playing.player import Asked, Played
 from sendbox.services import limits
-from sendbox.services.messaging.messaging import Messaging
-
-#: Kinds that say what a tester did: what it does has entries of its own.
-_BY_TESTER: Final = frozenset(kind.name for kind in SERVED.kinds.by_code.values() if kind.lines is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +40,10 @@ class Row:
 
 def rows(played: Played) -> tuple[list[Row], Names]:
     """The timeline, and the names of the messages in it."""
-    names = Names()
-    teller = Teller(SERVED.kinds.told, names, played.entries)
+    names, kinds = Names(), played.served.kinds
+    # what a tester does has entries of its own
+    by_tester = {kind.name for kind in kinds.by_code.values() if kind.lines is None}
+    teller = Teller(kinds.told, names, played.entries)
     caller = _Caller(played, names)
     found: list[Row] = []
     journaled = {each.number for each in played.asked if each.number is not None}
@@ -55,7 +52,7 @@ def rows(played: Played) -> tuple[list[Row], Names]:
     for entry in played.entries:
         while waiting and _begun(waiting[0], entry):
             found.append(caller.asked(waiting.pop(0), by_number))
-        told = None if entry["n"] in journaled or entry["kind"] in _BY_TESTER else teller.tell(entry)
+        told = None if entry["n"] in journaled or entry["kind"] in by_tester else teller.tell(entry)
         if told is not None:
             found.append(Row(instant(entry["at"]), *told, bool(entry.get("order_sensitive"))))
     found += [caller.asked(each, by_number) for each in waiting]
@@ -73,7 +70,7 @@ class _Caller:
 
     def __init__(self, played: Played, names: Names) -> None:
         self._names = names
-        self._world = played.world
+        self._by_id = played.by_id
 
     def asked(self, asked: Asked, entries: Mapping[int, Mapping[str, Any]]) -> Row:
         """A request of the traffic. The journal may not know it: no key, no connection, or nothing to send."""
@@ -99,13 +96,9 @@ class _Caller:
 
     def _messages(self, named: str) -> list[str]:
         """The ids that an answer's id stands for: of /messages the base of one for each recipient (§2.3)."""
-        if Messaging.of(self._world).by_id.get(named) is not None:
+        if named in self._by_id:
             return [named]
-        return [
-            each
-            for each in (f"{named}-{index}" for index in range(limits.RECIPIENTS))
-            if Messaging.of(self._world).by_id.get(each)
-        ]
+        return [each for index in range(limits.RECIPIENTS) if (each := f"{named}-{index}") in self._by_id]
 
     def _named(self, accepted: list[str]) -> str:
         """The messages that were accepted. An id may be the beginning of those of several recipients (A09)."""

@@ -36,7 +36,9 @@ _JSON: Final = ("sendMessage", "sendPriorityMessage")
 
 
 def sample(blueprint: Blueprint) -> tuple[Traffic, ...]:
-    """Requests that show a scenario off."""
+    """Requests that show a scenario off; none where no service of its language sends messages."""
+    if "attempts" not in blueprint.settled:
+        return ()
     samples = _Samples(blueprint)
     for rule in _own(blueprint.settled["attempts"]):
         samples.rule(rule)

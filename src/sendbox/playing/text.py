@@ -11,7 +11,6 @@ from sendbox.engine.expect.verdict import lines
 from sendbox.engine.kinds.narration import Names, cut
 from sendbox.playing.played import Played
 from sendbox.playing.rows import Row, rows
-from sendbox.services.messaging.messaging import Messaging
 
 #: Escape sequences by tone, and what ends them.
 _COLOURS: Final = {"good": "\x1b[32m", "bad": "\x1b[31m", "dim": "\x1b[2m", "head": "\x1b[1m", "plain": ""}
@@ -71,7 +70,7 @@ class _Page:
 
     def summary(self, played: Played, names: Names) -> Iterator[str]:
         """What became of each message, what went wrong, the verdict, and the digest."""
-        messages = [found for name in names.ids if (found := Messaging.of(played.world).by_id.get(name)) is not None]
+        messages = [played.by_id[name] for name in names.ids if name in played.by_id]
         table = []
         for message in messages[:MESSAGES]:
             way = ", ".join(f"{each.step.channel} {_result(each)}" for each in message.attempts)

@@ -20,7 +20,7 @@ from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
 from sendbox.scenario.keys.traffic import Called, compile_receiver, compile_traffic
 from sendbox.scenario.keys.webhooks import compile_webhook_rule
-from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order
+from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order, listed, show
 from sendbox.scenario.read import Given, read
 from sendbox.scenario.shape import Shape
 from sendbox.scenario.values import Reader, entries, items, text_of
@@ -44,6 +44,8 @@ WEBHOOKS: Final = Key(
 )
 #: What single draws give. It comes before all keys whose texts are invented.
 PLAN: Final = Key("plan", compile_plan)
+#: Keys of the schema that settle no part of a blueprint by themselves.
+SETTINGS: Final = frozenset("sendbox name extends include seed locale clock digest assume".split())
 #: The general kind of happening.
 CLOCK: Final = Happening("clock")
 
@@ -69,6 +71,8 @@ class Language:
         self.shape = Shape(*(each.schema for each in vocabularies))
         self._vocabularies = vocabularies
         self._assume = assume
+        #: what traffic may ask for, by name
+        self.calls = calls
         self._country = country
         self._facts: dict[str, Any] = {
             "emulated": emulated,
@@ -198,6 +202,10 @@ class Language:
         return blueprint, in_order([*problems, *reader.problems], origin.file)
 
     def _blueprint(self, node: Node, reader: Reader, name: str | None, origin: Source) -> Blueprint:
+        for word, value in node.entries().items():  # the schema has the keys of all shipped services
+            if word not in SETTINGS and word not in self.keys:
+                message = f"{show(word)} is not a key of this language; it has: {listed(self.keys)}"
+                reader.complain(value, "unknown-key", message)
         reader.assume = self._assume(node.get("assume"), reader)
         for key in self.brought.values():
             part = node.get(key.name)

@@ -18,7 +18,6 @@ from sendbox.engine.durations import iso, show
 from sendbox.engine.traffic import NONE, WORLD, reference
 from sendbox.scenario.environment import escaped
 from sendbox.scenario.language import Language
-from sendbox.services.operations import CALLS, Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,7 +146,7 @@ class _Made:
             raw = record.query or step.body
             if not raw.startswith(b"apikey=") or urlencode(parse_qsl(raw, keep_blank_values=True)).encode() != raw:
                 raise _Unsaid("fields that the digest has as they came, in an order of their own")
-        call = CALLS.get(record.operation)
+        call = self._language.calls.get(record.operation)
         if call is not None and call.part == "content":
             url = self._names.get(step.address)
             if url is not None:
@@ -168,7 +167,7 @@ class _Made:
         said = {"call": f"{record.method} {record.path}{query}"}
         return {**said, **_content(step)} if step.body else said
 
-    def _carried(self, step: Called, part: Part | None) -> dict[str, Any]:
+    def _carried(self, step: Called, part: str | None) -> dict[str, Any]:
         """What a call carries, as an entry of traffic has it. Raises `_Unsaid` for what none has."""
         record, body = step.record, step.body
         form = (record.content_type or b"").partition(b";")[0].strip().lower() == FORM

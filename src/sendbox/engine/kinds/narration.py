@@ -103,6 +103,8 @@ class Teller:
             return f"{self.message(event)} {event['result']}"
         if "body" in event:
             return f'{event["event"]} "{cut(event["body"], SHOWN // 2)}"'
+        if "partner_client_id" not in event:
+            return f"{event['event']} {flat({name: value for name, value in event.items() if name != 'event'})}"
         client = f" of {cut(event['partner_client_id'], SHOWN // 2)}" if event["partner_client_id"] else ""
         return f"signup{client} {event['status']}"
 

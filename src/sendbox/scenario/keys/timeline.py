@@ -11,7 +11,7 @@ import orjson
 
 from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.texts import Text
-from sendbox.scenario.model import Node, plain, show
+from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader
 
 if TYPE_CHECKING:
@@ -52,7 +52,11 @@ def compile_timeline(
 def _entry(node: Node, reader: Reader, happenings: Mapping[str, Happening]) -> TimelineEntry:
     parts = node.entries()
     at, relative = reader.moment(parts["at"])
-    kind = next(kind for kind in happenings if kind in parts)
+    kind = next((kind for kind in happenings if kind in parts), None)
+    if kind is None:  # the schema has the kinds of all shipped services
+        given = show(next(key for key in parts if key != "at"))
+        reader.complain(node, "happening", f"{given} does not happen here; legal: {listed(happenings)}")
+        return TimelineEntry(at, relative, "", {}, node.place)
     others = [key for key in parts if key not in ("at", kind)]
     if others:
         message = f"{show(others[0])} stands beside {show(kind)}; one thing happens in an entry"
