@@ -49,7 +49,7 @@ def spans(window: Mapping[str, Any], around: datetime) -> Iterator[tuple[datetim
 
 def opening(window: Mapping[str, Any], moment: datetime) -> datetime:
     """The first instant from `moment` on that lies within a window."""
-    return next(max(moment, begin) for begin, end in spans(window, moment) if moment < end)
+    return next(max(moment, begin) for begin, end in spans(window, moment) if moment < end and begin < end)
 
 
 def allowed(moment: datetime, windows: Sequence[Mapping[str, Any]]) -> datetime:

@@ -254,7 +254,7 @@ class World:
             attempt.ends = self.now + round(attempt.step["ttl"] * 60_000)
             self._at(attempt.ends, message, 1, lambda: self._go_on(message, attempt, "ttl"))
         at_once = refused or self.assume.get("fallback_on_failure", "at_once") == "at_once"
-        if move.state in BAD and at_once and not met:
+        if move.state in BAD and at_once:
             self._go_on(message, attempt, "refused step" if refused else "bad end")
 
     @staticmethod
