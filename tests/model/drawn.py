@@ -111,8 +111,12 @@ def _callback(draw: Draw) -> Any:
 
 def _way(draw: Draw, channel: str | None) -> Any:
     last = ("delivered",) if channel in (None, "sms") else ("delivered", "seen")
+    if draw.chance(20):  # its last receipt comes half a minute after `sending`, or a minute, to the millisecond
+        return ["sending", {"sent": {"after": "1000ms"}}, {last[-1]: {"after": draw.pick(("29000ms", "59000ms"))}}]
     if draw.chance(50):
-        return draw.pick(("sending", "sent", *last, last[-1], last[-1], last[-1], "undelivered", "rejected", "failed"))
+        return draw.pick(
+            ("sending", "sending", "sent", *last, last[-1], "undelivered", "undelivered", "rejected", "failed")
+        )
     states = draw.pick(
         (
             ["sending", "sent", *last], ["sending", "sent", last[-1]], ["sending", "sent", "undelivered"],
@@ -129,7 +133,7 @@ def _way(draw: Draw, channel: str | None) -> Any:
 
 
 def _rule(draw: Draw) -> Json:
-    channel = draw.pick((None, "sms", "richmsg", "richmsg", "chatapp"))
+    channel = draw.pick((None, "sms", "richmsg", "richmsg", "chatapp", "chatapp"))
     when: Json = {} if channel is None else {"channel": channel}
     if draw.chance(75):
         when["phone"] = draw.pick(("*1", "*2", "*3", "42077700010?", "42*", "*5*", "4207770001*"))
@@ -158,7 +162,8 @@ def _scenario(draw: Draw) -> Json:
             "default_callback_url": f"http://127.0.0.1:9009/{draw.pick(ANSWERS)}",
         },
         "phones": [
-            {"number": "42077700010?", "conversation": draw.pick(("open", "closed"))},
+            {"number": "42077700010?" if draw.chance(15) else "420777000104", "conversation": "closed"},
+            {"number": "420777*", "conversation": "open"},
             {
                 "number": draw.pick(("44*", "4*")),
                 "channels": draw.pick((["sms"], ["sms", "chatapp"], ["sms", "richmsg"])),
@@ -170,7 +175,7 @@ def _scenario(draw: Draw) -> Json:
 
 
 def _step(draw: Draw) -> Json:
-    gateway = draw.weighted(((5, "sms"), (5, "richmsg"), (3, "chatapp_text"), (3, "chatapp_template")))
+    gateway = draw.weighted(((5, "sms"), (5, "richmsg"), (4, "chatapp_text"), (3, "chatapp_template")))
     step: Json = {}
     if gateway == "sms":
         step |= {"sender": "Bakery"} if draw.chance(30) else {}
@@ -179,20 +184,30 @@ def _step(draw: Draw) -> Json:
     elif gateway == "richmsg":
         step["sender"] = draw.pick(("Acme",) * 7 + ("Unknown",))
     else:
-        step["sender"] = draw.pick((CHATAPP,) * 9 + ("1",))
+        step["sender"] = draw.pick((CHATAPP,) * 12 + ("1",))
     if gateway == "chatapp_template":
         name, params = draw.pick(UNFIT) if draw.chance(8) else draw.pick(FILLED)
         step |= {"template_name": name, "language": "en", draw.pick(("params", "params", "parameters_body")): params}
     elif draw.chance(30):
         step["body"] = draw.pick(TEXTS)
     if draw.chance(75):
-        step["ttl"] = draw.pick((0.5, 0.5, 1, 1, 1.5, 2, 10))
-    if draw.chance(40):
-        step["ttl_condition"] = draw.pick(("sent", "delivered", "delivered", "seen", "seen"))
+        step["ttl"] = draw.pick((0.5, 0.5, 0.5, 1, 1, 1.5, 10))
+    if draw.chance(50):
+        step["ttl_condition"] = draw.pick(("sent", "delivered", "seen", "seen"))
     return {gateway: step}
 
 
-def _window(draw: Draw, now: int, zone: str) -> Json:
+#: Windows that have an instant in common with the hours for promotional messages, whichever these are.
+MEETING: Final = (
+    {"start": "19:30", "end": "22:30"},
+    {"start": "06:00", "end": "10:30", "tz": "UTC"},
+    {"start": "06:00", "end": "10:30", "days": ["tuesday"]},
+)
+
+
+def _window(draw: Draw, now: int, zone: str | None) -> Json:
+    if zone is None:
+        return draw.pick(MEETING)
     if draw.chance(25):  # it ends in this minute
         return {"end": datetime.fromtimestamp(now / 1000, UTC).strftime("%H:%M"), "tz": "UTC"}
     window: Json = {"tz": zone} if draw.chance(85) else {}
@@ -228,7 +243,7 @@ def _message(draw: Draw, now: int, zone: str | None) -> Json:
         message["payload"] = {"order": draw.below(100)}
     if draw.chance(18):
         message["datetime"] = _datetime(draw, now)
-    if draw.chance(25) and zone is not None:
+    if draw.chance(25):
         message["delivery_time"] = _window(draw, now, zone)
     if draw.chance(4):
         where, name, value = draw.pick(SPOILT)
@@ -239,10 +254,10 @@ def _message(draw: Draw, now: int, zone: str | None) -> Json:
 
 def script(number: int) -> Json:
     """A world: its scenario, its start, and the steps that are done to it."""
-    draw = Draw(11_000_000 + number)
+    draw = Draw(11_000_840 + number)
     scenario = _scenario(draw)
     begins, home = draw.pick(STARTS)
-    # hours and a window might have no instant in common
+    # with hours for promotional messages not every window will do: the two might never be open together
     zone = None if "promotional_window" in scenario["assume"] else home
     start = now = round(datetime.fromisoformat(begins).timestamp() * 1000)
     steps: list[Json] = []

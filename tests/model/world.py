@@ -107,6 +107,7 @@ class World:
         self.reached["past datetime"] += "datetime" in request and planned == now
         self.reached["held by its window"] += "delivery_time" in request and moment > planned
         self.reached["held by quiet hours"] += moment > planned and len(open_in) > ("delivery_time" in request)
+        self.reached["held by both"] += moment > planned and len(open_in) == 2
         return (moment - EPOCH) // timedelta(milliseconds=1)
 
     def listing(self, name: str, to: str) -> Json:
