@@ -14,7 +14,8 @@ from tests.box import Box
 from tests.model.drawn import script
 from tests.model.rows import codes, row
 from tests.model.webhooks import NO_ANSWER, Target
-from tests.model.world import EPOCH, World
+from tests.model.windows import EPOCH
+from tests.model.world import World
 
 Json = dict[str, Any]
 #: What an event says of the operator is drawn (A82).
@@ -31,8 +32,8 @@ class Receiver:
         self._tries: Counter[str] = Counter()
 
     async def __call__(self, call: HttpCall) -> Outcome:
-        webhook = dict(call.headers)["X-Request-Id"]
-        self.bodies[webhook] = orjson.loads(call.body)
+        webhook, events = dict(call.headers)["X-Request-Id"], orjson.loads(call.body)
+        assert self.bodies.setdefault(webhook, events) == events  # every try is the same (A22)
         answers = Target(call.url).answers
         self._tries[webhook] += 1
         end = answers[min(self._tries[webhook], len(answers)) - 1]
@@ -75,6 +76,7 @@ class Product:
         call, self._calls = self._calls, self._calls + 1
         if answer.status != 200:
             return {"status": answer.status}
+        self._names[answer.json["request_id"]] = str(call)
         for entry in answer.json["accepted"]:
             key, message_id = entry["key"], entry["message_id"]
             if isinstance(body, list) and "-" not in key:
@@ -126,7 +128,7 @@ class Product:
             cursor: str | None = ""
             while cursor is not None:
                 page = (await self._box.get(f"/v1/messages?date={day}{cursor}", x_api_key=self.key)).json
-                rows += page["messages"]
+                rows += [{**values, "day": day} for values in page["messages"]]
                 cursor = None if page["next_cursor"] is None else f"&cursor={page['next_cursor']}"
         return rows
 
@@ -146,8 +148,7 @@ class Product:
         return sorted(batches, key=lambda batch: batch[:2])
 
     def _event(self, event: Json) -> Json:
-        known = {**event, "message_id": self._names[event["message_id"]]}
-        del known["request_id"]
+        known = {**event, **{name: self._names[event[name]] for name in ("message_id", "request_id")}}
         for field, value in known.items():
             if isinstance(value, dict) and "operator" in value:
                 known[field] = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
 from tests.model.lifecycle import BAD, RANKS
 from tests.model.money import FREE
 from tests.model.webhooks import Target
+from tests.model.windows import EPOCH
 
 DELIVERED: Final = {"delivered": "201", "seen": "202"}
 #: The states in which an attempt counts as further than another (A64, A65).
@@ -74,6 +76,7 @@ def event(message: Message, attempt: Attempt, at: int, state: str, info: str | N
         details["gateway"] = attempt.step.get("gateway", "high") if attempt.gateway == "sms" else "chatapp"
     shown: dict[str, Any] = {
         "message_id": message.name,
+        "request_id": message.name.partition("/")[0],
         "gateway": attempt.gateway,
         "timestamp": at // 1000,
         "payload": message.request.get("payload", {}),
@@ -91,6 +94,7 @@ def row(message: Message) -> dict[str, Any]:
     first = {state: at for at, state in reversed(happened)}
     shown = message.shown
     return {
+        "day": (EPOCH + timedelta(milliseconds=message.attempts[0].began)).date().isoformat(),
         "message_id": message.name,
         "message_parts": shown.count,
         "ts_sent": first.get("sent"),

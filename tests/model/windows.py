@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MINUTE: Final = timedelta(minutes=1)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def instant(text: str) -> datetime:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from itertools import count
@@ -16,8 +16,8 @@ from tests.model.lifecycle import BAD, RANKS, REFUSALS, Move
 from tests.model.requests import Json
 from tests.model.rows import Attempt, Message, event
 from tests.model.webhooks import NO_ANSWER, Batch, Target, carry_out, split
+from tests.model.windows import EPOCH
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 PAUSES: Final = [30_000, 60_000, 120_000, 240_000]
 
 
