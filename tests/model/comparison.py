@@ -134,7 +134,7 @@ class Product:
 
     async def codes(self, name: str) -> tuple[str | None, str | None]:
         """`status_code` and `delivery_code` of a message."""
-        message_id = next(message_id for message_id, given in self._names.items() if given == name)
+        message_id = next(message_id for message_id, known in self._names.items() if known == name)
         status = (await self._box.get(f"/v1/message?id={message_id}", x_api_key=self.key)).json["message"]
         return status["status_code"], status["delivery_code"]
 
