@@ -7,6 +7,7 @@ import pytest
 from sendbox.engine.durations import Rate
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.records import Message
+from sendbox.services.messaging.windows import Window
 from tests.core.worlds import (
     HOUR,
     START,
@@ -98,6 +99,27 @@ def test_a84_promotional_hours_hold_promotional_messages_back(
     postponed = [(0, (message, START + handed_over))] if handed_over else []
     assert journaled(world, "postponed") == postponed
     assert world.journal.order_sensitive == set()
+
+
+@pytest.mark.parametrize(
+    ("hours", "own", "handed_over"),
+    [
+        pytest.param((6 * 60, 20 * 60), Window(None, 8 * 60, 10 * 60), 0, id="inside both"),
+        pytest.param((10 * 60, 20 * 60), Window(None, 9 * 60, 12 * 60), HOUR, id="the hours begin later"),
+        pytest.param((6 * 60, 9 * 60), Window(None, 8 * 60, 10 * 60), 23 * HOUR, id="the hours have ended"),
+        pytest.param((9 * 60 + 30, 20 * 60), Window(None, 19 * 60, 9 * 60 + 15), 10 * HOUR, id="not when they begin"),
+        pytest.param((6 * 60, 9 * 60), Window(frozenset({2}), 8 * 60), (3 * 24 - 1) * HOUR, id="on its day"),
+        pytest.param((10 * 60, 20 * 60), Window(None, 21 * 60, 22 * 60), 25 * HOUR, id="never both: the hours decide"),
+    ],
+)
+def test_s2_1_promotional_hours_do_not_lead_out_of_the_delivery_window(
+    hours: tuple[int, int], own: Window, handed_over: int
+) -> None:
+    """A message waits for the first instant that suits its `delivery_time` and the hours (§2.1, A84)."""
+    world = make_world(assume=Assume(promotional_window=hours))
+    message = send_one(world, window=own)
+    advance(world, 96 * HOUR)
+    assert begun([message]) == [handed_over]
 
 
 def test_a84_hours_that_close_before_the_turn_hold_a_message_back_again() -> None:

@@ -119,12 +119,12 @@ class Simulator:
             self.begin(message, 0)
 
     def _opens(self, message: Message) -> int:
-        """The first instant from now at which promotional hours let the message through."""
+        """The first instant from now at which promotional hours let the message through, in its own window too."""
         now = self._world.clock.now
         hours = self._home.assume.promotional_window
         if hours is None or "promotional" not in message.submission.send.tags:
             return now
-        return window.daily(hours).next_open(now)
+        return window.meeting(now, window.daily(hours), message.submission.send.window)
 
     def _postpone(self, message: Message, until: int, handler: Callable[[Message], None]) -> int:
         world = self._world

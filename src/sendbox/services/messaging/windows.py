@@ -23,6 +23,7 @@ from sendbox.engine.durations import DAY, shown
 
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 DAY_MINUTES: Final = 1440
+_YEAR: Final = 366 * DAY
 
 # Constants instead of calls of the class: a freezer that the tester uses may replace the class meanwhile.
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -76,6 +77,20 @@ class Window:
 def daily(minutes: tuple[int, int]) -> Window:
     """The window of every day between two minutes of the UTC day (A84)."""
     return Window(None, *minutes)
+
+
+def meeting(at: int, hours: Window, own: Window | None) -> int:
+    """The first instant, not before `at`, inside the hours and inside a message's own window (A84).
+
+    Where the two do not meet within a year, the hours alone decide.
+    """
+    first = opens = hours.next_open(at)
+    while own is not None and opens < first + _YEAR:
+        suits = own.next_open(opens)
+        if suits == opens:
+            return opens
+        opens = hours.next_open(suits)
+    return first
 
 
 def parse(value: dict[str, Any]) -> Window:
