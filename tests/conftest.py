@@ -1,15 +1,36 @@
-"""What every test shares: how hypothesis draws."""
+"""What every test shares: how hypothesis draws, and what the garbage collector looks at."""
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.tiers import examples
+
 # No deadline: how long an example takes says something about the machine, not about the code.
-settings.register_profile("here", deadline=None)
+settings.register_profile("here", deadline=None, max_examples=examples(40))
 # The same examples on every run, so that a red build is about its change.
 settings.register_profile(
-    "ci", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "ci",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=examples(40),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects without the garbage collector, and then keeps it from modules and tests, which all stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from starlette.types import Receive, Scope, Send
 
-from sendbox.server.listener import HttpServer, Receive, Scope, Send
+from sendbox.server.listener import HttpServer
 
 Events = list[dict[str, Any]]
 #: What a receiver does with a batch of events; it answers with a status.

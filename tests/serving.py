@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sendbox.server.listener import App, HttpServer, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+
+from sendbox.server.listener import App, HttpServer
 from sendbox.server.loop import Kind
 from sendbox.server.thread import ServerThread
 

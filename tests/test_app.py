@@ -11,6 +11,7 @@ from openapi_spec_validator import validate
 
 from sendbox.app import SERVED
 from sendbox.server import gateway as emulated
+from sendbox.server.gateway import Emulated
 from sendbox.server.origin import origin_of
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
@@ -242,13 +243,12 @@ async def test_the_root_leads_to_the_page() -> None:
         assert (answer.status, answer.headers["location"]) == (307, "/_sandbox/")
 
 
-async def test_emulated_rows_are_http_only_and_have_no_names() -> None:
-    """Other protocols pass the rows by, and nothing is looked up by name."""
+async def test_emulated_rows_are_http_only() -> None:
+    """Other protocols pass the rows by."""
     async with boxed() as box:
-        emulated = box.app.router.routes[0]
-        assert emulated.matches({"type": "websocket", "path": "/v2/message"})[0].name == "NONE"
-        with pytest.raises(Exception, match="No route exists"):
-            box.app.url_path_for("sendMessage")
+        emulated = Emulated(box.runtime, box.runtime.desk)
+        assert emulated.takes({"type": "http", "path": "/v2/message"})
+        assert not emulated.takes({"type": "websocket", "path": "/v2/message"})
 
 
 # --- the contract -----------------------------------------------------------------------------------------------------

@@ -248,8 +248,8 @@ async def test_every_argument_of_every_operation_of_control() -> None:
         ("bad_argument", f"limit: {9**30} is outside the range of integers", "GET", f"/journal?limit={9**30}", b""),
         ("bad_argument", "after: -9223372036854775809 is", "GET", "/journal?after=-9223372036854775809", b""),
         ("bad_argument", "n: 18446744073709551616 is outside", "GET", "/journal/18446744073709551616", b""),
-        ("bad_argument", "last: '1.5' is no whole number", "GET", "/messages?last=1.5", b""),
-        ("bad_argument", "status: True is no whole number", "POST", "/outbox/x", b'{"status": true}'),
+        ("bad_argument", "last: '1.5' is not a whole number", "GET", "/messages?last=1.5", b""),
+        ("bad_argument", "status: True is not a whole number", "POST", "/outbox/x", b'{"status": true}'),
     ],
 )
 async def test_what_control_says(error: str, said: str, method: str, target: str, body: bytes) -> None:
@@ -322,14 +322,12 @@ def _in_list(wrap: Callable[[Any], Any], value: Any) -> Any:
 
 def _in_mapping(wrap: Callable[[Any], Any], branch: dict[str, Any], name: str, value: Any) -> Any:
     """A mapping with one key, and what it must have besides."""
-    legal = shape._STAND_INS.get(branch.get("title", ""), {})
-    others = {key: legal[key] for key in branch.get("required", ()) if key != name}
-    first = shape._FIRST.get(branch.get("title", ""))
-    if first is not None and name not in _DECIDES:
-        others[first] = legal[first]
+    needed = branch.get("required", ()) if name in _DECIDES else shape.needed(branch)
+    others = {key: _LANGUAGE.least(branch["properties"][key]) for key in needed if key != name}
     return wrap({**others, name: value})
 
 
+_LANGUAGE: Final = shape.Shape()
 #: Keys of which a mapping has one.
 _DECIDES: Final = frozenset(
     "account channel clock country inbound mix mode number operator outage phone rate reply result template "

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from sendbox import language
-from sendbox.engine.delivery import detours, rules
+from sendbox.engine.delivery import injection, rules
 from sendbox.engine.delivery.batches import Outlet, Target
 from sendbox.engine.delivery.faults import fault as deliveries
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Spoilt, Way
@@ -177,13 +177,13 @@ async def test_a_new_fault_of_deliveries() -> None:
 def test_a_row_without_more() -> None:
     """What a row does not say is as usual: no time, no rate; nothing is announced."""
     assert (Silence().time, Silence().rate, Silence().per) == (AT_ONCE, None, "key")
-    assert (Split().after, Split().given, Split().spoilt) == (AT_ONCE, None, Spoilt())
+    assert (Split().after, Split().ending, Split().spoilt) == (AT_ONCE, None, Spoilt())
     outlet = Outlet(Target(""), builtin=True)
     assert Split().upcoming(FaultyDelivery(0, outlet, (), 0, compile_rule("webhooks", {"fault": "split"}))) is None
 
 
 @pytest.mark.parametrize(
-    "module", [server_faults, api, webhooks, detours, rules, api_rules], ids=lambda each: each.__name__
+    "module", [server_faults, api, webhooks, injection, rules, api_rules], ids=lambda each: each.__name__
 )
 def test_whoever_handles_faults_knows_none_by_name(module: ModuleType) -> None:
     """Compiling, deciding and carrying out go by rows: a fault is not named there."""

@@ -1,7 +1,8 @@
 """Whatever is sent, no operation breaks, and none answers what `/openapi.json` does not say.
 
 Schemathesis makes the calls from the document, legal and illegal ones, and holds the answers against it. They go
-through the application in this process, each into a world of its own without faults, and are the same on every run.
+through the application in this process, each into a world of its own without faults, and are the same on every run: a
+few in an ordinary one, many in a deep one.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ from schemathesis.specs.openapi.checks import (
 
 from sendbox import __version__
 from sendbox.app import SERVED
-from sendbox.contract.openapi import document
 from sendbox.server.gateway import Emulated
 from sendbox.services.http.desk import BODY_CAP, Desk
 from sendbox.services.http.exchange import Exchange, Route
+from sendbox.services.http.openapi import document
 from tests.box import CONTRACT, KEY, ORIGIN, Answer, Box, boxed
+from tests.tiers import examples
 
 DOCUMENT: Final = document(SERVED.routes, CONTRACT, origin=ORIGIN, version=__version__)
 OPERATIONS: Final = {
@@ -38,10 +40,10 @@ OPERATIONS: Final = {
     if isinstance(each, Ok)
 }
 CHECKS: Final = [status_code_conformance, content_type_conformance, response_schema_conformance]
-#: Calls of each operation and mode.
-EXAMPLES: Final = 12
+#: Calls of each operation and mode in an ordinary run.
+EXAMPLES: Final = 4
 #: The same for messages, which take longest to make up.
-FEW: Final = {"sendMessage": 8, "sendPriorityMessage": 4, "sendMessages": 3}
+FEW: Final = {"sendMessage": 4, "sendPriorityMessage": 2, "sendMessages": 2}
 #: Their input is the key alone, so that nothing can be illegal.
 WITHOUT_INPUT: Final = {"listServices", "listSubKeys", "showKey"}
 #: A refused order is answered with 500 by the service itself (A31), so these are not errors inside.
@@ -119,7 +121,7 @@ def test_s7_no_call_breaks_an_operation(operation: str, mode: schemathesis.Gener
             case.validate_response(answer, checks=CHECKS)
 
     @settings(
-        max_examples=FEW.get(operation, EXAMPLES),
+        max_examples=examples(FEW.get(operation, EXAMPLES)),
         derandomize=True,
         database=None,
         deadline=None,

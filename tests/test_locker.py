@@ -101,7 +101,7 @@ def test_what_is_refused(sendbox: Sandbox) -> None:
     assert httpx.post(url).json() == {"error": "X-API-Key is not a key of a sandbox"}
     assert httpx.get(url, headers={"x-api-key": sendbox.api_key}).status_code == 405
     lost = httpx.get(f"{url}/1", headers={"x-api-key": sendbox.api_key})
-    assert lost.json() == {"error": "/lockers/parcels/1 is no path of the lockers interface"}
+    assert lost.json() == {"error": "/lockers/parcels/1 is not a path of the lockers interface"}
     assert [entry.status for entry in sendbox.perform("journal", kind="request").entries] == [400, 400, 405, 404]
     paths = httpx.get(f"{sendbox.origin}/openapi.json").json()["paths"]
     assert list(paths) == ["/lockers/parcels"]
@@ -219,8 +219,8 @@ def test_its_key_is_checked_like_all() -> None:
     assert said == [
         '"kep" is not a key of a locker rule; legal: name, when, stored, kept, times; did you mean "kept"?',
         '"5h..2h" ends before it begins: 2h..5h is legal',
-        'warning: {"kept":"2h"} never has a say: the entry on line 2 comes first and fits whenever it does',
-        '"lost" is no state here; legal: announced, stored, expired, collected, returned',
+        'warning: {"kept":"2h"} never decides: the entry on line 2 comes first and matches whenever it does',
+        '"lost" is not a value of state; legal: announced, stored, expired, collected, returned',
         f'"verify" is not a key of this language; it has: {", ".join(SERVED.language.keys)}',
         '"inbound" does not happen here; legal: account, clock',
     ]
@@ -234,7 +234,7 @@ IMPORTS: Final = {
     "language.py": "engine scenario",
     "http.py": "engine services.http services.operations",
     "control.py": "control.operation",
-    "app.py": "contract control engine scenario services.account services.language",
+    "app.py": "contract control engine scenario services.account services.http.openapi services.language",
 }
 
 

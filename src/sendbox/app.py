@@ -1,4 +1,4 @@
-"""The application: the one place where everything meets, and the one list of what the services register."""
+"""The application: the one place where everything is put together, and the list of what the services register."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from starlette.responses import Response
 from starlette.routing import Route as HttpRoute
 
 from sendbox import __version__, data
-from sendbox.contract.openapi import WEBHOOKS, document
 from sendbox.contract.validators import Contract
 from sendbox.control import checkpoints, coverage, pending, records, refused, time, worlds
 from sendbox.control.catalog import catalog
@@ -36,10 +35,11 @@ from sendbox.services.account import kinds as account_kinds
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.routes import ROUTES as ACCOUNT
 from sendbox.services.coverage.assumptions import UNTOLD
-from sendbox.services.coverage.calls import called, denied
+from sendbox.services.coverage.calls import count_call, denied
 from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
 from sendbox.services.http import rest
 from sendbox.services.http.desk import Desk
+from sendbox.services.http.openapi import WEBHOOKS, document
 from sendbox.services.messaging import kinds as messaging_kinds
 from sendbox.services.messaging.channels import SAMPLES
 from sendbox.services.messaging.control import export as messaging_export
@@ -64,14 +64,14 @@ from sendbox.services.verify.http import errors as verify_errors
 from sendbox.services.verify.http.routes import ROUTES as VERIFY
 from sendbox.services.verify.verify import Verify
 
-#: Any mix of events in one delivery, and the one that goes by itself (A24).
+#: Any mix of events in one delivery, and the one that is sent alone (A24).
 BATCH: Final = "webhooks.json#/$defs/Batch"
 ONBOARDING: Final = "webhooks.json#/$defs/Onboarding"
 
 #: The parts of all services, in the order in which a world opens them.
 PARTS: Final[tuple[type[Part], ...]] = (Account, Messaging, Verify, Partner)
-#: All that the services register. The order is that of lists and documents; an interface comes before one whose paths
-#: hold its own.
+#: Everything that the services register. The order is that of lists and documents; an interface comes before one whose
+#: paths include its own.
 SERVED: Final = Served(
     parts=PARTS,
     language=LANGUAGE,
@@ -105,7 +105,7 @@ SERVED: Final = Served(
         verify_kinds.OBSERVED,
         partner_kinds.OBSERVED,
         account_kinds.OBSERVED,
-        Observed(called=called),
+        Observed(called=count_call),
     ),
     things=SUBJECTS,
     dimensions=DIMENSIONS,
@@ -119,7 +119,7 @@ SERVED: Final = Served(
 
 
 def make_app(runtime: Runtime, contract: Contract, served: Served | None = None) -> Starlette:
-    """The whole application over one runtime; `served` None stands for `SERVED`."""
+    """The whole application for one runtime; `served` None means `SERVED`."""
     served = served or SERVED
     runtime.language = served.language
     runtime.desk = desk = Desk(contract, served.routes, served.interfaces, served.uploads, served.links)
@@ -143,7 +143,7 @@ def make_app(runtime: Runtime, contract: Contract, served: Served | None = None)
 
 
 def _batches(contract: Contract) -> Callable[[Any], list[str]]:
-    """What holds a batch of events, or the notification of a signup, against the contract (§6, A24)."""
+    """A function that checks a batch of events, or the notification of a signup, against the contract (§6, A24)."""
 
     def check(batch: Any) -> list[str]:
         ref = BATCH if isinstance(batch, list) else ONBOARDING
@@ -154,7 +154,7 @@ def _batches(contract: Contract) -> Callable[[Any], list[str]]:
 
 def _openapi(control: Control, contract: Contract) -> Any:
     async def show(request: Request) -> Response:
-        """The contract of what is served."""
+        """The contract of the served interfaces."""
         origin = origin_of(control.runtime, request.scope)
         served = control.served
         made = document(served.routes, contract, origin=origin, version=__version__, webhooks=served.webhooks)

@@ -1,4 +1,4 @@
-"""Where the data files of the package are: the schemas and the scenario library.
+"""The folders of the package's data files: the schemas and the scenario library.
 
 The wheel carries both folders as `sendbox/_data/`; a checkout (also one installed with `pip install -e`) has them at
 its root, where they are edited.
@@ -13,7 +13,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def folder(name: Literal["schemas", "scenarios"]) -> Path:
-    """The folder of that name; `FileNotFoundError` in an installation that lost it."""
+    """The folder of that name; `FileNotFoundError` in an incomplete installation."""
     for root in (_PACKAGE / "_data", _PACKAGE.parents[1]):
         if (root / name).is_dir():
             return root / name

@@ -1,6 +1,6 @@
-"""The services, as far as scenarios go: the keys of the language, and what a scenario may expect.
+"""The services for scenarios: the keys of the language, and what a scenario may expect.
 
-The rest stands in `app.py`, apart, since who only checks a scenario need not load a world or a server.
+The rest is in `app.py`: checking a scenario must not load a world or a server.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from sendbox.engine.expect import own
-from sendbox.engine.expect.subjects import Thing
+from sendbox.engine.expect.subjects import Subject
 from sendbox.scenario.language import Language
 from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services.account import subjects as account
@@ -26,7 +26,7 @@ from sendbox.services.verify import subjects as verify
 from sendbox.services.verify.language import VERIFY
 
 #: What a scenario may expect. The language's schema and the documentation are held to this table by tests.
-SUBJECTS: Final[dict[str, Thing]] = {
+SUBJECTS: Final[dict[str, Subject]] = {
     **messaging.THINGS,
     **verify.things(STATES),
     **partner.THINGS,
@@ -42,7 +42,7 @@ SUBJECTS: Final[dict[str, Thing]] = {
 
 
 def language(*more: Vocabulary) -> Language:
-    """The language with the keys of the services, and with those of more."""
+    """The language with the keys of the services, and of further vocabularies."""
     return Language(
         (account_vocabulary(SENDERS), MESSAGING, PARTNER, VERIFY, SHARED, *more),
         assume=compile_assume,

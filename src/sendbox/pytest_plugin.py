@@ -1,6 +1,6 @@
 """The pytest plugin: fixtures `sendbox`, `async_sendbox` and `sendbox_server`, the marker `sendbox`, the options.
 
-Loaded in every test session of an environment that has Sandbox, so it imports nothing of it until a fixture is used.
+Loaded in every test session of an environment with Sendbox, so it imports nothing of it until a fixture is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sendbox.fixture.crashes import Crash
     from sendbox.runtime.callbacks import Callbacks
 
-#: pytest shows a failure where the test called, not inside of here.
+#: pytest shows a failure at the call in the test, not in this module.
 __tracebackhide__ = True
 _MARKER: Final = (
     "sendbox(scenario=…, seed=…, clock=…, salt=…, callbacks=…, strict=…, ignore=…, expect=…): how the test's world "
@@ -24,13 +24,13 @@ _MARKER: Final = (
     "expect=True when an expectation of the scenario does not hold"
 )
 _LEGAL: Final = ("scenario", "seed", "clock", "salt", "callbacks", "strict", "ignore", "expect")
-#: What of them is not about how the world opens.
+#: Those of them that do not affect how the world opens.
 _STRICTNESS: Final = ("strict", "ignore", "expect")
 #: The sandboxes that a test used.
 _USED: Final = pytest.StashKey[list[Any]]()
-#: Whether a report of the test has told of the crashes of its applications.
+#: Whether a report of the test contains the crashes of its applications.
 _TOLD: Final = pytest.StashKey[bool]()
-#: What a session that wants coverage gathers it with.
+#: The plugin of a session with coverage.
 _GATHERING: Final = pytest.StashKey[Any]()
 
 
@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=0,
         metavar="PORT",
-        help="port of the sandbox of this session, default any; under xdist that of the first worker, then the next",
+        help="port of the sandbox of this session, default any; with xdist that of the first worker, then the next",
     )
     group.addoption("--sendbox-url", metavar="URL", help="use the sandbox at this address (a container) instead")
     group.addoption(
@@ -67,7 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "sendbox_callbacks",
-        "where webhooks may go beside deliver_to: loopback (default), private, any, hosts, addresses, networks",
+        "where webhooks may go, besides deliver_to: loopback (default), private, any, hosts, addresses, networks",
         default="loopback",
     )
     parser.addini(
@@ -94,7 +94,7 @@ def sendbox_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer | R
     server = _server(request.config)
     try:
         server.start()
-    except Exception as error:  # the port is taken, nobody answers: one line says it, a traceback does not
+    except Exception as error:  # the port is taken, no sandbox answers: one line is clearer than a traceback
         raise pytest.UsageError(str(error)) from None
     yield server
     gathering: Gathering | None = request.config.stash.get(_GATHERING, None)
@@ -107,13 +107,15 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
     from sendbox.fixture.server import RemoteServer, SandboxServer
     from sendbox.settings import Settings
 
-    given = config.getini("sendbox_patience")
+    text = config.getini("sendbox_patience")
     try:
-        patience = float(given)
+        patience = float(text)
     except ValueError:
         patience = 0.0
     if not patience > 0:
-        raise pytest.UsageError(f"{given!r} is no sendbox_patience; legal: a number of real seconds, more than 0")
+        raise pytest.UsageError(
+            f"{text!r} is not a value of sendbox_patience; legal: a number of real seconds, more than 0"
+        )
     callbacks = _callbacks(config.getini("sendbox_callbacks"))
     url = config.getoption("--sendbox-url")
     if url:
@@ -121,19 +123,19 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
     port = config.getoption("--sendbox-port")
     worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
     port += int(worker.removeprefix("gw")) if port else 0
-    wanted = _GATHERING in config.stash
+    covers = _GATHERING in config.stash
     settings = Settings(
-        port=port, mode="manual", patience=patience, public_url=None, callbacks=callbacks, coverage=wanted
+        port=port, mode="manual", patience=patience, public_url=None, callbacks=callbacks, coverage=covers
     )
     return SandboxServer(settings)
 
 
-def _callbacks(given: Any) -> Callbacks:
-    """Where webhooks may go, as the ini file or the marker says."""
+def _callbacks(setting: Any) -> Callbacks:
+    """Where webhooks may go, from the ini file or the marker."""
     from sendbox.runtime.callbacks import Callbacks
 
     try:
-        return Callbacks.parse(given)
+        return Callbacks.parse(setting)
     except ValueError as error:
         raise pytest.UsageError(f"callbacks: {error}") from None
 
@@ -141,7 +143,7 @@ def _callbacks(given: Any) -> Callbacks:
 @pytest.fixture
 def sendbox(request: pytest.FixtureRequest, sendbox_server: SandboxServer | RemoteServer) -> Iterator[Sandbox]:
     """A fresh world with a manual clock."""
-    sandbox = sendbox_server.sandbox(request.node.nodeid, **_given(request.node))
+    sandbox = sendbox_server.sandbox(request.node.nodeid, **_opening_arguments(request.node))
     request.node.stash.setdefault(_USED, []).append(sandbox)
     yield sandbox
     _close(request.config, sandbox)
@@ -152,14 +154,14 @@ def async_sendbox(
     request: pytest.FixtureRequest, sendbox_server: SandboxServer | RemoteServer
 ) -> Iterator[AsyncSandbox]:
     """The same with awaitables; needs no plugin of its own."""
-    sandbox = sendbox_server.async_sandbox(request.node.nodeid, **_given(request.node))
+    sandbox = sendbox_server.async_sandbox(request.node.nodeid, **_opening_arguments(request.node))
     request.node.stash.setdefault(_USED, []).append(sandbox)
     yield sandbox
     _close(request.config, sandbox)
 
 
 def _close(config: pytest.Config, sandbox: Sandbox | AsyncSandbox) -> None:
-    """Closes a test's world, which says before what was tried in it where its server will not."""
+    """Closes a test's world; that of a remote server reports first what was tried in it."""
     gathering: Gathering | None = config.stash.get(_GATHERING, None)
     try:
         if gathering is not None and config.getoption("--sendbox-url"):
@@ -168,9 +170,9 @@ def _close(config: pytest.Config, sandbox: Sandbox | AsyncSandbox) -> None:
         sandbox.close()
 
 
-def _marked(node: pytest.Item) -> dict[str, Any]:
-    """What the markers of a test say; the one nearest to it wins, argument by argument."""
-    found: dict[str, Any] = {}
+def _marker_arguments(node: pytest.Item) -> dict[str, Any]:
+    """The arguments of a test's markers; the closest one wins, argument by argument."""
+    arguments: dict[str, Any] = {}
     for marker in node.iter_markers("sendbox"):
         if marker.args:
             raise pytest.UsageError(
@@ -179,61 +181,61 @@ def _marked(node: pytest.Item) -> dict[str, Any]:
         unknown = [name for name in marker.kwargs if name not in _LEGAL]
         if unknown:
             raise pytest.UsageError(
-                f"{', '.join(unknown)}: no argument of the marker sendbox; legal: {', '.join(_LEGAL)}"
+                f"{', '.join(unknown)}: not an argument of the marker sendbox; legal: {', '.join(_LEGAL)}"
             )
-        found = {**marker.kwargs, **found}
-    return found
+        arguments = {**marker.kwargs, **arguments}
+    return arguments
 
 
-def _given(node: pytest.Item) -> dict[str, Any]:
-    """How the test's world opens."""
-    marked = _marked(node)
-    _strictness(node.config, marked)
-    _expects(marked)
-    if "callbacks" in marked:
-        marked["callbacks"] = _callbacks(marked["callbacks"])
-    return {name: value for name, value in marked.items() if name not in _STRICTNESS}
+def _opening_arguments(node: pytest.Item) -> dict[str, Any]:
+    """The arguments for opening the test's world."""
+    arguments = _marker_arguments(node)
+    _strictness(node.config, arguments)
+    _expects(arguments)
+    if "callbacks" in arguments:
+        arguments["callbacks"] = _callbacks(arguments["callbacks"])
+    return {name: value for name, value in arguments.items() if name not in _STRICTNESS}
 
 
-def _expects(marked: dict[str, Any]) -> bool:
+def _expects(arguments: dict[str, Any]) -> bool:
     """Whether a verdict that did not pass fails the test."""
-    expect = marked.get("expect", False)
+    expect = arguments.get("expect", False)
     if not isinstance(expect, bool):
-        raise pytest.UsageError(f"{expect!r} is no value of expect; legal: True, False")
+        raise pytest.UsageError(f"{expect!r} is not a value of expect; legal: True, False")
     return expect
 
 
-def _strictness(config: pytest.Config, marked: dict[str, Any]) -> tuple[frozenset[str], bool]:
-    """The codes of advice that fail the test, and whether notes do too: they do where their code was named."""
+def _strictness(config: pytest.Config, arguments: dict[str, Any]) -> tuple[frozenset[str], bool]:
+    """The codes of advice that fail the test, and whether notes count too: they do where codes are named."""
     from sendbox.services.advice import ADVICE
 
-    strict, ignored = marked.get("strict"), _words(marked.get("ignore", ()))
+    strict, ignored = arguments.get("strict"), _words(arguments.get("ignore", ()))
     if strict is None:
-        given = str(config.getini("sendbox_strict")).replace(",", " ").split()
-        ignored += [word[1:] for word in given if word[0] == "!"]
-        kept = [word for word in given if word[0] != "!"]
-        strict = kept[0] == "true" if kept in (["true"], ["false"]) else kept or bool(given)
+        words = str(config.getini("sendbox_strict")).replace(",", " ").split()
+        ignored += [word[1:] for word in words if word[0] == "!"]
+        named = [word for word in words if word[0] != "!"]
+        strict = named[0] == "true" if named in (["true"], ["false"]) else named or bool(words)
     try:
-        wanted, left_out = _named(() if isinstance(strict, bool) else strict), _named(ignored)
+        wanted, left_out = _codes(() if isinstance(strict, bool) else strict), _codes(ignored)
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
     plain = strict is True
     return (frozenset(ADVICE) if plain else wanted) - left_out, not plain
 
 
-def _words(given: Any) -> list[Any]:
-    return [given] if isinstance(given, str) else list(given)
+def _words(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else list(value)
 
 
-def _named(given: Any) -> frozenset[str]:
+def _codes(value: Any) -> frozenset[str]:
     from sendbox.services.advice import codes
 
-    return codes(_words(given))
+    return codes(_words(value))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test that is run again has nothing to do with the sandboxes of its last run."""
+    """A test that runs again forgets the sandboxes of its last run."""
     item.stash[_USED] = []
     item.stash[_TOLD] = False
 
@@ -242,16 +244,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """A test that passed fails when its application of `deliver_to` raised.
 
-    A strict one fails when its client's requests drew advice, one that expects when the verdict did not pass.
+    A strict test fails when its requests led to advice, one with `expect` when the verdict did not pass.
     """
     result = yield
     _fail_if_crashed(item)
     used = item.stash.get(_USED, [])
-    if used and _expects(_marked(item)):
+    if used and _expects(_marker_arguments(item)):
         judged = [line for sandbox in used for line in sandbox.verdict_lines()]
         if judged:
             pytest.fail("\n".join(judged), pytrace=False)
-    codes, notes = _strictness(item.config, _marked(item)) if used else (frozenset[str](), False)
+    codes, notes = _strictness(item.config, _marker_arguments(item)) if used else (frozenset[str](), False)
     lines = [
         line
         for sandbox in used
@@ -264,11 +266,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
-def _told(sandbox: Sandbox | AsyncSandbox) -> list[str]:
-    """What a sandbox has to say about a test that failed: its remarks, what happened, what is still to come."""
+def _report(sandbox: Sandbox | AsyncSandbox) -> list[str]:
+    """The report of a sandbox about a failed test: its remarks, what happened, what is still to come."""
     try:
         return [*sandbox.report(), *sandbox.story()]
-    except Exception as error:  # whatever it is, the test's own report matters more
+    except Exception as error:  # any error: the test's own report matters more
         if getattr(error, "error", None) == "no_such_world":
             return ["the world was closed before the test failed"]
         return [f"the sandbox cannot say what happened: {error!r}"]
@@ -276,7 +278,7 @@ def _told(sandbox: Sandbox | AsyncSandbox) -> list[str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """A fixture's finalizer may advance too: what an application raises only then fails the teardown."""
+    """A fixture's finalizer may advance too: a crash at that time fails the teardown."""
     result = yield
     _fail_if_crashed(item)
     return result
@@ -287,7 +289,7 @@ def _crashes(item: pytest.Item) -> list[Crash]:
 
 
 def _fail_if_crashed(item: pytest.Item) -> None:
-    """Raises what an application raised first, where no report has told of it."""
+    """Raises the first exception of an application, where no report contains it."""
     crashes = _crashes(item)
     if crashes and not item.stash[_TOLD]:
         from sendbox.fixture.crashes import raise_first
@@ -299,21 +301,21 @@ def _fail_if_crashed(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failed test's report says what the sandbox had to remark, and what applications raised beside the failure."""
+    """Adds to a failed test's report the remarks of the sandbox, and crashes beside the failure."""
     used = item.stash.get(_USED, [])
     if used and call.excinfo is not None:
         if not call.excinfo.errisinstance(pytest.skip.Exception):
             for sandbox in used:
-                lines = [] if item.stash[_TOLD] else _aside(sandbox.crashes(), call.excinfo.value)
+                lines = [] if item.stash[_TOLD] else _crash_lines(sandbox.crashes(), call.excinfo.value)
                 if call.when != "teardown":
-                    lines += _told(sandbox)
+                    lines += _report(sandbox)
                 if lines:
                     item.add_report_section(call.when, "sendbox", "\n".join(lines))
         item.stash[_TOLD] = item.stash[_TOLD] or bool(_crashes(item))
     return (yield)
 
 
-def _aside(crashes: list[Crash], failure: BaseException) -> list[str]:
+def _crash_lines(crashes: list[Crash], failure: BaseException) -> list[str]:
     """A line about crashes that are not the failure."""
     if not crashes or any(crash.error is failure for crash in crashes):
         return []

@@ -1,4 +1,4 @@
-"""Settings of a server: what the command line, the environment and the fixture decide before anything runs."""
+"""Settings of a server, which the command line, the environment and the fixture decide before it starts."""
 
 from __future__ import annotations
 

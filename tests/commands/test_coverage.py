@@ -61,12 +61,12 @@ def test_a_minimum(files: list[Path]) -> None:
     assert failed.stderr == "sendbox: coverage of fields is 0.0 %, below the minimum of 1 %\n"
     wrong = run(*files, "--min", "field=1")
     assert wrong.exit_code == USAGE
-    assert '--min: "field" is no dimension of coverage; legal: operations, results' in wrong.stderr
+    assert '--min: "field" is not a dimension of coverage; legal: operations, results' in wrong.stderr
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"no", "is no JSON"), (b"\xff", "is no JSON"), (b"{}", "cannot be added: it is no report of coverage")],
+    [(b"no", "is not JSON"), (b"\xff", "is not JSON"), (b"{}", "cannot be added: it is not a report of coverage")],
 )
 def test_what_is_no_report(tmp_path: Path, content: bytes, said: str) -> None:
     """A file of another kind is named."""

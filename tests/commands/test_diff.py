@@ -90,7 +90,7 @@ def test_a_result_that_differs(tmp_path: Path) -> None:
         '    - "[0] Delivered"',
         '    + "[1] Undelivered"',
     ]
-    assert lines[-1] == "in all 2 of 7 entries are only in a.json, 2 of 7 only in b.json"
+    assert lines[-1] == "in total 2 of 7 entries are only in a.json, 2 of 7 only in b.json"
 
 
 ENTRY: dict[str, Any] = {"n": 1, "at": 0, "kind": "click", "phone": "1", "target": "x"}
@@ -100,11 +100,11 @@ LATER: dict[str, Any] = {"n": 2, "at": 5, "kind": "inbound", "phone": "1", "body
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
     [
-        ([ENTRY, LATER], [ENTRY], "first difference at +5ms: a has a inbound that b has not"),
-        ([ENTRY], [ENTRY, LATER], "first difference at +5ms: b has a inbound that a has not"),
-        ([ENTRY], [ENTRY, ENTRY], "first difference at +0s: b has a click that a has not"),
-        ([], [ENTRY], "first difference at +0s: b has a click that a has not"),
-        ([ENTRY], [ENTRY | {"kind": "phone"}], "first difference at +0s: a has a click that b has not"),
+        ([ENTRY, LATER], [ENTRY], "first difference at +5ms: a has an inbound that b does not have"),
+        ([ENTRY], [ENTRY, LATER], "first difference at +5ms: b has an inbound that a does not have"),
+        ([ENTRY], [ENTRY, ENTRY], "first difference at +0s: b has a click that a does not have"),
+        ([], [ENTRY], "first difference at +0s: b has a click that a does not have"),
+        ([ENTRY], [ENTRY | {"kind": "phone"}], "first difference at +0s: a has a click that b does not have"),
     ],
     ids=["only a", "only b", "twice", "empty", "another kind"],
 )
@@ -194,7 +194,7 @@ def test_names_of_plain_journals_do_not_count(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (None, "cannot be read: No such file or directory"),
-        ("{", "is no JSON: "),
+        ("{", "is not JSON: "),
         ("[]", "holds no journal; legal: "),
         ('{"entries": [1]}', "holds no journal; legal: "),
     ],
@@ -212,7 +212,7 @@ def test_files_that_hold_no_journal(tmp_path: Path, content: str | None, said: s
 
 def test_addresses_that_name_no_world() -> None:
     """An address needs the path of a world."""
-    with pytest.raises(Failure, match=r"is no world; legal: http://HOST:PORT/_sandbox/worlds/ID"):
+    with pytest.raises(Failure, match=r"is not the address of a world; legal: http://HOST:PORT/_sandbox/worlds/ID"):
         read("http://127.0.0.1:1/x")
 
 
@@ -233,4 +233,4 @@ async def test_worlds_are_compared_by_their_addresses(tmp_path: Path) -> None:
         assert (await asyncio.to_thread(sendbox, a, f"{b}/journal")).exit_code == OK
         result = await asyncio.to_thread(sendbox, a, f"{served.origin}/_sandbox/worlds/test-c")
         assert result.exit_code == CANNOT
-        assert '"test-c" is no open world' in result.stderr
+        assert '"test-c" is not an open world' in result.stderr

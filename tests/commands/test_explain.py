@@ -83,10 +83,10 @@ def test_as_json() -> None:
     ("args", "code", "said"),
     [
         (["nowhere"], CANNOT, "is neither a scenario of the library nor a path"),
-        (["story.yaml", "bad.json"], CANNOT, "bad.json is no message in JSON"),
+        (["story.yaml", "bad.json"], CANNOT, "bad.json is not a message in JSON"),
         (["story.yaml", "missing.json"], CANNOT, "missing.json cannot be read: No such file or directory"),
         (["story.yaml", "request.json", "--to", "1"], USAGE, "request.json is the whole message: give it, or flags"),
-        (["story.yaml", "--verify", "nobody"], USAGE, "nobody is no phone number"),
+        (["story.yaml", "--verify", "nobody"], USAGE, "nobody is not a phone number"),
         (["story.yaml", "--channel", "fax"], USAGE, "'fax' is not one of"),
     ],
     ids=["scenario", "json", "file", "both", "number", "channel"],

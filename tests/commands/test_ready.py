@@ -47,7 +47,7 @@ def test_nobody_listens(closed: str) -> None:
     ("raw", "why"),
     [
         (b"HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}", "it answers {}"),
-        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi", "it answers 200, and is no Sendbox"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi", "it answers 200, and is not a Sendbox"),
         (b'HTTP/1.1 200 OK\r\ncontent-length: 21\r\n\r\n{"status": "loading"}', "it answers {'status': 'loading'}"),
         (b"SSH-2.0-OpenSSH\r\n", "SSH-2.0-OpenSSH"),
         (b"", "closed connection without response"),

@@ -149,15 +149,18 @@ def test_a_record_of_other_rules_says_by_which(tmp_path: Path, record: dict[str,
 
 
 EARLY: Final[dict[str, tuple[Callable[[dict[str, Any]], object], str]]] = {
-    "an unknown act": (lambda record: first(record, "act").update(name="fly"), "'fly' is no act of this version"),
-    "an operation that is no act": (lambda record: first(record, "act").update(name="record"), "'record' is no act"),
+    "an unknown act": (lambda record: first(record, "act").update(name="fly"), "'fly' is not an act of this version"),
+    "an operation that is no act": (
+        lambda record: first(record, "act").update(name="record"),
+        "'record' is not an act",
+    ),
     "an unknown argument": (
         lambda record: first(record, "act")["arguments"].update(wings=2),
-        "'wings' is no argument of put_rule",
+        "'wings' is not an argument of put_rule",
     ),
     "an argument that is not legal": (
         lambda record: first(record, "act")["arguments"]["raw"].update(then="flown"),
-        "is not taken any more: ",
+        "is no longer accepted: ",
     ),
     "an unknown delivery": (lambda record: first(record, "outcome").update(delivery=99), "a try of delivery 99 ended"),
     "an outcome twice": (
@@ -224,7 +227,7 @@ UNREADABLE: Final[dict[str, tuple[Callable[[dict[str, Any]], str], str]]] = {
     "an instant": (_damaged(lambda record: first(record, "act").update(at="soon")), "damaged"),
     "a scenario": (
         _damaged(lambda record: first(record, "open").update(scenario={"name": "x", "text": "sendbox: 9\n"})),
-        "its scenario is not legal any more",
+        "its scenario is no longer legal",
     ),
 }
 
@@ -319,7 +322,7 @@ async def test_export_and_replay(tmp_path: Path) -> None:
     async with sandbox(mode="manual", start=START) as served:
         async with httpx.AsyncClient(base_url=served.origin, headers={"x-api-key": KEY}) as client:
             await client.post("/v2/message", json={"to": [{"phone_number": "420777000101"}], "body": "Hello"})
-        await asyncio.to_thread(export, KEY, served.origin, "record", file)
+        file.write_text(await asyncio.to_thread(export, KEY, served.origin, "record"), "utf-8")
     text, code = await asyncio.to_thread(replay, file)
     assert (code, text[0].startswith(f"{KEY}: equal")) == (OK, True)
 

@@ -240,6 +240,7 @@ def collector() -> Iterator[None]:
     yield
     assert (gc.isenabled(), gc.get_threshold()) == (True, before)
     assert gc.get_freeze_count() == 0
+    gc.freeze()  # as tests/conftest.py left it
 
 
 @pytest.mark.usefixtures("collector")

@@ -122,7 +122,7 @@ async def test_a_change_that_means_nothing(watched: Watched) -> None:
     """A comment, or a rule that moved."""
     watched.write(watched.file, "# mine\n" + FIRST)
     assert await watched.look() == [
-        "mine.yaml changed (nothing that counts): new worlds open with it, open ones keep theirs"
+        "mine.yaml changed (no part of the scenario): new worlds open with it, open ones keep theirs"
     ]
 
 
@@ -134,7 +134,7 @@ async def test_what_is_broken_is_not_taken(watched: Watched) -> None:
     assert first.startswith(f'{watched.file}:4:1: "sed" is not a key of a scenario')
     assert second.startswith(f'{watched.file}:5:1: "nam" is not a key of a scenario')
     assert count == f"{watched.file} has 2 problems, all above"
-    assert last == "mine.yaml changed, and is not taken: new worlds open with the scenario as it was before"
+    assert last == "mine.yaml changed, and is not used: new worlds open with the scenario as it was before"
     assert watched.runtime.blueprint is before
     watched.file.unlink()
     assert "cannot be read" in (await watched.look())[0]

@@ -60,6 +60,8 @@ def server() -> Iterator[Server]:
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         box = runner.run(stack.enter_async_context(boxed()))
+        scenario = {"sendbox": 1, "extends": "default", "assume": {"rcs": True}}
+        runner.run(box.open(KEY, scenario=scenario))
         yield Server(runner, box)
         runner.run(stack.aclose())
 

@@ -10,8 +10,8 @@ import orjson
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from sendbox.contract.openapi import Kind, document, webhook_schema
 from sendbox.contract.validators import Contract
+from sendbox.services.http.openapi import WEBHOOKS, Kind, document
 from sendbox.services.messaging.http.legacy.routes import ROUTES as LEGACY
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.http.sending.simple import ROUTES as SIMPLE
@@ -153,13 +153,13 @@ def test_s6_webhooks_are_arrays_of_their_kind() -> None:
         "incomingReplyMessage": incoming(reply=True),
         "incomingMessage": incoming(reply=False),
     }
-    onboarding = CONTRACT.checker(webhook_schema("partnerOnboarding"))
+    onboarding = CONTRACT.checker(WEBHOOKS["partnerOnboarding"][0])
     assert onboarding.is_valid({"partner_client_id": None, "status": "created"})
     assert not onboarding.is_valid([{"partner_client_id": None, "status": "created"}])
     for kind in samples:
         content = made["webhooks"][kind]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"]
-        assert content == webhook_schema(kind).replace("webhooks.json#/$defs/", "#/components/schemas/")
-        checker = CONTRACT.checker(webhook_schema(kind))
+        assert content == WEBHOOKS[kind][0].replace("webhooks.json#/$defs/", "#/components/schemas/")
+        checker = CONTRACT.checker(WEBHOOKS[kind][0])
         assert {name for name, event in samples.items() if checker.is_valid([event])} == {kind}
 
 

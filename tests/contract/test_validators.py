@@ -17,6 +17,7 @@ from sendbox.contract import validators
 from sendbox.contract.findings import json_path
 from sendbox.contract.validators import Checker, Contract, preload
 from tests.contract.samples import FULL, ODD, TYPICAL, incoming, sent_message
+from tests.tiers import DEEP, examples
 
 MESSAGE = "sending.json#/$defs/Message"
 BATCH = "webhooks.json#/$defs/Batch"
@@ -53,14 +54,17 @@ def agree(checker: Checker, value: object) -> None:
 
 @pytest.mark.parametrize("sample", [TYPICAL, FULL], ids=["typical", "full"])
 def test_engines_agree_on_every_part_spoiled(sample: dict[str, Any]) -> None:
-    """Each part of a legal message is replaced by each odd value, and taken away: the engines never differ."""
+    """Each part of a legal message is replaced by odd values, and taken away: the engines never differ.
+
+    In an ordinary run each part gets a fourth of the values, and its neighbours get the others.
+    """
     assert STRICT.findings(sample) == []
-    for path in places(sample):
+    for number, path in enumerate(places(sample)):
         spoiled = copy.deepcopy(sample)
         holder: Any = spoiled
         for step in path[:-1]:
             holder = holder[step]
-        for odd in ODD:
+        for odd in ODD if DEEP else ODD[number % 4 :: 4]:
             holder[path[-1]] = odd
             legal = STRICT.is_valid(spoiled)
             assert legal is not explained(STRICT, spoiled), (json_path(path), odd)
@@ -68,7 +72,7 @@ def test_engines_agree_on_every_part_spoiled(sample: dict[str, Any]) -> None:
         agree(STRICT, spoiled)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(50))
 @given(st.data())
 def test_engines_agree_on_mutations(data: st.DataObject) -> None:
     """Several parts of a legal message replaced, added or doubled at once: the engines never differ."""
@@ -96,7 +100,7 @@ def test_engines_agree_on_mutations(data: st.DataObject) -> None:
     agree(STRICT, value)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(40))
 @given(JSON)
 def test_engines_agree_on_anything(value: object) -> None:
     """Any JSON at all, against requests and webhooks."""

@@ -198,7 +198,7 @@ def test_deliver_to(server: SandboxServer) -> None:
     assert [now for _, now in got] == [1_000_000]
     assert b"Hello" in got[0][0]
     carrier.call("close_world", WORLD, {})
-    with pytest.raises(ControlError, match=f'^"{WORLD}" is no open world$'):
+    with pytest.raises(ControlError, match=f'^"{WORLD}" is not an open world$'):
         carrier.deliver_to(WORLD, receiving)
 
 
@@ -221,9 +221,9 @@ def answering(*answers: httpx.Response | Exception) -> Client:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (httpx.Response(200, text="<html>"), "http://sandbox.example is no Sandbox: it answers 200"),
-        (httpx.Response(404, json={"detail": "Not Found"}), "http://sandbox.example is no Sandbox: it answers 404"),
-        (httpx.Response(200, json=[]), "http://sandbox.example is no Sandbox: it answers 200"),
+        (httpx.Response(200, text="<html>"), "http://sandbox.example is not a Sandbox: it answers 200"),
+        (httpx.Response(404, json={"detail": "Not Found"}), "http://sandbox.example is not a Sandbox: it answers 404"),
+        (httpx.Response(200, json=[]), "http://sandbox.example is not a Sandbox: it answers 200"),
         (httpx.ConnectError("refused"), "http://sandbox.example cannot be reached: refused"),
     ],
     ids=["no JSON", "another service", "no object", "nobody"],

@@ -10,6 +10,7 @@ import pytest
 
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.policy import Outcome as Answered
+from sendbox.runtime.slot import Slice
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
 from tests.box import KEY, START, WORLD, Box, boxed, turns
@@ -162,7 +163,7 @@ async def test_what_worlds_share_is_not_made_again() -> None:
         assert world.blueprint is old.blueprint
         assert world.assume is old.assume
         assert world.api.rules[0] is old.api.rules[0]
-        assert Messaging.of(world).attempts.rules[0] is Messaging.of(world).attempts.given[0]
+        assert Messaging.of(world).attempts.rules[0] is Messaging.of(world).attempts.from_scenario[0]
         assert Messaging.of(world).messages[0] is not Messaging.of(old).messages[0]
 
 
@@ -280,10 +281,11 @@ async def test_a_large_world() -> None:
         assert {each.result for each in Messaging.of(box.runtime.worlds[KEY].world).messages} == {"delivered"}
 
 
-async def test_a_call_during_a_restore_waits() -> None:
+async def test_a_call_during_a_restore_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes while the world is made again is done once it is there, in the epoch that it came for or in none."""
+    monkeypatch.setattr(Slice, "over", property(lambda _self: True))  # pauses wherever it may
     async with boxed() as box:
-        for _ in range(50):
+        for _ in range(300):
             await box.send()
         await box.put(HERE)
         back = asyncio.ensure_future(restored(box))
@@ -294,7 +296,7 @@ async def test_a_call_during_a_restore_waits() -> None:
         )
         await asyncio.sleep(0)
         assert not late.done()
-        assert (await back)["messages"] == 50
+        assert (await back)["messages"] == 300
         assert (await late).status == 400
         assert (await box.get("/_sandbox/refused")).json["refused"][-1]["why"] == (
             "its world was closed or reset while the call was on its way"

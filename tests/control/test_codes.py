@@ -118,7 +118,7 @@ async def test_a_wrong_rule_for_verify() -> None:
         status, answer = await box.do("POST", "/rules", **{"in": "phones", "then": "failed"})
         assert (status, answer["message"]) == (
             400,
-            '"phones" is no list of rules; legal: attempts, verify, api, webhooks',
+            'in: "phones" is not known; legal: attempts, verify, api, webhooks',
         )
 
 

@@ -38,9 +38,11 @@ NEED_MORE: Final = {
 }  # fmt: skip
 
 
-def named(*forms: str, dimension: str = "") -> pytest.MarkDecorator:
-    items = [item for item in ITEMS if item.form in forms and dimension in ("", item.dimension)]
-    return pytest.mark.parametrize("item", items, ids=lambda item: f"{item.dimension}: {item.name}")
+def of_form(form: str) -> list[Item]:
+    """The items whose snippet has this form; there are some of each."""
+    items = [item for item in ITEMS if item.form == form]
+    assert items
+    return items
 
 
 async def perform(box: Box, snippet: str, token: str = "TOKEN") -> Answer:
@@ -75,27 +77,35 @@ def test_items_have_names_of_their_own() -> None:
     assert [item.name for item in ITEMS if item.assumed is not None and item.assumed not in ids] == []
 
 
-@named("scenario")
-def test_scenarios_of_snippets_compile(item: Item) -> None:
+def test_scenarios_of_snippets_compile() -> None:
     """A snippet that is a scenario is legal in one that extends the default."""
-    problems = check(f"sendbox: 1\nextends: default\n{item.snippet}\n")
-    assert list(map(str, problems)) == []
+    problems = {
+        f"{item.dimension}: {item.name}": [*map(str, check(f"sendbox: 1\nextends: default\n{item.snippet}\n"))]
+        for item in of_form("scenario")
+    }
+    assert {name: lines for name, lines in problems.items() if lines} == {}
 
 
-@named("python")
-def test_lines_of_tests_are_python(item: Item) -> None:
+def test_lines_of_tests_are_python() -> None:
     """A snippet that is a line of a test can be read as one."""
-    compile(item.snippet, item.name, "exec")
+    for item in of_form("python"):
+        compile(item.snippet, item.name, "exec")
 
 
-@named("request", dimension="fields")
-def test_requests_of_fields_are_legal(item: Item) -> None:
+def test_requests_of_fields_are_legal() -> None:
     """The request that would try a field has it, and keeps to the contract."""
-    operation = item.name.partition(" ")[0]
-    route = ROWS[operation]
-    request = _request(catalog(SERVED).rows[operation], item.snippet)
-    assert item.name in catalog(SERVED).fields(operation, request)
-    assert CONTRACT.checker(route.request or route.query).findings(request) == []
+    rows, checkers = catalog(SERVED), {}
+    problems: dict[str, Any] = {}
+    for item in of_form("request"):
+        if item.dimension == "fields":
+            operation = item.name.partition(" ")[0]
+            if operation not in checkers:
+                checkers[operation] = CONTRACT.checker(ROWS[operation].request or ROWS[operation].query)
+            request = _request(rows.rows[operation], item.snippet)
+            findings = checkers[operation].findings(request)
+            if findings or item.name not in rows.fields(operation, request):
+                problems[item.name] = findings or "the request does not have the field"
+    assert problems == {}
 
 
 def _request(row: Row, snippet: str) -> Any:
@@ -163,7 +173,7 @@ async def test_what_ended_is_kept_where_it_is_asked_for() -> None:
 
 @pytest.mark.asyncio
 async def test_without_it_an_ended_epoch_is_forgotten() -> None:
-    """Where nobody asked for coverage nothing is kept; a restored journal is told whole."""
+    """Where coverage was not asked for nothing is kept; a restored journal is told whole."""
     async with boxed() as box:
         await box.send()
         await box.put(f"{WORLD}/checkpoints/here")
@@ -175,7 +185,7 @@ async def test_without_it_an_ended_epoch_is_forgotten() -> None:
 
 @pytest.mark.asyncio
 async def test_worlds_are_read_before_they_are_taken_apart() -> None:
-    """The sweep reads what nobody asked for, and reading it twice at once counts it once."""
+    """The sweep reads what was not asked for, and reading it twice at once counts it once."""
     async with boxed(coverage=True) as box:
         runtime = box.runtime
         for number in range(120):
@@ -184,7 +194,7 @@ async def test_worlds_are_read_before_they_are_taken_apart() -> None:
         (message, *_) = Messaging.of(world).messages
         await box.delete(WORLD)
         reading = runtime.tried.fold(world)
-        next(reading)  # somebody reads it, and pauses
+        next(reading)  # another caller reads it, and pauses
         assert runtime.tried.reads(world)
         runtime._sweep()
         assert message.submission.messages
@@ -199,7 +209,7 @@ async def test_worlds_are_read_before_they_are_taken_apart() -> None:
 
 @pytest.mark.asyncio
 async def test_who_asks_waits_for_what_is_being_read() -> None:
-    """A world that somebody else is just reading is in the sum as well."""
+    """A world that another caller is just reading is in the sum as well."""
     async with boxed(coverage=True) as box:
         for number in range(120):
             await box.send(f"420777{number:04}01")
@@ -250,7 +260,7 @@ async def test_formats() -> None:
         for at in (WORLD, "/_sandbox"):
             wrong = await box.get(f"{at}/coverage?format=xml")
             assert wrong.status == 400
-            assert wrong.json["message"] == 'format: "xml" is no format; legal: text, json, html'
+            assert wrong.json["message"] == 'format: "xml" is not known; legal: text, json, html'
 
 
 @pytest.mark.asyncio

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from sendbox.app import SERVED
-from sendbox.control.export.acts import entry_of
 from sendbox.control.export.rows import Done, NoEntry
+from sendbox.control.export.scenario import entry_of
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.journal import CODE, Capped
 from sendbox.scenario import library
@@ -106,9 +106,9 @@ async def test_rules_stand_in_their_lists() -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("export?as=robot", "as: 'robot' is no form of an export; legal: pytest, scenario, record"),
-        ("pending?limit=0", "limit: 0 is no number of things; legal: 1 and more"),
-        ("pending?limit=x", "limit: 'x' is no whole number"),
+        ("export?as=robot", 'as: "robot" is not known; legal: pytest, scenario, record'),
+        ("pending?limit=0", "limit: 0 is not legal; legal: 1 and more"),
+        ("pending?limit=x", "limit: 'x' is not a whole number"),
     ],
 )
 async def test_illegal_arguments(query: str, message: str) -> None:

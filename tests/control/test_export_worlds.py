@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -15,13 +14,15 @@ from sendbox.engine.durations import duration
 from sendbox.language import LANGUAGE
 from sendbox.playing.player import play
 from sendbox.scenario.model import errors
+from tests.fixture.support import LEAN
 from tests.recorded import worlds
 from tests.recorded.box import served
 from tests.recorded.player import Player
+from tests.tiers import DEEP
 
 #: The worlds that are exported, fewer of them in the normal run: with uploads, rules put in the middle, receivers that
 #: fail, signups by hand, a delivery that is replayed, a call out of a receiver.
-WORLDS: Final = range(24) if "SENDBOX_DEEP" in os.environ else (2, 6, 12, 15, 17, 23)
+WORLDS: Final = range(24) if DEEP else (2, 6, 12, 15, 17, 23)
 #: So many of the worlds may have a rest that a scenario cannot say.
 MOST: Final = 1
 _UNTIL: Final = re.compile(r"^# sendbox play --until (\S+) ", re.MULTILINE)
@@ -67,6 +68,7 @@ def test_a_pytest_file_passes(exports: Exports, tmp_path: Path) -> None:
         sys.executable,
         "-m",
         "pytest",
+        *LEAN,
         "-q",
         "-p",
         "no:cacheprovider",

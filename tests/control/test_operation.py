@@ -36,7 +36,7 @@ async def test_control_never_opens_a_world(name: str) -> None:
         answer = await box.call(row.method, target, b"" if not needed or row.method == "GET" else _json(needed))
         assert (answer.status, answer.json) == (
             404,
-            {"error": "no_such_world", "message": '"test-1" is no open world; POST /_sandbox/worlds opens one'},
+            {"error": "no_such_world", "message": '"test-1" is not an open world; POST /_sandbox/worlds opens one'},
         )
         assert box.runtime.worlds == {}
 
@@ -48,7 +48,7 @@ async def test_an_unknown_argument_is_refused_by_name(name: str) -> None:
         await box.open()
         answer = await box.call(ROWS[name].method, f"{path_of(name).replace('{id}', KEY)}?waiit=1s")
         assert (answer.status, answer.json["error"]) == (400, "unknown_argument")
-        assert answer.json["message"].startswith(f'"waiit" is no argument of {name}; legal: ')
+        assert answer.json["message"].startswith(f'"waiit" is not an argument of {name}; legal: ')
         assert ('; did you mean "wait"?' in answer.json["message"]) is ("wait" in ROWS[name].takes)
         assert "raw" not in answer.json["message"].partition("legal: ")[2].split(", ")
 
@@ -66,7 +66,7 @@ def _json(value: Any) -> bytes:
         ("POST", f"{WORLD}/inbound", None, '"channel" is missing; inbound needs channel, from, body'),
         ("POST", f"{WORLD}/messages/m/events", {}, '"result" is missing; move_message needs message_id, result'),
         ("POST", f"{WORLD}/phones/1/reply", {}, '"body" is missing; phone_reply needs number, body'),
-        ("POST", f"{WORLD}/outbox/d", {}, '"d" does not wait in the outbox (any more)'),
+        ("POST", f"{WORLD}/outbox/d", {}, '"d" is not waiting in the outbox'),
     ],
 )
 async def test_a_missing_argument_is_named(method: str, path: str, body: Any, message: str) -> None:
@@ -238,11 +238,11 @@ async def test_in_process_an_operation_answers_plain_objects_and_raises() -> Non
         await Control(box.runtime, SERVED).perform(ORIGIN, "open_world", None, {"id": KEY})
         shown = await Control(box.runtime, SERVED).perform(ORIGIN, "world", KEY, {})
         assert shown == (await box.get(WORLD)).json
-        with pytest.raises(ControlError, match="is no open world") as raised:
+        with pytest.raises(ControlError, match="is not an open world") as raised:
             await Control(box.runtime, SERVED).perform(ORIGIN, "world", "test-2", {})
         assert raised.value.as_json() == {
             "error": "no_such_world",
-            "message": '"test-2" is no open world; POST /_sandbox/worlds opens one',
+            "message": '"test-2" is not an open world; POST /_sandbox/worlds opens one',
         }
         with pytest.raises(ControlError) as raised:
             await Control(box.runtime, SERVED).perform(ORIGIN, "advance", KEY, {"by": "500d"})
@@ -266,6 +266,6 @@ async def test_an_act_does_not_pause() -> None:
         before = len(hosted.world.record)
         assert act(call, nap, {}) == {"slept": KEY}
         assert len(hosted.world.record) == before + 1
-        with pytest.raises(RuntimeError, match=r"^the act nap paused: what takes time belongs into its prepare$"):
+        with pytest.raises(RuntimeError, match=r"^the act nap paused: what takes time belongs in its prepare$"):
             act(call, nap, {"long": "yes"})
         assert len(hosted.world.record) == before + 1

@@ -103,12 +103,12 @@ async def test_how_a_pulled_call_went(body: Any, status: int | None, error: str 
     ("body", "error", "message"),
     [
         ({}, "missing_argument", '"status" is missing; outbox_done needs status, or error'),
-        ({"status": "fine"}, "bad_argument", "status: 'fine' is no whole number"),
+        ({"status": "fine"}, "bad_argument", "status: 'fine' is not a whole number"),
         (
             {"error": "bored"},
             "bad_argument",
             (
-                'error: "bored" is no way to fail; '
+                'error: "bored" is not known; '
                 "legal: timeout, refused, unreachable, redirect, tls, invalid-answer, closed, not_allowed"
             ),
         ),

@@ -69,13 +69,13 @@ async def test_the_journal_is_read_in_parts(query: str, numbers: list[int]) -> N
 @pytest.mark.parametrize(
     ("path", "status", "message"),
     [
-        ("journal?kind=noise", 400, 'kind: "noise" is no kind of entry; legal: request, delivery, '),
-        ("journal?after=x", 400, "after: 'x' is no whole number"),
-        ("journal?limit=0", 400, "limit: 0 is no number of entries; legal: 1 and more"),
-        ("journal?last=-2", 400, "last: -2 is no number of things; legal: 0 and more"),
-        ("journal/9", 404, "9 is no entry; the journal has 1"),
-        ("journal/-1", 404, "-1 is no entry; the journal has 1"),
-        ("journal/x", 400, "n: 'x' is no whole number"),
+        ("journal?kind=noise", 400, 'kind: "noise" is not known; legal: request, delivery, '),
+        ("journal?after=x", 400, "after: 'x' is not a whole number"),
+        ("journal?limit=0", 400, "limit: 0 is not legal; legal: 1 and more"),
+        ("journal?last=-2", 400, "last: -2 is not legal; legal: 0 and more"),
+        ("journal/9", 404, "9 is not an entry; the journal has 1"),
+        ("journal/-1", 404, "-1 is not an entry; the journal has 1"),
+        ("journal/x", 400, "n: 'x' is not a whole number"),
     ],
 )
 async def test_what_the_journal_does_not_have(path: str, status: int, message: str) -> None:
@@ -102,7 +102,7 @@ async def test_the_journal_has_a_canonical_form() -> None:
         assert (await box.get(f"{WORLD}/journal?form=plain")).json == (await box.get(f"{WORLD}/journal")).json
         answer = await box.get(f"{WORLD}/journal?form=short")
         assert answer.status == 400
-        assert answer.json["message"] == 'form: "short" is no form of entries; legal: plain, canonical'
+        assert answer.json["message"] == 'form: "short" is not known; legal: plain, canonical'
 
 
 async def test_requests_are_calls_with_findings_and_advice() -> None:
@@ -162,7 +162,7 @@ async def test_deliveries_show_target_events_and_tries() -> None:
         answer = await box.get(f"{WORLD}/deliveries?state=lost")
         assert (answer.status, answer.json["message"]) == (
             400,
-            'state: "lost" is no state of a delivery; legal: waiting, sending, delivered, failed, held, dropped',
+            'state: "lost" is not known; legal: waiting, sending, delivered, failed, held, dropped',
         )
 
 
@@ -218,7 +218,7 @@ async def test_a_delivery_that_is_not_there(act: str) -> None:
     async with boxed() as box:
         await box.open()
         answer = await box.post(f"{WORLD}/deliveries/d/{act}")
-        assert (answer.status, answer.json["message"]) == (404, '"d" is no delivery of this world')
+        assert (answer.status, answer.json["message"]) == (404, '"d" is not a delivery of this world')
 
 
 # --- the built-in receiver --------------------------------------------------------------------------------------------

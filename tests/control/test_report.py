@@ -62,7 +62,7 @@ def test_json_is_read_back() -> None:
 )  # fmt: skip
 def test_what_is_no_report(given: Any) -> None:
     """A value of another form is refused in one line."""
-    with pytest.raises(Unreadable, match=r"^it is no report of coverage; legal: "):
+    with pytest.raises(Unreadable, match=r"^it is not a report of coverage; legal: "):
         report().add_json(given)
 
 

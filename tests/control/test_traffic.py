@@ -61,7 +61,7 @@ async def test_a_message_that_is_not_there() -> None:
         answer = await box.get(f"{WORLD}/messages/m")
         assert (answer.status, answer.json) == (
             404,
-            {"error": "no_such_message", "message": '"m" is no message of this world'},
+            {"error": "no_such_message", "message": '"m" is not a message of this world'},
         )
 
 
@@ -396,5 +396,5 @@ async def test_a_phone_that_does_something_has_a_number(target: str, body: dict[
         await box.open()
         answer = await box.post(f"{WORLD}/{target}", body)
         assert (answer.status, answer.json["error"]) == (400, "bad_argument")
-        assert "is no phone number; legal: 8 to 15 digits" in answer.json["message"]
+        assert "is not a phone number; legal: 8 to 15 digits" in answer.json["message"]
         assert (await box.get(f"{WORLD}/phones")).json["phones"] == []

@@ -125,11 +125,21 @@ async def test_a_world_may_start_at_the_openers_present(given: Any, now: str, st
 @pytest.mark.parametrize(
     ("body", "status", "error", "message"),
     [
-        ({"id": "prod"}, 400, "bad_id", '"prod" is no id of a world; legal: test- and 1 to 64 of a-z A-Z 0-9 . _ -'),
-        ({"id": ""}, 400, "bad_id", '"" is no id of a world'),
-        ({"id": "test-a~1"}, 400, "bad_id", '"test-a~1" is no id of a world'),
-        ({"deliveries": "email"}, 400, "bad_argument", '"email" is no way of delivering; legal: push, pull'),
-        ({"clock": {"mode": "fast"}}, 400, "bad_clock", "mode: 'fast' is no setting of a clock; legal: mode (manual,"),
+        (
+            {"id": "prod"},
+            400,
+            "bad_id",
+            '"prod" is not an id of a world; legal: test- and 1 to 64 of a-z A-Z 0-9 . _ -',
+        ),
+        ({"id": ""}, 400, "bad_id", '"" is not an id of a world'),
+        ({"id": "test-a~1"}, 400, "bad_id", '"test-a~1" is not an id of a world'),
+        ({"deliveries": "email"}, 400, "bad_argument", 'deliveries: "email" is not known; legal: push, pull'),
+        (
+            {"clock": {"mode": "fast"}},
+            400,
+            "bad_clock",
+            "mode: 'fast' is not a setting of a clock; legal: mode (manual,",
+        ),
         (
             {"clock": {"rate": -1}},
             400,
@@ -138,29 +148,29 @@ async def test_a_world_may_start_at_the_openers_present(given: Any, now: str, st
         ),
         ({"clock": {"rate": 0}}, 400, "bad_clock", "rate: 0 is not a rate of a clock"),
         ({"clock": {"rate": 1e308}}, 400, "bad_clock", "rate: 1e+308 is not a rate of a clock"),
-        ({"clock": {"rate": True}}, 400, "bad_clock", "rate: True is no setting of a clock"),
-        ({"clock": {"start": []}}, 400, "bad_clock", "start: [] is no setting of a clock"),
+        ({"clock": {"rate": True}}, 400, "bad_clock", "rate: True is not a setting of a clock"),
+        ({"clock": {"start": []}}, 400, "bad_clock", "start: [] is not a setting of a clock"),
         ({"clock": {"start": "now"}}, 400, "bad_argument", "start: 'now' is not an RFC 3339 instant"),
-        ({"clock": {"tz": "UTC"}}, 400, "bad_clock", "tz: 'UTC' is no setting of a clock"),
-        ({"scenario": 7}, 400, "bad_body", "7 is no scenario; legal: a name, YAML text, or an object"),
-        ({"scenario": []}, 400, "bad_body", "[] is no scenario; legal: a name, YAML text, or an object, or a list"),
-        ({"scenario": ["default", 7]}, 400, "bad_body", "['default', 7] is no scenario"),
-        ({"scenario": ["default", "nothing"]}, 422, "bad_scenario", '"nothing" is no scenario of the library'),
+        ({"clock": {"tz": "UTC"}}, 400, "bad_clock", "tz: 'UTC' is not a setting of a clock"),
+        ({"scenario": 7}, 400, "bad_body", "7 is not a scenario; legal: a name, YAML text, or an object"),
+        ({"scenario": []}, 400, "bad_body", "[] is not a scenario; legal: a name, YAML text, or an object, or a list"),
+        ({"scenario": ["default", 7]}, 400, "bad_body", "['default', 7] is not a scenario"),
+        ({"scenario": ["default", "nothing"]}, 422, "bad_scenario", '"nothing" is not a scenario of the library'),
         (
             {"scenario": "sendbox: 1\nname: ${HOME:x}"},
             422,
             "bad_scenario",
             'scenario:2:7: "${HOME:x}" asks for a value of the environment, and a scenario that came over the network',
         ),
-        ({"scenario": "nothing"}, 422, "bad_scenario", '"nothing" is no scenario of the library; legal: default, '),
+        ({"scenario": "nothing"}, 422, "bad_scenario", '"nothing" is not a scenario of the library; legal: default, '),
         (
             {"scenario": "/etc/passwd"},
             422,
             "bad_scenario",
             '"/etc/passwd" is a path, and this scenario came without a folder',
         ),
-        (b"[1]", 400, "bad_body", "the body is no JSON object"),
-        (b"{", 400, "bad_body", "the body is no JSON: "),
+        (b"[1]", 400, "bad_body", "the body is not a JSON object"),
+        (b"{", 400, "bad_body", "the body is not JSON: "),
     ],
 )
 async def test_what_cannot_be_opened(body: Any, status: int, error: str, message: str) -> None:
@@ -235,9 +245,9 @@ async def test_worlds_are_listed_in_the_order_of_their_opening() -> None:
         assert newest == ["test-3", "test-4"]
         assert (await box.get("/_sandbox/worlds?last=0")).json == {"worlds": []}
         assert (await box.get("/_sandbox/worlds?last=-1")).json["message"] == (
-            "last: -1 is no number of things; legal: 0 and more"
+            "last: -1 is not legal; legal: 0 and more"
         )
-        assert (await box.get("/_sandbox/worlds?last=x")).json["message"] == "last: 'x' is no whole number"
+        assert (await box.get("/_sandbox/worlds?last=x")).json["message"] == "last: 'x' is not a whole number"
 
 
 # --- closing ----------------------------------------------------------------------------------------------------------

@@ -7,12 +7,15 @@ from typing import Any
 
 from sendbox.app import SERVED
 from sendbox.engine import digest as digests
+from sendbox.engine.coverage.collector import collect_in_slices
+from sendbox.engine.coverage.tally import Catalog, Collected
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.expect import verdict as verdicts
 from sendbox.engine.expect.expectation import Expectation
-from sendbox.engine.expect.subjects import Found, found_of
+from sendbox.engine.expect.subjects import Occurrence, occurrences_of
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Line, Observer
+from sendbox.engine.slices import finished
 from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
 
@@ -23,6 +26,10 @@ def entry_view(world: World, number: int) -> dict[str, Any]:
 
 def delivery_view(world: World, delivery: Delivery) -> dict[str, Any]:
     return own.delivery_view(Observer(world, SERVED.kinds), delivery)
+
+
+def collect(world: World, catalog: Catalog, first: int = 0) -> Collected:
+    return finished(collect_in_slices(world, catalog, first))
 
 
 def digest(world: World) -> str:
@@ -37,12 +44,12 @@ def canonical_in_slices(world: World) -> Generator[None, None, list[Line]]:
     return digests.canonical_in_slices(world, SERVED.kinds)
 
 
-def things(world: World, that: str) -> Iterator[Found | None]:
-    return found_of(world, SUBJECTS[that])
+def things(world: World, that: str) -> Iterator[Occurrence | None]:
+    return occurrences_of(world, SUBJECTS[that])
 
 
 def verdict(world: World, expectations: Iterable[Expectation] | None = None) -> dict[str, Any]:
-    return verdicts.verdict(world, SUBJECTS, expectations)
+    return finished(verdict_in_slices(world, world.expect if expectations is None else expectations))
 
 
 def verdict_in_slices(world: World, expectations: Iterable[Expectation]) -> Generator[None, None, dict[str, Any]]:

@@ -12,7 +12,7 @@ from sendbox.engine.bounds import END
 from sendbox.engine.commands.command import Restore
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.delivery.bodies import body_of, listed
-from sendbox.engine.delivery.detours import FakedTry
+from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.durations import Span
 from sendbox.engine.journal import CODE, Journal
 from sendbox.engine.patterns import Pattern
@@ -140,7 +140,7 @@ def answer_all(world: World, answer: Answer) -> None:
     """Answers every try that has begun and that nobody took yet."""
     for delivery in world.outlets.take():
         last = delivery.tries[-1]
-        world.outlets.outcome(delivery, *(last.given if isinstance(last, FakedTry) else answer(delivery)))
+        world.outlets.outcome(delivery, *(last.ending if isinstance(last, FakedTry) else answer(delivery)))
 
 
 def bundle(world: World) -> None:

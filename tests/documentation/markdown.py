@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
+DOCS: Final = ROOT / "docs"
 #: Every document of the repository, README first.
 DOCUMENTS: Final = (
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(DOCS.rglob("*.md")),
 )
 
 _FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -25,7 +26,10 @@ _PART: Final = re.compile(r"(<!-- begin: ([\w ./-]+) -->\n).*?(<!-- end -->)", r
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block: `line` of its first line; `file` is the name of a file that the text before it gives it."""
+    """A fenced block of a `document`, which is named from docs/ on.
+
+    `line` is that of its first line; `file` is the name of a file that the text before it gives it.
+    """
 
     document: str
     line: int
@@ -47,12 +51,13 @@ def text_of(path: Path) -> str:
 def blocks(path: Path) -> list[Block]:
     """The fenced blocks of a document, in order."""
     text = text_of(path)
+    document = path.relative_to(DOCS).as_posix() if path.is_relative_to(DOCS) else path.name
     found = []
     for match in _FENCE.finditer(text):
         before = text[: match.start()].rstrip().rpartition("\n\n")[2]
         names = _FILE.findall(before)
         line = text.count("\n", 0, match.start()) + 2
-        found.append(Block(path.name, line, match[1], match[2], names[-1] if names else None))
+        found.append(Block(document, line, match[1], match[2], names[-1] if names else None))
     return found
 
 

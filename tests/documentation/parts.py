@@ -17,7 +17,7 @@ from sendbox.app import SERVED
 from sendbox.cli.main import sendbox as command_line
 from sendbox.control.catalog import catalog
 from sendbox.control.operation import Operation
-from sendbox.engine.lifecycle import diagram
+from sendbox.engine.lifecycle import Table, diagram
 from sendbox.engine.texts import FAKES
 from sendbox.fixture.sandbox import Phone, Sandbox
 from sendbox.language import LANGUAGE, SUBJECTS
@@ -31,7 +31,7 @@ from sendbox.services.assumptions import CONFIDENCE, Assumption, registry
 from sendbox.services.coverage.catalog import DIMENSIONS
 from sendbox.services.messaging.channels import ATTEMPT
 from sendbox.services.messaging.content.gaps import GAPS
-from sendbox.services.partner.states import TABLES
+from sendbox.services.partner.states import NUMBER, SIGNUP, TEMPLATE
 from sendbox.services.verify.session import VALIDATION
 from sendbox.settings import Settings
 from tests.documentation import language
@@ -52,7 +52,7 @@ def served() -> str:
     return table(("request", "does", "specification", "assumptions"), rows)
 
 
-_RESTS: Final = "docs/assumptions.md#which-request-rests-on-which"
+_RESTS: Final = "assumptions.md#which-request-rests-on-which"
 
 
 def rests() -> str:
@@ -64,7 +64,7 @@ def rests() -> str:
 def magic_numbers() -> str:
     """The magic numbers of the default scenario."""
     rows = [(f"**{suffix}**", code(example), meaning) for suffix, example, meaning in magic()]
-    return table(("ends in", "for example", "what becomes of a message"), rows)
+    return table(("ends in", "for example", "what happens to a message"), rows)
 
 
 def scenarios() -> str:
@@ -133,9 +133,9 @@ def lifecycle(channel: str) -> str:
     return f"```mermaid\n{diagram({state: row for state, row in whole.items() if state in reached})}\n```"
 
 
-def drawn(kind: str) -> str:
-    """The diagram of a table of partner management."""
-    return f"```mermaid\n{diagram(TABLES[kind][0])}\n```"
+def drawn(table: Table) -> str:
+    """The diagram of a lifecycle."""
+    return f"```mermaid\n{diagram(table)}\n```"
 
 
 # --- control
@@ -176,14 +176,8 @@ def _together(row: Operation) -> str:
 def _arguments(row: Operation) -> str:
     if row.raw:
         return _RAW[row.name]
-    parameters = inspect.signature(row.function).parameters
-    shown = []
-    for name in row.arguments:
-        public = name.rstrip("_")
-        if f"{{{public}}}" not in row.path:
-            needed = parameters[name].default is inspect.Parameter.empty
-            shown.append(f"**{code(public)}**" if needed else code(public))
-    return ", ".join(shown)
+    shown = [argument for argument in row.takes.values() if not row.in_path(argument.name)]
+    return ", ".join(f"**{code(each.name)}**" if each.required else code(each.name) for each in shown)
 
 
 def _does(subject: Any) -> str:
@@ -226,7 +220,7 @@ def _option(option: click.Option, context: click.Context) -> tuple[str, str, str
     meaning = option.help or ""
     given = option.get_default(context, call=False)
     if option.show_default and given is not None and "[default" not in meaning:
-        meaning = f"{meaning} [default: {given}]"
+        meaning = f"{meaning} [default: {', '.join(given) if isinstance(given, list) else given}]"
     if option.required:
         meaning = f"{meaning} [required]"
     variable = option.envvar if isinstance(option.envvar, str) else None
@@ -234,7 +228,7 @@ def _option(option: click.Option, context: click.Context) -> tuple[str, str, str
 
 
 #: The options of `serve` that set a field of another name.
-_OPTIONS: Final = {"mode": "clock", "keys": "key", "hints": "no_hints"}
+_OPTIONS: Final = {"mode": "clock"}
 
 
 def settings() -> str:
@@ -243,7 +237,8 @@ def settings() -> str:
     rows = []
     for field in fields(Settings):
         option = known.get(_OPTIONS.get(field.name, field.name))
-        default = field.default if field.default is not MISSING else None
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        default = None if default is MISSING else default
         shown = "empty" if default == frozenset() else code(default)
         rows.append((code(field.name), str(field.type).replace("Mode", "str"), shown, code(option) if option else "-"))
     return table(("field", "type", "default", "option of `serve`"), rows)
@@ -339,7 +334,7 @@ def coverage() -> str:
         mine = [item for item in items if item.dimension == name]
         example = mine[len(mine) // 2]
         rows.append((code(name), heading, str(len(mine)), code(example.name), code(example.snippet)))
-    return table(("dimension", "is about", "items", "for example", "which would be tried by"), rows)
+    return table(("dimension", "is about", "items", "for example", "how to try it"), rows)
 
 
 PARTS: Final[dict[str, Callable[[], str]]] = {
@@ -354,11 +349,11 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "traceability": traceability,
     "lifecycle sms": lambda: lifecycle("sms"),
     "lifecycle others": lambda: lifecycle("richmsg"),
-    "lifecycle validation": lambda: f"```mermaid\n{diagram(VALIDATION)}\n```",
-    "lifecycle template": lambda: drawn("template"),
-    "lifecycle number": lambda: drawn("number"),
-    "lifecycle signup": lambda: drawn("signup"),
-    "lifecycle orders": lambda: f"```mermaid\n{diagram(ORDER)}\n```",
+    "lifecycle validation": lambda: drawn(VALIDATION),
+    "lifecycle template": lambda: drawn(TEMPLATE),
+    "lifecycle number": lambda: drawn(NUMBER),
+    "lifecycle signup": lambda: drawn(SIGNUP),
+    "lifecycle orders": lambda: drawn(ORDER),
     "journal kinds": kinds,
     "commands": commands,
     "settings": settings,

@@ -20,6 +20,7 @@ import pytest
 import sendbox
 from sendbox.settings import PORT
 from tests.documentation.markdown import Block
+from tests.fixture.support import LEAN
 
 #: The address of a sandbox in the documents.
 DOCUMENTED: Final = f"http://127.0.0.1:{PORT}"
@@ -36,7 +37,7 @@ class Folder:
         self._bin = path / "bin"
         self._bin.mkdir()
         self._program("sendbox", "-c", "from sendbox.cli.main import main; main()")
-        self._program("pytest", "-m", "pytest", *plugin())
+        self._program("pytest", "-m", "pytest", *LEAN, *plugin())
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("SENDBOX_", "PYTEST_"))}
         self.environment = kept | {
             "PATH": f"{self._bin}{os.pathsep}{os.environ['PATH']}",

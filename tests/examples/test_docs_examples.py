@@ -31,13 +31,15 @@ if TYPE_CHECKING:
 BLOCKS: Final = [block for path in sorted((ROOT / "docs").rglob("*.md")) for block in blocks(path)]
 OWN: Final = "your-own-service.md"
 FIRST: Final = {"sendbox:", "# yaml-language-server:"}
+#: The page whose scenarios are files, which build on each other, and which its own lines play.
+TUTORIAL: Final = "scenarios.md"
 
 
 def _scenarios() -> list[tuple[Block, list[str]]]:
     """The scenarios, and the problems that the text after them shows."""
     found = []
     for block, following in itertools.pairwise([*BLOCKS, BLOCKS[-1]]):
-        if block.language == "yaml" and block.text.startswith(tuple(FIRST)):
+        if block.language == "yaml" and block.text.startswith(tuple(FIRST)) and block.document != TUTORIAL:
             shown = following.text.splitlines() if following.language == "text" else []
             problems = [line for line in shown if re.match(r"\S+\.yaml:\d+:\d+: ", line)]
             found.append((block, problems))
@@ -89,7 +91,9 @@ def test_every_key_of_the_language_has_an_example() -> None:
 
 
 SETTINGS: Final = [
-    block for block in BLOCKS if block.language == "yaml" and all(block is not each for each, _ in SCENARIOS)
+    block
+    for block in BLOCKS
+    if block.language == "yaml" and block.document != TUTORIAL and all(block is not each for each, _ in SCENARIOS)
 ]
 
 
@@ -114,12 +118,26 @@ def test_the_story_of_a_page_runs(tmp_path: Path, page: str) -> None:
         tell(folder, blocks(ROOT / "docs" / page), served.origin)
 
 
+def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
+    """Its files are played by its lines, which print the lines that are shown; "…" stands for other lines."""
+    folder = Folder(tmp_path)
+    tutorial = blocks(ROOT / "docs" / TUTORIAL)
+    for block in tutorial:
+        if block.file is not None:
+            (folder.path / block.file).write_text(block.text, "utf-8")
+    for block, following in itertools.pairwise(tutorial):
+        if block.language == "bash":
+            printed = iter(folder.run(block.text, COLUMNS="120").splitlines())
+            shown = [line for line in following.text.splitlines() if line != "…"]
+            assert [line for line in shown if line not in printed] == [], block.place
+
+
 def test_commands_of_other_pages_are_there() -> None:
     """Lines for a shell use the image's port, scripts and modules of the repository, and options that exist."""
     lines = [
         line
         for block in BLOCKS
-        if block.language == "bash" and block.document not in STORIES
+        if block.language == "bash" and block.document not in (*STORIES, TUTORIAL)
         for line in block.text.splitlines()
     ]
     known = {option.envvar for option in cli.sendbox.commands["serve"].params}
@@ -139,7 +157,7 @@ def test_commands_of_other_pages_are_there() -> None:
 def _collect(names: dict[str, Any]) -> None:
     """Runs the python blocks that have tests, each document in a module of its own, and takes over their tests."""
     for document, found in itertools.groupby(BLOCKS, lambda block: block.document):
-        stem = document.removesuffix(".md").replace("-", "_")
+        stem = document.removesuffix(".md").replace("-", "_").replace("/", "_")
         module = ModuleType(f"{__name__}_{stem}")
         module.__dict__.update(pytest=pytest, httpx=httpx)
         sys.modules[module.__name__] = module  # where freezers look for what they replace

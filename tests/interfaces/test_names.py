@@ -23,7 +23,7 @@ def test_unknown_fields_are_named_up_to_ten() -> None:
     unknown_fields([f"f{n}" for n in range(13)] + ["body"], KNOWN, "$", "§2.1", advice)
     assert [item.path for item in advice] == [f"$.f{n}" for n in range(10)] + ["$"]
     assert advice[0].message == '"f0" is not a field here and has no effect'
-    assert advice[-1].message == "3 more fields are not fields here and have no effect"
+    assert advice[-1].message == "3 more fields are not known here and have no effect"
     assert {item.section for item in advice} == {"§2.1"}
 
 

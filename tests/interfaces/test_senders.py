@@ -13,7 +13,7 @@ from sendbox.services.messaging.http.senders import unregistered
 from sendbox.services.messaging.model import Recipient, Send, Step
 from tests.scenarios import make_blueprint
 
-TAKEN = "it is taken all the same"
+TAKEN = "it is accepted anyway"
 REJECTED = "the step will be rejected, and the message with it"
 REGISTERED = {"sms": frozenset({"Acme"}), "richmsg": frozenset({"Acme"}), "chatapp": frozenset({"109"})}
 

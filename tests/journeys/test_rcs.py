@@ -75,7 +75,7 @@ def test_a02_suggestions_stand_in_order_and_may_lack_a_postback(sendbox: Sandbox
         phone.press(button)
     sendbox.advance("1s")
     assert [event["body"] for event in sendbox.events if event["type"] == "incoming"] == ["Yes", "buy-17", "No"]
-    with pytest.raises(Exception, match='"Look" is no quick reply of this message; there are: Yes, Buy, No'):
+    with pytest.raises(Exception, match='"Look" is not a quick reply of this message; there are: Yes, Buy, No'):
         phone.press("Look")
 
 

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from sendbox.contract.openapi import Webhook
 from sendbox.control import checkpoints, coverage, pending, records, refused, time, worlds
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
@@ -18,6 +17,7 @@ from sendbox.engine.kinds.rows import Kinds
 from sendbox.scenario.language import Language
 from sendbox.services.account.account import Account
 from sendbox.services.account.language import account_vocabulary
+from sendbox.services.http.openapi import Webhook
 from sendbox.services.language import compile_assume, country_of
 from tests.locker import control
 from tests.locker.http import CALL, INTERFACE, ROUTE
@@ -31,7 +31,7 @@ SUBJECTS["parcels"] = SUBJECT
 SERVED: Final = Served(
     parts=(Account, Locker),
     language=Language(
-        (account_vocabulary(()), LOCKERS),
+        (account_vocabulary({}), LOCKERS),
         assume=compile_assume,
         country=country_of,
         subjects=SUBJECTS,

@@ -50,7 +50,6 @@ def compile_rule(node: Node, reader: Reader) -> LockerRule:
     return LockerRule(key, when, **given, place=node.place)
 
 
-THAT: Final = {"properties": {"that": {"enum": ["parcels"]}}}
 LOCKERS: Final = Vocabulary(
     keys=(
         Key(
@@ -66,8 +65,7 @@ LOCKERS: Final = Vocabulary(
         "$defs": {
             "lockerRule": RULE.node,
             "webhookEvent": {"enum": list(TOLD.values())},
-            "expectation": THAT,
-            "following": THAT,
+            "thing": {"enum": ["parcels"]},
             "trafficControl": {"properties": {"operation": {"enum": ["collect_parcel"]}}},
         },
     },

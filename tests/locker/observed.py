@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.engine.kinds.narration import Told
 from sendbox.engine.kinds.rows import Event, Kind, Observed, View
 from tests.locker.parcels import PARCEL, Notice
@@ -27,7 +27,7 @@ NOTICE: Final = Event(
     view=notice_view, line=lambda _canon, notice: notice_view(notice), item=lambda notice: notice.type
 )
 OBSERVED: Final = Observed(kinds=(ENTRY,), events={Notice: NOTICE})
-SUBJECT: Final = Thing(
+SUBJECT: Final = Subject(
     "a state that a parcel came to",
     {
         "phone": Field("phone", "the recipient", lambda _world, what: what[0].phone),

@@ -1,12 +1,11 @@
 """The product and the model agree on random worlds, which reach all that the model knows.
 
-An ordinary run plays a sample; with `SENDBOX_DEEP=1` worlds are played until so many messages have been compared.
+An ordinary run plays a sample; a deep one plays worlds until so many messages have been compared.
 """
 
 from __future__ import annotations
 
 import ast
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Final
@@ -17,8 +16,8 @@ from tests.box import boxed
 from tests.model.comparison import compare
 from tests.model.lifecycle import REFUSALS
 from tests.model.requests import CHANNELS
+from tests.tiers import DEEP
 
-DEEP: Final = os.environ.get("SENDBOX_DEEP") == "1"
 #: So many worlds are a sample; all of them are as many as it takes for so many messages.
 SAMPLE: Final = 55
 MESSAGES: Final = 20_000

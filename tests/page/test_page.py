@@ -19,7 +19,7 @@ from sendbox.language import SUBJECTS
 from sendbox.page import view
 from sendbox.runtime.worlds import Runtime
 from sendbox.settings import Settings
-from tests.core.test_entries import eventful
+from tests.engine.test_entries import eventful
 from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
@@ -266,7 +266,7 @@ async def test_a_page_can_reload_itself() -> None:
 async def test_an_unknown_world_is_told() -> None:
     """The page of a world that is not open says so, and opens none."""
     async with serving() as box:
-        assert "is no open world" in text_of(await box.page("?world=test-other", 404))
+        assert "is not an open world" in text_of(await box.page("?world=test-other", 404))
         assert box.runtime.worlds == {}
 
 
@@ -307,7 +307,7 @@ async def test_control_answers_the_newest_only() -> None:
         assert len((await ask(box, f"{here}/journal", last="3"))["entries"]) == 3
         assert (await ask(box, f"{here}/deliveries", last="0"))["deliveries"] == []
         assert (await ask(box, f"{here}/messages", last="-1"))["message"] == (
-            "last: -1 is no number of things; legal: 0 and more"
+            "last: -1 is not legal; legal: 0 and more"
         )
         assert (await ask(box, f"{here}/messages", last="x"))["error"] == "bad_argument"
 

@@ -60,7 +60,7 @@ async def test_s4_3_a_client_clicks_through() -> None:
         assert "Acme wants to send messages for you on Chatapp" in text_of(page)
         assert 'value="Bakery &lt;b&gt;"' in page
         wrong = await client.send("number", 409, name="Bakery", phone_number="12", website="https://bakery.example")
-        assert '"12" is no phone number' in unescape(wrong)
+        assert '"12" is not a phone number' in unescape(wrong)
         assert 'value="https://bakery.example"' in wrong  # nothing has to be typed again
         page = await client.send("number", name="Bakery", phone_number="+420 777 000 555")
         assert "We sent a code of six digits to +420777000555" in text_of(page)

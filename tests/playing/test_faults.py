@@ -41,7 +41,7 @@ def spoilt(fault: Any, status: Any, **more: Any) -> Played:
         ("timeout", "none", LATE, 0),
         ("disconnect", "none", ENDED, 0),
         ({"disconnect": "middle"}, "none", ENDED, 1),
-        ("bad_json", 200, "200 with a body that is no JSON", 1),
+        ("bad_json", 200, "200 with a body that is not JSON", 1),
         ("garbage", "none", "illegal status line: b'\\x00\\x15\\xff\\xfe this is no HTTP \\x80\\x81\\r\\n\\r\\n'", 1),
     ],
     ids=str,

@@ -243,8 +243,8 @@ def test_a_plan_drives_every_kind_of_draw(name: str) -> None:
 
 
 def test_the_example_of_the_documentation() -> None:
-    """docs/scenarios.md says what its plan does, and that is what happens."""
-    section = text_of(ROOT / "docs" / "scenarios.md").partition("\n## plan\n")[2]
+    """docs/language/plan.md says what its plan does, and that is what happens."""
+    section = text_of(ROOT / "docs" / "language" / "plan.md").partition("\n## plan\n")[2]
     example = yaml.safe_load(section.partition("```yaml\n")[2].partition("```")[0])
     phones = [f"42077700010{digit}" for digit in "1222345"]
     traffic = [asks("sendMessage", f"{at}s", body="Hi", to=[{"phone_number": to}]) for at, to in enumerate(phones)]

@@ -70,7 +70,7 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ("fallback", {**ATTEMPT, "why": "ttl"}, f"{PHONE}: m1 sms is given up (ttl), the next step goes out"),
         ("postponed", {**ATTEMPT, "until": AT}, f"{PHONE}: m1 waits until 2026-03-02 09:00:00"),
         ("illegal", {**ATTEMPT, "wanted": "seen"}, f"{PHONE}: m1 sms cannot become seen"),
-        ("no_target", ATTEMPT, "receiver: m1: nobody asked for this event"),
+        ("no_target", ATTEMPT, "receiver: m1: no callback asks for this event"),
         (
             "inbound",
             {"from": PHONE, "to": "Acme", "body": "Hi\nthere", "channel": "sms", "message_id": None},

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from tests.fixture.support import LEAN
 from tests.recorded import library, requests
 from tests.recorded.box import command, served
 from tests.recorded.masks import MASK, ROOT, masked
@@ -152,7 +153,17 @@ def failed_test() -> str:
         }
         environment |= {"COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-        arguments = [sys.executable, "-m", "pytest", "-p", "sendbox", "-p", "no:cacheprovider", "test_failing.py"]
+        arguments = [
+            sys.executable,
+            "-m",
+            "pytest",
+            *LEAN,
+            "-p",
+            "sendbox",
+            "-p",
+            "no:cacheprovider",
+            "test_failing.py",
+        ]
         ran = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     said = ran.stdout + (f"--- stderr\n{ran.stderr}" if ran.stderr else "")
     for pattern, instead in _REPORT:

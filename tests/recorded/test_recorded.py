@@ -1,12 +1,11 @@
 """The record holds: what worlds, scenarios and texts were, they are.
 
-In an ordinary run a part of the random worlds is played; all of them with `SENDBOX_DEEP=1`.
+In an ordinary run a part of the random worlds is played; all of them in a deep one (`scripts/test deep`).
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -16,8 +15,8 @@ from tests.recorded import library, record, worlds
 from tests.recorded.box import served
 from tests.recorded.golden import TEXTS
 from tests.recorded.text import hashed
+from tests.tiers import DEEP
 
-DEEP: Final = os.environ.get("SENDBOX_DEEP") == "1"
 #: One in so many random worlds is played in an ordinary run, beside those that are kept whole.
 EVERY: Final = 30
 
@@ -73,7 +72,7 @@ def test_a_text_is_what_it_was(name: str) -> None:
         pytest.fail(f"see python -m tests.recorded --show {name}\n{said}", pytrace=False)
 
 
-@pytest.mark.skipif(not DEEP, reason="it needs every random world; SENDBOX_DEEP=1 plays them")
+@pytest.mark.skipif(not DEEP, reason="it needs every random world; a deep run plays them")
 def test_the_worlds_reach_what_they_reached() -> None:
     """Together they meet the same kinds, operations, statuses and items of coverage."""
     names = [worlds.name_of(number) for number in range(worlds.COUNT)]

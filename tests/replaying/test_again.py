@@ -17,9 +17,9 @@ from sendbox.fixture import SandboxServer
 from tests.box import Reading
 from tests.recorded.box import served
 from tests.recorded.player import Player
-from tests.replaying import DEEP
 from tests.replaying.own_time import MODES, Timed, moved
 from tests.replaying.shown import differences, shown
+from tests.tiers import DEEP
 
 COUNT: Final = 500
 #: In an ordinary run these: modes of every kind are among them. The scenario drawn for 489 is not legal.
@@ -112,7 +112,7 @@ def test_modes_of_every_kind_are_among_them() -> None:
     assert {moved(number)["open"]["clock"]["mode"] for number in NUMBERS} == modes
 
 
-@pytest.mark.skipif(not DEEP, reason="it needs every random world; SENDBOX_DEEP=1 plays them")
+@pytest.mark.skipif(not DEEP, reason="it needs every random world; a deep run plays them")
 def test_the_worlds_had_commands_of_every_kind(met: Met) -> None:
     """Every command, every act of control, and every operation of the interfaces was made again."""
     assert met["command"] == set(COMMANDS)

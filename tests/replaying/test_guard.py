@@ -12,9 +12,9 @@ from sendbox.engine.world import World
 from sendbox.fixture import SandboxServer
 from tests.box import KEY, WORLD, Reading, boxed
 from tests.recorded.box import served
-from tests.replaying import DEEP
 from tests.replaying.guard import Guard, guarded
 from tests.replaying.own_time import Timed, moved
+from tests.tiers import DEEP
 
 NUMBERS: Final = range(0, 500, 5) if DEEP else (17, 23, 60, 302)
 
@@ -96,7 +96,7 @@ BY_HAND: Final[dict[str, Any]] = {
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("what", BY_HAND)
-async def test_the_guard_sees_what_nobody_commanded(what: str) -> None:
+async def test_the_guard_sees_what_was_not_commanded(what: str) -> None:
     """Whatever is changed by hand is told before the next command, with its place."""
     with guarded() as guard:
         async with boxed() as box:

@@ -12,12 +12,12 @@ from sendbox.fixture import SandboxServer
 from tests.recorded.box import served
 from tests.recorded.player import Player
 from tests.recorded.worlds import script
-from tests.replaying import DEEP
 from tests.replaying.over_http import OverHttp, hurried
 from tests.replaying.split import Split
 from tests.replaying.ways import ended, journal, landing, played
+from tests.tiers import DEEP
 
-#: Those of the random worlds whose deliveries somebody outside takes.
+#: Those of the random worlds whose deliveries a receiver outside takes.
 _TAKEN: Final = [number for number in range(500 if DEEP else 21) if script(number)["receiver"] == "app"]
 PERMUTED: Final = _TAKEN[:200] if DEEP else _TAKEN[-4:]
 NUMBERS: Final = range(120) if DEEP else (2, 4, 25)

@@ -11,8 +11,9 @@ from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.assume import Assume, Timing
+from sendbox.services.messaging.results import WAYS
 from sendbox.services.messaging.rules.payload import Payload
-from sendbox.services.messaging.rules.rules import GOALS, Click, PathEntry, Reply
+from sendbox.services.messaging.rules.rules import Click, PathEntry, Reply
 from sendbox.services.messaging.rules.rules import Path as Way
 from tests.scenarios import check, compile_rule, load
 
@@ -164,8 +165,8 @@ def test_a_rule_of_control_has_paths_for_places() -> None:
     with pytest.raises(ScenarioError) as error:
         compile_rule("attempts", {"when": {"phone": "77"}, "then": "fail"})
     assert str(error.value).splitlines() == [
-        '$.then: "fail" is not a result; legal: ' + ", ".join(GOALS) + '; did you mean "failed"?',
-        '$.when.phone: "77" is no phone number: 8 to 15 digits with an assigned calling code (A14)',
+        '$.then: "fail" is not a result; legal: ' + ", ".join(WAYS) + '; did you mean "failed"?',
+        '$.when.phone: "77" is not a phone number: 8 to 15 digits with an assigned calling code (A14)',
     ]
     with pytest.raises(ScenarioError, match=r"^\$: \[1\] is not a rule such as \{then: delivered\}"):
         compile_rule("attempts", [1])  # type: ignore[arg-type] # what a client may post

@@ -238,7 +238,7 @@ def test_an_account_patch_names_only_what_it_changes() -> None:
     assert refused(error) == [
         '$.templates[0]: {"name":"x"} has no "language" and "components", which every template needs',
         '$.sender: "sender" is not a key of an account; did you mean "senders"?',
-        '$.credit: {"czk":5} has no credit in EUR, the currency of the account; give eur, or say another "currency"',
+        '$.credit: {"czk":5} has no credit in EUR, the currency of the account; give eur, or give another "currency"',
     ]
 
 

@@ -130,7 +130,7 @@ def test_files_and_what_they_include(tmp_path: Path) -> None:
 def test_what_is_no_text() -> None:
     """Bytes that are no UTF-8 are refused, not sent."""
     (problem,) = check("sendbox: 1\nname: ${RAW}\n", name="a.yaml", env={"RAW": "\udcff"})
-    assert str(problem) == 'a.yaml:2:7: "${RAW}" is set to something that is no text in UTF-8'
+    assert str(problem) == 'a.yaml:2:7: "${RAW}" is set to a value that is not UTF-8'
 
 
 @pytest.mark.parametrize(

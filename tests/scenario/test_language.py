@@ -70,7 +70,6 @@ TOY: Final = Vocabulary(
                 "required": ["city"],
                 "properties": {"city": CITY, "lasts": {"$ref": "#/$defs/duration"}},
                 "x-says": "a rule of rain",
-                "x-stand-ins": {"city": "-"},
             },
             "happening": {
                 "anyOf": [{"required": ["storm"]}],
@@ -82,7 +81,6 @@ TOY: Final = Vocabulary(
                         "required": ["phone"],
                         "properties": {"phone": {"$ref": "#/$defs/number"}, "name": CITY},
                         "x-says": "a storm",
-                        "x-stand-ins": {"phone": "420777000000"},
                     }
                 },
             },
@@ -126,8 +124,8 @@ def test_the_language_without_it_knows_nothing_of_it() -> None:
             ['{"town":"Brno"} has no "city"', '"town" is not a key of a rain; legal: city, lasts'],
         ),
         ("weather: [{city: Nowhere}]", ['"Nowhere" is no city']),
-        ("weather: [{city: Brno}, {city: Brno}]", ['warning: {"city":"Brno"} never has a say']),
-        ("weather: [{city: Brno, lasts: 500d}]", ['warning: "500d" is longer than anybody waits']),
+        ("weather: [{city: Brno}, {city: Brno}]", ['warning: {"city":"Brno"} never decides']),
+        ("weather: [{city: Brno, lasts: 500d}]", ['warning: "500d" is longer than a world can wait']),
         ("timeline: [{at: 1s, storm: {phone: '777000101'}}]", ["warning: a storm without a name is soon forgotten"]),
         ("timeline: [{at: 1s, storm: {name: Sabine}}]", ['{"name":"Sabine"} has no "phone", which every storm needs']),
     ],

@@ -98,7 +98,7 @@ def test_an_alias_repeats_what_it_names() -> None:
 @pytest.mark.parametrize(
     ("expected", "text"),
     [
-        pytest.param(['a.yaml:1:1: nothing is written here; a scenario begins with "sendbox: 1"'], "# x\n", id="empty"),
+        pytest.param(['a.yaml:1:1: this is empty; a scenario begins with "sendbox: 1"'], "# x\n", id="empty"),
         pytest.param(
             [
                 'a.yaml:3:1: "a" stands here twice, first on line 1',
@@ -122,20 +122,24 @@ def test_an_alias_repeats_what_it_names() -> None:
         ),
         pytest.param(
             [
-                "a.yaml:1:3: a list stands where a key is wanted; a key is text",
-                "a.yaml:3:3: a mapping stands where a key is wanted; a key is text",
+                "a.yaml:1:3: a list stands where a key is expected; a key is text",
+                "a.yaml:3:3: a mapping stands where a key is expected; a key is text",
             ],
             "? [b]\n: 1\n? {c: 1}\n: {d: 2}\n",
             id="key-that-is-no-text",
         ),
         pytest.param(
-            ['a.yaml:2:1: "*x" stands where a key is wanted; write the key itself'], "a: &x b\n*x : 1\n", id="key-alias"
+            ['a.yaml:2:1: "*x" stands where a key is expected; write the key itself'],
+            "a: &x b\n*x : 1\n",
+            id="key-alias",
         ),
         pytest.param(
             ['a.yaml:1:4: "*x" refers to no anchor; &x must stand before it'], "a: *x\nb: &x 1\n", id="no-anchor"
         ),
         pytest.param(
-            ['a.yaml:1:9: "*x" refers to what it stands in, which would never end'], "a: &x [ *x]\n", id="in-itself"
+            ['a.yaml:1:9: "*x" refers to a value that contains it, which would never end'],
+            "a: &x [ *x]\n",
+            id="in-itself",
         ),
         pytest.param(["a.yaml:1:4: .nan is not a finite number"], "a: .nan\n", id="not-a-number"),
         pytest.param(["a.yaml:1:4: 1e400 is not a finite number"], "a: 1e400\n", id="overflow"),

@@ -9,7 +9,7 @@ import pytest
 
 from sendbox.scenario import library
 from sendbox.scenario.model import ScenarioError
-from sendbox.scenario.read import CHAIN, FILES, LONGEST, One
+from sendbox.scenario.read import CHAIN, FILES, LONGEST, Scenario
 from tests.scenarios import check, load
 
 LEGAL = ", ".join(library.names())
@@ -72,7 +72,7 @@ def test_the_library_by_path_is_the_library() -> None:
             True,
             id="name",
         ),
-        pytest.param(f'"xyz" is no scenario of the library; legal: {LEGAL}', "xyz", False, id="name-without-paths"),
+        pytest.param(f'"xyz" is not a scenario of the library; legal: {LEGAL}', "xyz", False, id="name-without-paths"),
         pytest.param(
             f'"/etc/passwd" is a path, and this scenario came without a folder; legal: {LEGAL}',
             "/etc/passwd",
@@ -84,9 +84,7 @@ def test_the_library_by_path_is_the_library() -> None:
         ),
         pytest.param('$: {} does not say which language it is in; begin it with "sendbox: 1"', {}, True, id="empty"),
         pytest.param("scenario:1:1: [] is not a mapping that begins with sendbox: 1", "[]\n", True, id="list"),
-        pytest.param(
-            'scenario:1:1: nothing is written here; a scenario begins with "sendbox: 1"', " ", True, id="nothing"
-        ),
+        pytest.param('scenario:1:1: this is empty; a scenario begins with "sendbox: 1"', " ", True, id="nothing"),
         pytest.param(
             "scenario:1:10: 2 is not the version of the language, which is 1; legal: 1",
             "sendbox: 2",
@@ -167,7 +165,7 @@ def test_credit_of_another_currency_replaces_that_of_the_library() -> None:
     given = load("sendbox: 1\nextends: default\naccount: {currency: CZK, credit: {czk: 5}}\n").settled["account"]
     assert (given.currency, given.credit) == ("CZK", 5_000_000)
     assert lines("sendbox: 1\nextends: default\naccount: {credit: {czk: 5}}\n", name="a.yaml") == [
-        'a.yaml:3:19: {"czk":5} has no credit in EUR, the currency of the account; give eur, or say another "currency"'
+        'a.yaml:3:19: {"czk":5} has no credit in EUR, the currency of the account; give eur, or give another "currency"'
     ]
 
 
@@ -191,7 +189,7 @@ def test_a_parent_that_is_unreadable_or_no_scenario(tmp_path: Path) -> None:
         ("base.yaml", "empty"),
     ]
     (problem,) = check(tmp_path / "other.yaml")
-    assert problem.message == f'"gone.yaml" is no file: {tmp_path / "gone.yaml"} does not exist'
+    assert problem.message == f'"gone.yaml" is not a file: {tmp_path / "gone.yaml"} does not exist'
 
 
 def test_scenarios_that_build_on_themselves(tmp_path: Path) -> None:
@@ -216,7 +214,7 @@ def test_a_scenario_from_afar_reads_no_files(tmp_path: Path) -> None:
     assert (problem.line, problem.column) == (2, 10)
     assert "is a path, and this scenario came without a folder" in problem.message
     (problem,) = check({"sendbox": 1, "extends": "defalt"}, paths=False)
-    assert str(problem) == '$.extends: "defalt" is no scenario of the library; did you mean "default"?'
+    assert str(problem) == '$.extends: "defalt" is not a scenario of the library; did you mean "default"?'
     assert not check({"sendbox": 1, "extends": "default"}, paths=False)
 
 
@@ -296,7 +294,7 @@ def test_includes_of_a_diamond_of_diamonds(tmp_path: Path) -> None:
 def test_several_scenarios_are_joined(tmp_path: Path) -> None:
     """The later over the earlier: its rules are asked first, its settings win; what both extend comes last."""
     write(tmp_path, a=one("a", "extends: default\nclock: {rate: 2}\n"), b=one("b", "extends: default\n"))
-    sources: list[One] = [
+    sources: list[Scenario] = [
         tmp_path / "a.yaml",
         str(tmp_path / "b.yaml"),
         {"sendbox": 1, "digest": {"ignore": ["payload.x"]}},
@@ -312,7 +310,7 @@ def test_several_scenarios_are_joined(tmp_path: Path) -> None:
 def test_problems_of_several_have_their_places(tmp_path: Path) -> None:
     """Each is in its own file, and none hides another: not even one that is not there."""
     write(tmp_path, a="seeed: 7\n", b="attempts: [{then: deliverd}]\n")
-    sources: list[One] = [tmp_path / "a.yaml", tmp_path / "gone.yaml", tmp_path / "b.yaml", "sendbox: 1\nnam: x\n"]
+    sources: list[Scenario] = [tmp_path / "a.yaml", tmp_path / "gone.yaml", tmp_path / "b.yaml", "sendbox: 1\nnam: x\n"]
     found = check(sources)
     assert [(Path(problem.file).name, problem.line) for problem in found] == [
         ("scenario 4", 2),
@@ -321,9 +319,9 @@ def test_problems_of_several_have_their_places(tmp_path: Path) -> None:
         ("b.yaml", 2),
     ]
     assert [line.partition(";")[0] for line in lines(7)] == ['"7" is neither a scenario of the library nor a path']
-    assert lines([]) == ["[] names no scenario; give one at least"]
+    assert lines([]) == ["[] names no scenario; give at least one"]
     assert [str(problem) for problem in check(["defalt"], paths=False)] == [
-        '"defalt" is no scenario of the library; did you mean "default"?'
+        '"defalt" is not a scenario of the library; did you mean "default"?'
     ]
 
 

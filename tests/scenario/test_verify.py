@@ -110,5 +110,5 @@ def test_a_rule_of_control() -> None:
         compile_rule("verify", {"when": {"phone": "77"}, "then": {"cod": "1"}})
     assert str(error.value).splitlines() == [
         '$.then.cod: "cod" is not a key of a verify then; legal: code, sms, limits; did you mean "code"?',
-        '$.when.phone: "77" is no phone number: 8 to 15 digits with an assigned calling code (A14)',
+        '$.when.phone: "77" is not a phone number: 8 to 15 digits with an assigned calling code (A14)',
     ]

@@ -20,7 +20,7 @@ from sendbox.contract.schemas import Node
 from sendbox.services.account import catalog, lists
 from sendbox.services.account.account import Account
 from sendbox.services.account.billing import Billing
-from sendbox.services.account.http import devices, keys
+from sendbox.services.account.http import keys
 from sendbox.services.account.http import lists as rest_lists
 from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.messaging import accept, channels, events
@@ -31,7 +31,7 @@ from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.sending import decode, handlers, steps
 from sendbox.services.partner.http.tokens import TOKENS
 from sendbox.services.templates import templates
-from sendbox.services.verify.http import encode as verify_encode
+from sendbox.services.verify.http import handlers as verify_handlers
 from sendbox.services.verify.session import Session
 from tests.box import CONTRACT
 from tests.conformance import exchanges
@@ -276,10 +276,10 @@ def endless_pages(patch: pytest.MonkeyPatch) -> None:
 def devices_for_good(patch: pytest.MonkeyPatch) -> None:
     """A device that is registered cannot be updated."""
 
-    def register(old: Any, world: Any, key: Any, device: str, token: str) -> Any:
-        return device not in Account.of(world).devices and old(world, key, device, token)
+    def register(old: Any, account: Account, key: str, device: str, token: str) -> Any:
+        return device not in account.devices and old(account, key, device, token)
 
-    _around(patch, devices, "register", register)
+    _around(patch, Account, "register_device", register)
 
 
 @_proof("s4_4-12", "key-settings-are-shown-by-me")
@@ -302,7 +302,7 @@ def number_is_not_told(patch: pytest.MonkeyPatch) -> None:
     def proved(old: Any, verify: Any, session: Any, body: dict[str, Any]) -> Any:
         return old(verify, session, {name: value for name, value in body.items() if name != "phoneNumber"})
 
-    _around(patch, verify_encode, "_proved", proved)
+    _around(patch, verify_handlers, "_proved", proved)
 
 
 @_proof("s5_3-02", "partner-no-token-for-signup")

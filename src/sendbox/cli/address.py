@@ -1,16 +1,16 @@
-"""Where a sandbox is that a command talks to, and how it is called without anything that a start would miss."""
+"""The address of the sandbox that a command talks to, and calls of its control interface."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from sendbox.cli.outcome import USAGE, Failure
+from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
 from sendbox.settings import PORT
 
-#: What Kubernetes and Docker's links put into SENDBOX_PORT for a service that is called sendbox: not our setting.
+#: Kubernetes and Docker's links put such an address into SENDBOX_PORT for a service that is called sendbox.
 FOREIGN: Final = "tcp://"
 
 
@@ -24,12 +24,27 @@ def default(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def origin(url: str) -> str:
-    """Scheme and authority of an address. Raises `Failure` for what is none."""
+    """Scheme and authority of an address. Raises `Failure` for anything else."""
     try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, brackets that do not close
+        address = urlsplit(url)
+        good = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+    except ValueError:  # a port that is not a number, brackets that do not close
         good = False
     if not good:
         raise Failure(USAGE, f"{url} is not an address over http or https: http://127.0.0.1:{PORT} is one")
-    return f"{parts.scheme}://{parts.netloc}"
+    return f"{address.scheme}://{address.netloc}"
+
+
+def call(origin: str, operation: str, world: str, arguments: Mapping[str, Any], refused: int = NO) -> Any:
+    """What the sandbox at an origin answers. Raises `Failure`, with the code `refused` where the sandbox refuses."""
+    from sendbox.app import SERVED
+    from sendbox.control.carriers import Client
+    from sendbox.control.operation import ControlError
+
+    client = Client(origin, SERVED)
+    try:
+        return client.call(operation, world, arguments)
+    except ControlError as error:
+        raise Failure(CANNOT if error.error == "no_sandbox" else refused, one_line(error.message)) from None
+    finally:
+        client.close()

@@ -1,8 +1,8 @@
 """`sendbox diff`: two journals, and the first entry in which they differ.
 
-They are compared as the digest reads them: what happened at one instant is compared as a whole, whatever its order,
-with names as what they were derived from. A journal that was saved as it is shown to people is brought near to that
-form: its names are numbered in the order in which they are met.
+They are compared as the digest reads them: the entries of one instant are compared as a whole, in any order, and a name
+counts as what it was derived from. A journal that was saved in the form for people is brought close to that form: its
+names are numbered in the order of their first use.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from urllib.parse import unquote
 
 import orjson
 
-from sendbox.cli.outcome import CANNOT, USAGE, Failure
+from sendbox.cli.address import call
+from sendbox.cli.outcome import CANNOT, USAGE, Failure, json_of
 from sendbox.engine.durations import instant, show
+from sendbox.scenario.model import article
 
-#: So many entries are shown before the first difference, and characters of a value.
+#: How many entries are shown before the first difference, and how many characters of a value.
 CONTEXT: Final = 3
 SHOWN: Final = 70
 #: As many entries as a journal can have.
 _ALL: Final = 100_000_000
 _WORLD: Final = re.compile(r"(.*)/_sandbox/worlds/([^/]+)(?:/journal)?/?")
-#: Entries that the digest passes over.
+#: Entries that the digest leaves out.
 _CONTROL: Final = frozenset({"opened", "reset", "restored", "control", "timeline"})
-#: Names that a world gives out: UUIDs (and -index), tokens and codes with its tag, ids of digits, signed tokens.
+#: Names that a world makes: UUIDs (and -index), tokens and codes with its tag, ids of digits, signed tokens.
 _NAME: Final = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|eyJ[\w-]*\.[\w-]*\.[\w-]*|\b[0-9a-f]{16}[\w-]{4,}|\b[0-9]{15,16}\b"
 )
@@ -41,9 +43,9 @@ MISSING: Final = "(nothing)"
 
 @dataclass(slots=True)
 class Difference:
-    """Where two journals part. `a` and `b` are the first entries that differ, None where one has nothing like it.
+    """The first difference of two journals. `a` and `b` are the entries, None where one journal has no similar entry.
 
-    `fields` are (path, value in a, value in b); `context` what both have before; counts are of all that differs.
+    `fields` are (path, value in a, value in b); `context` the common entries before; counts are of all that differ.
     """
 
     a: Entry | None
@@ -68,13 +70,13 @@ class Journal:
     canonical: bool = True
 
 
-def diff(left: str, right: str) -> tuple[Journal, Journal, Difference | None]:
+def diff(first: str, second: str) -> tuple[Journal, Journal, Difference | None]:
     """The journals, and their first difference. Raises `Failure` where one cannot be read."""
-    a, b = read(left), read(right)
+    a, b = read(first), read(second)
     if a.canonical != b.canonical:
-        shown, other = (b, a) if a.canonical else (a, b)
+        shown, plain = (b, a) if a.canonical else (a, b)
         raise Failure(
-            USAGE, f"{shown.name} was saved without form=canonical, {other.name} with it; save both in the same form"
+            USAGE, f"{shown.name} was saved without form=canonical, {plain.name} with it; save both in the same form"
         )
     return a, b, compare(a.entries, b.entries)
 
@@ -86,14 +88,9 @@ def read(source: str) -> Journal:
     """The journal of a world at an address, or of a file. Raises `Failure`."""
     if source.startswith(("http://", "https://")):
         return _fetched(source)
-    try:
-        value = orjson.loads(Path(source).read_bytes())
-    except OSError as error:
-        raise Failure(CANNOT, f"{source} cannot be read: {error.strerror or error}") from None
-    except orjson.JSONDecodeError as error:
-        raise Failure(CANNOT, f"{source} is no JSON: {error}") from None
+    value = json_of(Path(source))
     entries = value.get("canonical", value.get("entries")) if isinstance(value, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(each, dict) and "at" in each for each in entries):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) and "at" in entry for entry in entries):
         message = f"{source} holds no journal; legal: what /worlds/ID/journal answers, or sendbox play --format json"
         raise Failure(CANNOT, message)
     if "canonical" in value or value.get("form") == "canonical":
@@ -102,27 +99,18 @@ def read(source: str) -> Journal:
 
 
 def _fetched(address: str) -> Journal:
-    from sendbox.app import SERVED
-    from sendbox.control.carriers import Client
-    from sendbox.control.operation import ControlError
-
-    found = _WORLD.fullmatch(address.partition("?")[0])
-    if found is None:
-        raise Failure(USAGE, f"{address} is no world; legal: http://HOST:PORT/_sandbox/worlds/ID")
-    client = Client(found[1], SERVED)
-    try:
-        answer = client.call("journal", unquote(found[2]), {"form": "canonical", "limit": _ALL})
-    except ControlError as error:
-        raise Failure(CANNOT, error.message) from None
-    finally:
-        client.close()
+    match = _WORLD.fullmatch(address.partition("?")[0])
+    if match is None:
+        raise Failure(USAGE, f"{address} is not the address of a world; legal: http://HOST:PORT/_sandbox/worlds/ID")
+    arguments = {"form": "canonical", "limit": _ALL}
+    answer = call(match[1], "journal", unquote(match[2]), arguments, refused=CANNOT)
     return Journal(address, answer["entries"])
 
 
 def _normal(entries: list[Entry]) -> list[Entry]:
-    """Entries as people see them, with instants from the start and names by number."""
+    """Entries in the form for people, with instants from the start and numbered names."""
     start = instant(entries[0]["at"]) if entries else 0
-    keys = {each["key"].partition("~")[0] for each in entries if isinstance(each.get("key"), str)}
+    keys = {entry["key"].partition("~")[0] for entry in entries if isinstance(entry.get("key"), str)}
     worlds = re.compile("|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True)) or r"(?!)")
     numbers: dict[str, str] = {}
 
@@ -139,12 +127,12 @@ def _normal(entries: list[Entry]) -> list[Entry]:
 
 def _decoded(entry: Entry) -> Entry:
     """A request with body and answer as values, where they are JSON."""
-    found = dict(entry)
+    decoded = dict(entry)
     for name in ("body", "answer"):
         if entry.get("kind") == "request" and isinstance(entry.get(name), str):
             with contextlib.suppress(orjson.JSONDecodeError):
-                found[name] = orjson.loads(entry[name])
-    return found
+                decoded[name] = orjson.loads(entry[name])
+    return decoded
 
 
 def _with(value: Any, change: Callable[[str], str]) -> Any:
@@ -160,24 +148,24 @@ def _with(value: Any, change: Callable[[str], str]) -> Any:
 
 def compare(a: list[Entry], b: list[Entry]) -> Difference | None:
     """The first difference, None when there is none."""
-    texts_a, texts_b = [_text(each) for each in a], [_text(each) for each in b]
+    texts_a, texts_b = [_text(entry) for entry in a], [_text(entry) for entry in b]
     surplus_a, surplus_b = Counter(texts_a), Counter(texts_b)
     surplus_a, surplus_b = surplus_a - surplus_b, surplus_b - surplus_a
     only_a, only_b = _only(a, texts_a, Counter(surplus_a)), _only(b, texts_b, Counter(surplus_b))
     if not only_a and not only_b:
         return None
-    at = min(each["at"] for each in (*only_a, *only_b))
-    now_a, now_b = ([each for each in only if each["at"] == at] for only in (only_a, only_b))
-    left, right = _pair(now_a, now_b)
-    fields = list(_fields(left, right)) if left is not None and right is not None else []
-    side, stop = (a, left) if left is not None else (b, right)
+    at = min(entry["at"] for entry in (*only_a, *only_b))
+    now_a, now_b = ([entry for entry in only if entry["at"] == at] for only in (only_a, only_b))
+    first_a, first_b = _pair(now_a, now_b)
+    fields = list(_fields(first_a, first_b)) if first_a is not None and first_b is not None else []
+    side, stop = (a, first_a) if first_a is not None else (b, first_b)
     before = []
-    for each in side:
-        if each is stop:
+    for entry in side:
+        if entry is stop:
             break
-        if each["at"] <= at and not any(each is other for other in (*now_a, *now_b)):
-            before.append(each)
-    return Difference(left, right, fields, before[-CONTEXT:], len(only_a), len(only_b))
+        if entry["at"] <= at and not any(entry is differing for differing in (*now_a, *now_b)):
+            before.append(entry)
+    return Difference(first_a, first_b, fields, before[-CONTEXT:], len(only_a), len(only_b))
 
 
 def _text(entry: Entry) -> bytes:
@@ -185,17 +173,17 @@ def _text(entry: Entry) -> bytes:
 
 
 def _only(entries: list[Entry], texts: list[bytes], surplus: Counter[bytes]) -> list[Entry]:
-    """The entries that the other side does not have; of equal ones the last."""
-    found = []
+    """The entries that the other side does not have; the last ones of equal entries."""
+    missing = []
     for entry, text in zip(reversed(entries), reversed(texts), strict=True):
         if surplus[text] > 0:
             surplus[text] -= 1
-            found.append(entry)
-    return found[::-1]
+            missing.append(entry)
+    return missing[::-1]
 
 
 def _pair(a: list[Entry], b: list[Entry]) -> tuple[Entry | None, Entry | None]:
-    """The entry to show first, and what is most like it on the other side: a request is the cause of the others."""
+    """The entry to show, and the most similar one of the other side: a request first, since it causes the others."""
 
     def rank(entry: Entry) -> bool:
         return entry.get("kind") != "request"
@@ -209,9 +197,9 @@ def _pair(a: list[Entry], b: list[Entry]) -> tuple[Entry | None, Entry | None]:
     return first, _most_like(first, b)
 
 
-def _most_like(entry: Entry, others: list[Entry]) -> Entry | None:
-    alike = [each for each in others if each.get("kind") == entry.get("kind")]
-    return max(alike, key=lambda each: _likeness(entry, each), default=None)
+def _most_like(entry: Entry, candidates: list[Entry]) -> Entry | None:
+    alike = [candidate for candidate in candidates if candidate.get("kind") == entry.get("kind")]
+    return max(alike, key=lambda candidate: _likeness(entry, candidate), default=None)
 
 
 def _likeness(a: Entry, b: Entry) -> int:
@@ -235,49 +223,50 @@ def _fields(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
 # --- showing
 
 
-def as_text(a: Journal, b: Journal, found: Difference | None) -> Iterator[str]:
+def as_text(a: Journal, b: Journal, difference: Difference | None) -> Iterator[str]:
     """The lines."""
-    if found is None:
+    if difference is None:
         yield f"equal: {len(a.entries)} entries"
         return
-    kind = (found.a or found.b or {})["kind"]
-    if found.a is None or found.b is None:
-        there, missing = (b.name, a.name) if found.a is None else (a.name, b.name)
-        yield f"first difference at +{show(found.at)}: {there} has a {kind} that {missing} has not"
+    kind = (difference.a or difference.b or {})["kind"]
+    if difference.a is None or difference.b is None:
+        having, lacking = (b.name, a.name) if difference.a is None else (a.name, b.name)
+        yield f"first difference at +{show(difference.at)}: {having} has {article(kind)} that {lacking} does not have"
     else:
-        yield f"first difference at +{show(found.at)}: a {kind} ({a.name}:{found.a['n']}, {b.name}:{found.b['n']})"
-    if found.context:
+        numbers = f"{a.name}:{difference.a['n']}, {b.name}:{difference.b['n']}"
+        yield f"first difference at +{show(difference.at)}: {article(kind)} ({numbers})"
+    if difference.context:
         yield "before it:"
-        yield from (f"    +{show(each['at'])} {_line(each)}" for each in found.context)
-    if found.fields:
+        yield from (f"    +{show(entry['at'])} {_line(entry)}" for entry in difference.context)
+    if difference.fields:
         yield f"--- {a.name}"
         yield f"+++ {b.name}"
-        for path, left, right in found.fields:
+        for path, left, right in difference.fields:
             yield f"  {path}"
             yield f"    - {_value(left)}"
             yield f"    + {_value(right)}"
     else:
-        sign, entry = ("-", found.a) if found.a is not None else ("+", found.b)
+        sign, entry = ("-", difference.a) if difference.a is not None else ("+", difference.b)
         yield f"{sign} {_line(entry or {})}"
-    only_a = f"{found.only_a} of {len(a.entries)} entries are only in {a.name}"
-    yield f"in all {only_a}, {found.only_b} of {len(b.entries)} only in {b.name}"
+    only_a = f"{difference.only_a} of {len(a.entries)} entries are only in {a.name}"
+    yield f"in total {only_a}, {difference.only_b} of {len(b.entries)} only in {b.name}"
 
 
-def as_object(a: Journal, b: Journal, found: Difference | None) -> dict[str, Any]:
+def as_object(a: Journal, b: Journal, difference: Difference | None) -> dict[str, Any]:
     """The same as a plain object."""
     first = None
-    if found is not None:
+    if difference is not None:
         first = {
-            "at": found.at,
-            "a": found.a,
-            "b": found.b,
-            "fields": [{"path": path, "a": left, "b": right} for path, left, right in found.fields],
-            "before": found.context,
+            "at": difference.at,
+            "a": difference.a,
+            "b": difference.b,
+            "fields": [{"path": path, "a": left, "b": right} for path, left, right in difference.fields],
+            "before": difference.context,
         }
     return {
-        "equal": found is None,
-        "a": {"name": a.name, "entries": len(a.entries), "only": 0 if found is None else found.only_a},
-        "b": {"name": b.name, "entries": len(b.entries), "only": 0 if found is None else found.only_b},
+        "equal": difference is None,
+        "a": {"name": a.name, "entries": len(a.entries), "only": 0 if difference is None else difference.only_a},
+        "b": {"name": b.name, "entries": len(b.entries), "only": 0 if difference is None else difference.only_b},
         "first": first,
     }
 
@@ -285,8 +274,8 @@ def as_object(a: Journal, b: Journal, found: Difference | None) -> dict[str, Any
 def _line(entry: Entry) -> str:
     """An entry on one line."""
     hidden = ("n", "at", "kind", "message")
-    told = [f"{key} {_value(value)}" for key, value in entry.items() if key not in hidden and value not in (None, "")]
-    line = f"{entry.get('kind')}: {', '.join(told)}"
+    fields = [f"{key} {_value(value)}" for key, value in entry.items() if key not in hidden and value not in (None, "")]
+    line = f"{entry.get('kind')}: {', '.join(fields)}"
     return line if len(line) <= 2 * SHOWN else f"{line[: 2 * SHOWN - 1]}…"
 
 

@@ -1,7 +1,7 @@
-"""`sendbox explain`: one message, or one validation, in a world of its own that is opened with a scenario and run dry.
+"""`sendbox explain`: one message, or one validation, in a world of its own that runs until nothing is due any more.
 
-It is a real world: what happens in it is what would happen in a server, rule for rule and draw for draw. Only the
-webhooks stay inside, and are answered with 200.
+It is a real world: everything happens as in a server, rule by rule and draw by draw. Only the webhooks stay inside, and
+are answered with 200.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
+from sendbox.cli.outcome import NO, USAGE, Failure, json_of
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import instant, iso, show
 from sendbox.services.account.account import Account
@@ -22,7 +22,6 @@ from sendbox.services.messaging.channels import ROWS, TEMPLATED
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.explain import checks, explain
 from sendbox.services.operations import CALLS
-from sendbox.services.verify.explain import explain_session
 from sendbox.services.verify.verify import Verify
 
 if TYPE_CHECKING:
@@ -31,23 +30,9 @@ if TYPE_CHECKING:
     from sendbox.runtime.slot import Hosted
     from sendbox.services.messaging.records import Message
 
-#: A number that nobody asked for: the recipient of a message made of flags that name none.
-NOBODY: Final = "420777000100"
+#: The recipient of a message from options that name none.
+USUAL_PHONE: Final = "420777000100"
 WORLD: Final = "test-explain"
-
-
-def load(given: str) -> Blueprint:
-    """The scenario: a name of the library, or a file. Raises `Failure` with every problem."""
-    from sendbox.language import LANGUAGE
-    from sendbox.scenario.model import ScenarioError
-
-    try:
-        return LANGUAGE.load(Path(given) if Path(given).is_file() else given)
-    except ScenarioError as error:
-        found = [one_line(str(problem)) for problem in error.problems]
-        if len(found) == 1:
-            raise Failure(CANNOT, found[0]) from None
-        raise Failure(CANNOT, f"{given} has {len(found)} problems, all above", tuple(found)) from None
 
 
 def body_of(
@@ -61,21 +46,16 @@ def body_of(
     template: str | None = None,
     senders: Mapping[str, Collection[str]] | str = "any",
 ) -> Any:
-    """The request: what a file holds, or a message made of flags. Raises `Failure`.
+    """The request: the content of a file, or a message made of options. Raises `Failure`.
 
-    `senders` are those of the account: a step that needs one (§2.2) and is given none has the first of them.
+    `senders` are those of the account: a step that needs a sender (§2.2) and has none gets the first of them.
     """
     flags = (to, body, channel, sender, tag, template)
     if file is not None:
         if any(flag is not None for flag in flags):
             raise Failure(USAGE, f"{file} is the whole message: give it, or flags")
-        try:
-            return orjson.loads(file.read_bytes())
-        except OSError as error:
-            raise Failure(CANNOT, f"{file} cannot be read: {error.strerror}") from None
-        except orjson.JSONDecodeError as error:
-            raise Failure(CANNOT, f"{file} is no message in JSON: {error}") from None
-    message: dict[str, Any] = {"to": [{"phone_number": to or NOBODY}]}
+        return json_of(file, "a message in JSON")
+    message: dict[str, Any] = {"to": [{"phone_number": to or USUAL_PHONE}]}
     if tag is not None:
         message["tag"] = tag
     if channel is None and template is None:
@@ -90,15 +70,15 @@ def body_of(
         step["body"] = body or "Hello"
     row = ROWS[str(channel)]
     if sender is None and row.needs_sender:
-        known = {} if isinstance(senders, str) else senders
-        sender = min(known.get(row.family, ()), default=row.least["sender"])
+        senders_of = {} if isinstance(senders, str) else senders
+        sender = min(senders_of.get(row.family, ()), default=row.least["sender"])
     if sender is not None:
         step["sender"] = sender
     return {**message, "flow": [{row.name: step}]}
 
 
 def run(blueprint: Blueprint, request: Any, operation: str | None = None, verify: str | None = None) -> dict[str, Any]:
-    """What becomes of a request, or of a validation of the number `verify`.
+    """The course of a request, or of a validation of the number `verify`.
 
     `{scenario, start, request, sessions, messages, stopped}`; `faults` of the request are lines; a message is as
     `services/messaging/rules/explain.explain` has it, with `checks` of each step as they stood before, and `happens`.
@@ -139,7 +119,7 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
             ]
             for message in Messaging.of(world).messages
         ]
-        asked = Messaging.of(world).messages[:]
+        messages = Messaging.of(world).messages[:]
         stopped = None
         try:
             await runtime.advance(hosted, Goal("idle"))
@@ -149,10 +129,10 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
             "scenario": blueprint.name,
             "start": iso(world.start),
             "request": record,
-            "sessions": [explain_session(world, session) for session in Verify.of(world).sessions.values()],
+            "sessions": [Verify.of(world).explain(session) for session in Verify.of(world).sessions.values()],
             "messages": [
                 {**explain(world, message), "checks": checked, "happens": _happened(world, message)}
-                for message, checked in zip(asked, before, strict=True)
+                for message, checked in zip(messages, before, strict=True)
             ],
             "stopped": stopped,
         }
@@ -161,7 +141,7 @@ async def _run(blueprint: Blueprint, request: Any, operation: str | None, verify
 
 
 def _happened(world: World, message: Message) -> list[dict[str, Any]]:
-    """All that the journal tells of a message, in order: `{at, after, what}`, `after` since it was accepted."""
+    """What the journal says about a message, in order: `{at, after, what}`, `after` since it was accepted."""
     from sendbox.app import SERVED
     from sendbox.engine.kinds.narration import Names, Teller
     from sendbox.engine.kinds.rows import Observer
@@ -170,21 +150,21 @@ def _happened(world: World, message: Message) -> list[dict[str, Any]]:
     journal = world.journal
     entries = [observer.entry(number) for number in range(journal.first, len(journal))]
     names = Names()
-    for each in Messaging.of(world).messages:
-        names.of(each.id)
+    for sent in Messaging.of(world).messages:
+        names.of(sent.id)
     teller = Teller(SERVED.kinds.told, names, entries, places=True)
     carried = {entry["delivery"]: entry["events"] for entry in entries if entry["kind"] == "delivery"}
-    found = []
+    lines = []
     for entry in entries:
-        told = teller.tell(entry) if _about(entry, message, carried) else None
-        if told is not None:
+        narration = teller.tell(entry) if _about(entry, message, carried) else None
+        if narration is not None:
             after = show(instant(entry["at"]) - message.accepted_at)
-            found.append({"at": entry["at"], "after": after, "what": told.text})
-    return found
+            lines.append({"at": entry["at"], "after": after, "what": narration.text})
+    return lines
 
 
 def _about(entry: Mapping[str, Any], message: Message, carried: Mapping[str, Any]) -> bool:
-    """Whether an entry is about a message, a webhook with one of its events, its phone, or what may stop it."""
+    """Whether an entry is about a message, its phone, a webhook with one of its events, or an outage."""
     about = entry.get("message_id")
     if about is not None or "phone" in entry:
         return about == message.id or (about is None and entry["phone"] == message.phone)
@@ -194,13 +174,13 @@ def _about(entry: Mapping[str, Any], message: Message, carried: Mapping[str, Any
     )
 
 
-def _validate(hosted: Hosted, given: str) -> None:
+def _validate(hosted: Hosted, number: str) -> None:
     from sendbox.services.numbers.normal import normalize
 
     world = hosted.world
-    phone = normalize(given, Account.of(world).country)
+    phone = normalize(number, Account.of(world).country)
     if phone is None:
-        raise Failure(USAGE, f"{given} is no phone number; legal: 8 to 15 digits with an assigned calling code")
+        raise Failure(USAGE, f"{number} is not a phone number; legal: 8 to 15 digits with an assigned calling code")
     Verify.of(world).create(
         phone, {}, Account.of(world).keys[world.id], orjson.dumps({"phoneNumber": phone}), "http://sandbox"
     )
@@ -226,7 +206,7 @@ async def _post(app: Any, path: str, body: bytes) -> None:
     headers = {b"host": b"sandbox", b"x-api-key": WORLD.encode(), b"content-type": b"application/json"}
     headers[b"content-length"] = b"%d" % len(body)
     call = AsgiCall("POST", "http", ("sandbox", 80), path, "", headers.items(), body)
-    # a fault of the scenario raises what a client without a socket would see; the journal says what it was
+    # a fault of the scenario raises the error that a client would see; the journal has it too
     with contextlib.suppress(httpx.TransportError):
         await call.run(app)
 

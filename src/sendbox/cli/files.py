@@ -1,4 +1,4 @@
-"""`sendbox check` and `sendbox init`: scenario files that are looked at, and the first one, written."""
+"""Scenario files: how commands read them, `sendbox check`, and the first one, which `sendbox init` writes."""
 
 from __future__ import annotations
 
@@ -8,62 +8,87 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sendbox import data
 from sendbox.cli.outcome import CANNOT, Failure, one_line
 
 if TYPE_CHECKING:
-    from sendbox.scenario.model import Problem
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.scenario.model import Problem, ScenarioError
 
 
-#: What may be meant for a scenario of the library: no folder, no suffix.
+#: What may be the name of a library scenario: no folder, no suffix.
 _NAME: Final = re.compile(r"[\w-]+")
 
 
-def meant(name: str) -> str | Path:
-    """A name of the library, or else a path; a file comes before a name."""
+def source_of(name: str) -> str | Path:
+    """A name of the library, or a path; an existing file wins over a name."""
     return name if _NAME.fullmatch(name) and not Path(name).exists() else Path(name)
+
+
+def load(*names: str, env: Mapping[str, str] | None = None) -> Blueprint:
+    """The scenario of a name of the library, or of a file, or of several joined. Raises `Failure`."""
+    from sendbox.language import LANGUAGE
+    from sendbox.scenario.model import ScenarioError
+
+    # An existing file is read as one, also without a suffix that says so.
+    sources = [Path(name) if Path(name).is_file() else name for name in names]
+    try:
+        return LANGUAGE.load(sources[0] if len(sources) == 1 else sources, env=env)
+    except ScenarioError as error:
+        raise unusable(" + ".join(names), error) from None
+
+
+def unusable(name: str, error: ScenarioError, code: int = CANNOT) -> Failure:
+    """The failure for a scenario that cannot be used, with every problem."""
+    problems = tuple(one_line(str(problem)) for problem in error.problems)
+    if len(problems) == 1:
+        return Failure(code, problems[0])
+    return Failure(code, f"{name} has {len(problems)} problems, all above", problems)
 
 
 def check(
     names: tuple[str, ...], env: Mapping[str, str] | None = None, *, together: bool = False
 ) -> list[tuple[str, list[Problem]]]:
-    """Each file or scenario of the library, with every problem of it; or all of them, joined into one."""
+    """Each file or library scenario with its problems; with `together` all of them as one."""
     from sendbox.language import LANGUAGE
 
     if together:
-        return [(" + ".join(names), LANGUAGE.check([meant(name) for name in names], env=env))]
-    return [(name, LANGUAGE.check(meant(name), env=env)) for name in names]
+        return [(" + ".join(names), LANGUAGE.check([source_of(name) for name in names], env=env))]
+    return [(name, LANGUAGE.check(source_of(name), env=env)) for name in names]
 
 
-def report(found: Iterable[tuple[str, list[Problem]]], how: str, *, strict: bool = False) -> tuple[bool, str]:
-    """Whether all is well, and the text that says so: `how` is `text`, `json` or `github`.
+def report(checked: Iterable[tuple[str, list[Problem]]], form: str, *, strict: bool = False) -> tuple[bool, str]:
+    """Whether there is no problem, and the report: `form` is `text`, `json` or `github`.
 
-    With `strict` a warning is as bad as an error.
+    With `strict` a warning counts as well.
     """
-    found = list(found)
-    ok = not any(strict or each.severity == "error" for _, problems in found for each in problems)
-    return ok, _FORMATS[how](found, ok)
+    checked = list(checked)
+    ok = not any(strict or problem.severity == "error" for _, problems in checked for problem in problems)
+    return ok, _FORMATS[form](checked, ok)
 
 
-def _as_text(found: list[tuple[str, list[Problem]]], _ok: bool) -> str:
-    lines = [line for name, problems in found for line in (list(map(str, problems)) or [f"{name}: ok"])]
+def _as_text(checked: list[tuple[str, list[Problem]]], _ok: bool) -> str:
+    lines = [line for name, problems in checked for line in (list(map(str, problems)) or [f"{name}: ok"])]
     return "\n".join(map(one_line, lines))
 
 
-def _as_json(found: list[tuple[str, list[Problem]]], ok: bool) -> str:
-    listed = [problem.as_json() for _, problems in found for problem in problems]
+def _as_json(checked: list[tuple[str, list[Problem]]], ok: bool) -> str:
+    listed = [problem.as_json() for _, problems in checked for problem in problems]
     return json.dumps({"ok": ok, "problems": listed}, indent=2, ensure_ascii=False, default=str)
 
 
-def _as_commands(found: list[tuple[str, list[Problem]]], _ok: bool) -> str:
-    """Workflow commands of GitHub Actions, which show a problem at its line of the change."""
-    lines = dict.fromkeys(_command(problem) for _, problems in found for problem in problems)
+def _as_commands(checked: list[tuple[str, list[Problem]]], _ok: bool) -> str:
+    """Workflow commands of GitHub Actions, which show a problem at its line."""
+    lines = dict.fromkeys(_command(problem) for _, problems in checked for problem in problems)
     return "\n".join(lines)
 
 
 def _command(problem: Problem) -> str:
     place = {"file": _from_here(problem.file), "line": problem.line, "col": problem.column, "title": problem.rule}
-    given = ",".join(f"{key}={_escaped(value, more=True)}" for key, value in place.items() if value is not None)
-    return f"::{problem.severity} {given}::{_escaped(problem.message)}"
+    properties = ",".join(
+        f"{key}={_escaped(value, in_property=True)}" for key, value in place.items() if value is not None
+    )
+    return f"::{problem.severity} {properties}::{_escaped(problem.message)}"
 
 
 def _from_here(file: str) -> str:
@@ -72,10 +97,10 @@ def _from_here(file: str) -> str:
     return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else file
 
 
-def _escaped(value: object, *, more: bool = False) -> str:
-    """A text as workflow commands have it; in a property a colon and a comma would end it."""
+def _escaped(value: object, *, in_property: bool = False) -> str:
+    """A text escaped for workflow commands; in a property also colon and comma, which would end it."""
     text = str(value)
-    for char in "%\r\n:," if more else "%\r\n":
+    for char in "%\r\n:," if in_property else "%\r\n":
         text = text.replace(char, f"%{ord(char):02X}")
     return one_line(text)
 
@@ -87,18 +112,10 @@ _FORMATS: Final[dict[str, Callable[[list[tuple[str, list[Problem]]], bool], str]
 }
 
 
-def init(file: Path) -> None:
-    """Writes a first scenario. Raises `Failure` where there is a file already, or none can be written."""
-    from sendbox import data
-
+def first() -> str:
+    """The text of a first scenario."""
     schema = (data.folder("schemas") / "scenario.schema.json").resolve().as_uri()
-    try:
-        with file.open("x", encoding="utf-8", newline="\n") as out:
-            out.write(FIRST.replace("SCHEMA", schema))
-    except FileExistsError:
-        raise Failure(CANNOT, f"{file} is there already, and is left as it is: name another file") from None
-    except OSError as error:
-        raise Failure(CANNOT, f"{file} cannot be written: {error.strerror or error}") from None
+    return FIRST.replace("SCHEMA", schema)
 
 
 FIRST = """\

@@ -1,8 +1,8 @@
-"""The log of a server: lines that another program reads, or does not.
+"""The log of a server: its lines never block the server.
 
-Standard error is often a pipe, and a pipe that its reader leaves alone is full after 64 kB: whoever then writes waits
-for ever. So a thread of its own writes, and the server hands it lines. What it cannot take is dropped and counted, and
-the count is written as soon as a line can be written again.
+Standard error is often a pipe. A pipe that is not read is full after 64 kB, and the next write waits for ever. So a
+separate thread writes, and the server gives it lines. Lines that it cannot take are dropped and counted, and the count
+is written as soon as a line can be written again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 from sendbox.cli.outcome import one_line
 
-#: So many lines wait to be written.
+#: How many lines wait to be written.
 WAITING: Final = 1_000
 #: Real seconds that the end of the server waits for its last lines to be written.
 PARTING: Final = 0.5
@@ -27,7 +27,7 @@ class Log:
     def __init__(self, write: Callable[[str], object], *, waiting: int = WAITING) -> None:
         self._write = write
         self._lines: queue.Queue[str | None] = queue.Queue(waiting)
-        #: lines that were given up so far; the loop counts those that had no place, the thread those it could not write
+        #: lost lines so far; the loop counts those without a place, the thread those that it could not write
         self._without_place = 0
         self._unwritten = 0
         self._told = 0
@@ -40,17 +40,17 @@ class Log:
         return self._without_place + self._unwritten
 
     def line(self, text: str) -> None:
-        """Hands in one line. Never waits."""
+        """Adds one line. Never waits."""
         try:
             self._lines.put_nowait(one_line(text))
         except queue.Full:
             self._without_place += 1
 
     def close(self, within: float = PARTING) -> None:
-        """Waits for the lines that were handed in to be written, so many real seconds at most."""
+        """Waits until all lines are written, at most `within` real seconds."""
         try:
             self._lines.put_nowait(None)
-        except queue.Full:  # nobody reads: the last lines are lost with the others
+        except queue.Full:  # no one reads: the last lines are lost with the others
             return
         self._thread.join(within)
 
@@ -70,7 +70,7 @@ class Log:
 
 
 class Handler(logging.Handler):
-    """What libraries log (uvicorn, asyncio), as lines of ours: Python's own handler would wait for the pipe."""
+    """The records of libraries (uvicorn, asyncio) as lines: Python's own handler would wait for the pipe."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)

@@ -1,8 +1,8 @@
 """The command line: `sendbox serve`, `check`, `explain`, `play`, `diff`, `numbers`, `assumptions`, and so on.
 
-Arguments, help, and how it ends are here; what the commands do is in `sendbox.cli`, imported when one is called.
-Every error is one line that begins with `sendbox: `; the exit codes are those of `cli/outcome.py`. It is long,
-because all that is said with `click` is said here.
+Arguments, help texts and exit codes are here; the work of the commands is in the other modules of `sendbox.cli`, which
+are imported when a command runs. Every error is one line that begins with `sendbox: `; the exit codes are those of
+`cli/outcome.py`. It is long, because it is the only module that uses `click`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -24,7 +25,7 @@ from click.core import ParameterSource
 
 from sendbox import __version__
 from sendbox.cli import address
-from sendbox.cli.outcome import NO, OK, USAGE, Failure, one_line
+from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure, one_line
 from sendbox.engine import bounds
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
@@ -57,7 +58,7 @@ class Root(click.Group):
             code = _complain(error.format_message(), NO)
         except (click.Abort, KeyboardInterrupt):
             code = INTERRUPTED
-        except BrokenPipeError:  # `sendbox assumptions | head`: whoever read has enough
+        except BrokenPipeError:  # `sendbox assumptions | head`: the reader has enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = NO
         sys.exit(code if isinstance(code, int) else OK)
@@ -69,7 +70,7 @@ def _complain(message: str, code: int) -> int:
 
 
 def _blame(error: click.UsageError) -> None:
-    """Names the variable of the environment, where that is what a wrong value came from."""
+    """Names the environment variable where a wrong value came from it."""
     if isinstance(error, click.BadParameter) and error.ctx is not None and error.param is not None:
         source = error.ctx.get_parameter_source(error.param.name or "")
         if source is ParameterSource.ENVIRONMENT and isinstance(error.param.envvar, str):
@@ -77,7 +78,7 @@ def _blame(error: click.UsageError) -> None:
 
 
 class Scenarios(click.types.StringParamType):
-    """A scenario's name or file. The environment has several of them with commas, the same on every system."""
+    """A scenario's name or file. In the environment several are separated by commas, on every system."""
 
     def split_envvar_value(self, rv: str) -> Sequence[str]:
         """The names."""
@@ -85,7 +86,7 @@ class Scenarios(click.types.StringParamType):
 
 
 class Port(click.IntRange):
-    """A port, 0 for any that is free. An address that Kubernetes put into the environment counts as not given."""
+    """A port, 0 for any free one. An address that Kubernetes put into the environment counts as not set."""
 
     def __init__(self) -> None:
         super().__init__(0, 65535)
@@ -97,45 +98,51 @@ class Port(click.IntRange):
         return super().convert(value, param, ctx)
 
 
-def duration(_context: click.Context, _option: click.Parameter, value: Any) -> int:
-    """Milliseconds of a duration in the notation of scenarios."""
-    try:
-        return spans.duration(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+def reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A callback that converts the value of an option; a ValueError of `read` becomes a usage error."""
+
+    def callback(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
+        try:
+            return None if value is None else read(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return callback
 
 
-def instant(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    """Milliseconds of an RFC 3339 instant."""
-    try:
-        return None if value is None else spans.instant(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def places(_context: click.Context, _option: click.Parameter, value: str) -> Callbacks:
-    """Where webhooks may go."""
-    try:
-        return Callbacks.parse(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def seed_of(_context: click.Context, _option: click.Parameter, value: str | None) -> int | str | None:
-    """A seed as scenarios have it: a whole number where it is one, else text."""
-    if value is None or not bounds.looks_whole(value):
-        return value
-    number = bounds.whole(value)
+def seed_of(text: str) -> int | str:
+    """A seed as in scenarios: a whole number where it looks like one, else text."""
+    if not bounds.looks_whole(text):
+        return text
+    number = bounds.whole(text)
     if number is None:
-        raise click.BadParameter(bounds.too_large(value))
+        raise ValueError(bounds.too_large(text))
     return number
 
 
-def setting(name: str, **more: Any) -> Callable[[F], F]:
-    """An option of `serve`, which the environment may set too: `--ca-port` is SENDBOX_CA_PORT."""
-    return click.option(name, envvar=f"SENDBOX_{name[2:].replace('-', '_').upper()}", **more)
+def setting(name: str, *field: str, **more: Any) -> Callable[[F], F]:
+    """An option of `serve`, which the environment may set too: `--ca-port` is SENDBOX_CA_PORT.
+
+    `field` is that of `Settings` which it sets, where it has another name.
+    """
+    return click.option(name, *field, envvar=f"SENDBOX_{name[2:].replace('-', '_').upper()}", **more)
 
 
+def format_option(*words: str, **more: Any) -> Callable[[F], F]:
+    """`--format`, of which the first word is the default."""
+    return click.option("--format", type=click.Choice(words), default=words[0], show_default=True, **more)
+
+
+#: Options and arguments of several commands.
+SEED: Final[dict[str, Any]] = {
+    "callback": reading(seed_of),
+    "help": "Number or text that everything random comes from.  [default: the scenario's]",
+}
+URL: Final = click.option(
+    "--url", envvar="SENDBOX_URL", show_envvar=True, help="Address of the sandbox.  [default: this machine's]"
+)
+DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": reading(spans.duration)}
+FILES: Final = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 FILE: Final = click.Path(dir_okay=False, exists=True)
 
 
@@ -152,7 +159,7 @@ def sendbox(context: click.Context) -> None:
       sendbox COMMAND --help        options and an example
 
     Exit codes: 0 all is well; 1 the answer is no (problems found, not ready); 2 wrong use; 3 it cannot be done here
-    (the port is taken, the file is there already, nobody answers).
+    (the port is taken, the file exists already, no sandbox answers).
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
@@ -166,15 +173,14 @@ def sendbox(context: click.Context) -> None:
     "--scenario",
     type=Scenarios(),
     multiple=True,
+    callback=lambda _context, _option, names: names[0] if len(names) == 1 else names,
     default=["default"],
     show_default=True,
     help="What worlds open with: a library name, or a file. May be repeated (with commas in the environment): "
     "each is joined over the one before.",
 )
-@setting("--watch", is_flag=True, help="Take a changed scenario file, and what it builds on, for new worlds.")
-@setting(
-    "--seed", callback=seed_of, help="Number or text that everything random comes from.  [default: the scenario's]"
-)
+@setting("--watch", is_flag=True, help="Use changed scenario files, also those that they build on, for new worlds.")
+@setting("--seed", **SEED)
 @setting(
     "--clock",
     type=click.Choice(["manual", "real", "auto"]),
@@ -183,12 +189,22 @@ def sendbox(context: click.Context) -> None:
 @setting(
     "--start",
     metavar="INSTANT",
-    callback=instant,
+    callback=reading(spans.instant),
     help="Time at which worlds begin, 2026-03-01T09:00:00Z.  [default: the scenario's, now]",
 )
-@setting("--key", multiple=True, help="API key to admit though it does not begin with test-. May be repeated.")
+@setting(
+    "--key",
+    "keys",
+    multiple=True,
+    callback=reading(frozenset),
+    help="API key to admit although it does not begin with test-. May be repeated.",
+)
 @setting("--any-key", is_flag=True, help="Admit every API key; each opens a world of its own.")
-@setting("--public-url", help="Origin of the addresses that are given out.  [default: that of the request that asks]")
+@setting(
+    "--public-url",
+    callback=lambda _context, _option, url: address.origin(url) if url else None,
+    help="Origin of the addresses that are given out.  [default: that of the request that asks]",
+)
 @setting("--tls-cert", type=FILE, help="Serve https with this certificate (PEM, chain included).")
 @setting("--tls-key", type=FILE, help="The certificate's key (PEM).")
 @setting("--tls", type=click.Choice(["self"]), help="self: serve https with a certificate made now.")
@@ -206,13 +222,19 @@ def sendbox(context: click.Context) -> None:
     type=click.IntRange(0, 255),
     default=0,
     show_default=True,
-    help="Number of this process among several behind a proxy; begins every name that is found without a key.",
+    help="Number of this process among several behind a proxy; names that must be found without a key begin with it.",
 )
-@setting("--no-hints", is_flag=True, help="Leave out the header Sendbox-Journal, which says where a call is explained.")
+@setting(
+    "--no-hints",
+    "hints",
+    is_flag=True,
+    callback=lambda _context, _option, none: not none,
+    help="Leave out the header Sendbox-Journal, which says where a call is explained.",
+)
 @setting(
     "--patience",
     metavar="DURATION",
-    callback=duration,
+    callback=reading(lambda text: spans.duration(text) / 1000),
     default="5s",
     show_default=True,
     help="Real time that a receiver of webhooks has.",
@@ -220,19 +242,20 @@ def sendbox(context: click.Context) -> None:
 @setting(
     "--callbacks",
     metavar="LIST",
-    callback=places,
+    callback=reading(Callbacks.parse),
     default="private",
     show_default=True,
-    help="Where webhooks may go: loopback, private, any, and hosts, addresses, networks beside, with commas between.",
+    help="Where webhooks may go: a list with commas of loopback, private, any, hosts, addresses, networks.",
 )
 @setting("--coverage", is_flag=True, help="Keep what was tried in worlds that are closed, for /_sandbox/coverage.")
 @setting("--callback-ca", type=FILE, help="Authorities to trust when webhooks go to https (PEM).")
 @setting("--callback-insecure", is_flag=True, help="Do not check the certificates of receivers.")
-def serve(**given: Any) -> None:
+def serve(**arguments: Any) -> None:
     """Serve the sandbox, until Ctrl-C.
 
-    Every API key that begins with test- opens a world of its own, so that tests never meet. Remarks on requests go to
-    stderr, a line each. Every option can come from the environment too: --ca-port as SENDBOX_CA_PORT.
+    Every API key that begins with test- opens a world of its own, so tests do not affect each other. Remarks on
+    requests go to stderr, one line for each. Every option can come from the environment too: --ca-port as
+    SENDBOX_CA_PORT.
 
     \b
     Examples:
@@ -241,69 +264,43 @@ def serve(**given: Any) -> None:
     """
     from sendbox.cli import serve as serving
 
-    serving.run(options(given))
+    serving.run(options(arguments))
 
 
-def options(given: Mapping[str, Any]) -> Any:
+def options(arguments: Mapping[str, Any]) -> Any:
     """The arguments of `serve` as its options."""
     from sendbox.cli.serve import Options
 
-    tls = (given["tls_cert"], given["tls_key"])
-    if given["tls"] and any(tls):
+    tls = (arguments["tls_cert"], arguments["tls_key"])
+    if arguments["tls"] and any(tls):
         raise Failure(USAGE, "--tls self and --tls-cert: give one of the two")
     if bool(tls[0]) != bool(tls[1]):
         raise Failure(USAGE, "--tls-cert and --tls-key go together: give both, or neither")
-    if given["ca_port"] is not None and not given["tls"]:
+    if arguments["ca_port"] is not None and not arguments["tls"]:
         raise Failure(USAGE, "--ca-port gives out the authority of --tls self: give that too, or leave it out")
-    public = given["public_url"]
-    settings = Settings(
-        host=given["host"],
-        port=given["port"],
-        scenario=given["scenario"][0] if len(given["scenario"]) == 1 else given["scenario"],
-        seed=given["seed"],
-        public_url=address.origin(public) if public else None,
-        keys=frozenset(given["key"]),
-        any_key=given["any_key"],
-        hints=not given["no_hints"],
-        patience=given["patience"] / 1000,
-        max_worlds=given["max_worlds"],
-        max_journal=given["max_journal"],
-        shard=given["shard"],
-        coverage=given["coverage"],
-        callbacks=given["callbacks"],
-        callback_ca=given["callback_ca"],
-        callback_insecure=given["callback_insecure"],
-    )
+    settings = {field.name: arguments[field.name] for field in fields(Settings) if field.name in arguments}
     return Options(
-        settings=settings,
-        mode=given["clock"],
-        start=given["start"],
+        settings=Settings(**settings),
+        mode=arguments["clock"],
+        start=arguments["start"],
         tls=tls if all(tls) else None,
-        tls_self=given["tls"] is not None,
-        ca_port=given["ca_port"],
-        watch=given["watch"],
+        tls_self=arguments["tls"] is not None,
+        ca_port=arguments["ca_port"],
+        watch=arguments["watch"],
     )
 
 
 @sendbox.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--format",
-    "how",
-    type=click.Choice(["text", "json", "github"]),
-    default="text",
-    show_default=True,
-    help="github: annotations of GitHub Actions.",
-)
-@click.option("--together", is_flag=True, help="Check the files as one, each joined over the one before.")
+@FILES
+@format_option("text", "json", "github", help="github: annotations of GitHub Actions.")
+@click.option("--together", is_flag=True, help="Check the files as one, each over the one before it.")
 @click.option("--strict", is_flag=True, help="A warning counts as well.")
-@click.pass_context
-def check(context: click.Context, files: tuple[str, ...], how: str, together: bool, strict: bool) -> None:
+def check(files: tuple[str, ...], format: str, together: bool, strict: bool) -> int:
     """Check scenarios: every problem, with its place.
 
     FILE is a path, or a name of the library. A problem is FILE:LINE:COLUMN: MESSAGE, or an object with --format json.
-    A warning is about what can be used and is probably not meant. Exit code 1 when there is any other problem, with
-    --strict when there is any.
+    A warning is about something that can be used, but is probably not intended. Exit code 1 when there is any other
+    problem, with --strict also when there is a warning.
 
     \b
     Example:
@@ -313,10 +310,10 @@ def check(context: click.Context, files: tuple[str, ...], how: str, together: bo
     from sendbox.cli.files import check as problems_of
     from sendbox.cli.files import report
 
-    ok, text = report(problems_of(files, os.environ, together=together), how, strict=strict)
+    ok, text = report(problems_of(files, os.environ, together=together), format, strict=strict)
     if text:
         click.echo(text)
-    context.exit(OK if ok else NO)
+    return OK if ok else NO
 
 
 @sendbox.command()
@@ -335,66 +332,49 @@ def check(context: click.Context, files: tuple[str, ...], how: str, together: bo
 @click.option(
     "--operation",
     type=click.Choice(["sendMessage", "sendPriorityMessage", "sendMessages"]),
-    help="The operation that sends it.  [default: sendMessage, of a list sendMessages]",
+    help="The operation that sends it.  [default: sendMessage, for a list sendMessages]",
 )
 @click.option("--verify", metavar="NUMBER", help="Explain a validation of this number instead of a message.")
-@click.option("--format", "how", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.pass_context
+@format_option("text", "json")
 def explain(
-    context: click.Context,
-    /,
-    scenario: str,
-    file: Path | None,
-    operation: str | None,
-    verify: str | None,
-    how: str,
-    **message: str | None,
-) -> None:
-    """Say what becomes of a message under a scenario, and why.
+    scenario: str, file: Path | None, operation: str | None, verify: str | None, format: str, **message: str | None
+) -> int:
+    """Show what a scenario does with a message, and why.
 
-    SCENARIO is a path, or a name of the library; FILE holds the request as JSON, or flags make one. Which rules are
-    tried and why they do not match, which checks refuse, and what happens when: the world is a real one, run dry.
-    Exit code 1 when the request is refused.
+    SCENARIO is a path, or a name of the library; FILE holds the request as JSON, or flags make one. It says
+    which rules are tried and why they do not match, which checks refuse, and what happens at which time, in a real
+    world that runs until nothing is due any more. Exit code 1 when the request is refused.
 
     \b
     Example:
       sendbox explain otp-fallback --to 420777000102 --body "Your code is 1234" --channel richmsg
     """
     from sendbox.cli import explain as explaining
+    from sendbox.cli.files import load
     from sendbox.services.messaging.rules.explained import dry_run
 
-    blueprint = explaining.load(scenario)
-    request = (
-        None
-        if verify is not None
-        else explaining.body_of(file, **message, senders=blueprint.settled["account"].senders)
-    )
-    found = explaining.run(blueprint, request, operation, verify)
-    if how == "json":
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
-    else:
-        click.echo("\n".join(dry_run(found)))
-    context.exit(explaining.refused(found))
+    blueprint = load(scenario)
+    senders = blueprint.settled["account"].senders
+    request = None if verify is not None else explaining.body_of(file, **message, senders=senders)
+    explained = explaining.run(blueprint, request, operation, verify)
+    click.echo(pretty(explained) if format == "json" else "\n".join(dry_run(explained)))
+    return explaining.refused(explained)
 
 
 @sendbox.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--format", "how", type=click.Choice(["text", "json", "mermaid"]), default="text", show_default=True)
-@click.option(
-    "--seed", callback=seed_of, help="Number or text that everything random comes from.  [default: the scenario's]"
-)
+@FILES
+@format_option("text", "json", "mermaid")
+@click.option("--seed", **SEED)
 @click.option(
     "--until",
-    metavar="DURATION",
-    callback=lambda context, option, value: None if value is None else duration(context, option, value),
-    help="Stop so long after the start.  [default: when nothing is due any more, after 30d at most]",
+    **DURATION,
+    help="Stop this long after the start.  [default: when nothing is due any more, after 30d at most]",
 )
-@click.pass_context
-def play(context: click.Context, files: tuple[str, ...], how: str, seed: int | str | None, until: int | None) -> None:
+def play(files: tuple[str, ...], format: str, seed: int | str | None, until: int | None) -> int:
     """Play scenarios, and print what happens.
 
     Each FILE, a path or a name of the library, is opened in this process: nothing is served, and nothing is sent
-    anywhere. What is asked of it stands under traffic: in the file; without that a message is sent for each rule. Exit
+    anywhere. Its requests are in `traffic` of the file; without it a message is sent for each rule. Exit
     code 1 when a request does not get the status that it expects, or the scenario's expectations are not met.
 
     \b
@@ -408,23 +388,22 @@ def play(context: click.Context, files: tuple[str, ...], how: str, seed: int | s
     width = min(shutil.get_terminal_size((playing.WIDTH, 24)).columns, 160)
     colour = playing.coloured(sys.stdout.isatty(), os.environ)
     for number, name in enumerate(files):
-        found = playing.play(name, seed=seed, until=until)
-        played.append(found)
-        text = playing.shown(found, how, width=width, colour=colour)
+        result = playing.play(name, seed=seed, until=until)
+        played.append(result)
+        text = playing.shown(result, format, width=width, colour=colour)
         click.echo(playing.fit(f"\n{text}" if number else text, sys.stdout.encoding or "utf-8"))
-    context.exit(playing.code(played))
+    return playing.code(played)
 
 
 @sendbox.command()
 @click.argument("a")
 @click.argument("b")
-@click.option("--format", "how", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.pass_context
-def diff(context: click.Context, a: str, b: str, how: str) -> None:
+@format_option("text", "json")
+def diff(a: str, b: str, format: str) -> int:
     """Compare two journals, and show the first entry that differs.
 
     A and B are files that hold what /_sandbox/worlds/ID/journal?form=canonical answered, or what play --format json
-    printed, or addresses of worlds. Names and receivers do not count, nor does the order within one instant. Exit code
+    printed, or addresses of worlds. Names, receivers and the order within one instant do not count. Exit code
     1 when they differ.
 
     \b
@@ -434,21 +413,21 @@ def diff(context: click.Context, a: str, b: str, how: str) -> None:
     """
     from sendbox.cli import diff as differing
 
-    left, right, found = differing.diff(a, b)
-    if how == "json":
-        click.echo(json.dumps(differing.as_object(left, right, found), indent=2, ensure_ascii=False))
+    first, second, difference = differing.diff(a, b)
+    if format == "json":
+        click.echo(pretty(differing.as_object(first, second, difference)))
     else:
-        for line in differing.as_text(left, right, found):
+        for line in differing.as_text(first, second, difference):
             click.echo(one_line(line))
-    context.exit(OK if found is None else NO)
+    return OK if difference is None else NO
 
 
 @sendbox.command()
 def numbers() -> None:
-    """List the magic numbers, whose last two digits are fate.
+    """List the magic numbers and their results.
 
-    They decide what becomes of a message. The four digits before them are free, so that every test has phones of its
-    own.
+    The last two digits decide the result of a message. The four digits before them are free, so that every test has
+    phones of its own.
 
     \b
     Example:
@@ -456,7 +435,7 @@ def numbers() -> None:
     """
     from sendbox.scenario.numbers import magic
 
-    click.echo(table(("ends in", "example", "what becomes of a message"), magic()))
+    click.echo(table(("ends in", "example", "what happens to a message"), magic()))
 
 
 @sendbox.command()
@@ -474,7 +453,7 @@ def assumptions(as_json: bool) -> None:
     from sendbox.services.assumptions import registry
 
     if as_json:
-        click.echo(json.dumps([row.as_json() for row in registry()], indent=2, ensure_ascii=False))
+        click.echo(pretty([row.as_json() for row in registry()]))
         return
     width = min(shutil.get_terminal_size().columns, 120)
     for row in registry():
@@ -490,15 +469,18 @@ def assumptions(as_json: bool) -> None:
 
 @sendbox.command()
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
-@click.option("--format", "how", type=click.Choice(["text", "json", "html"]), default="text", show_default=True)
-@click.option("--output", type=click.Path(dir_okay=False), help="File to write the report to.  [default: stdout]")
+@format_option("text", "json", "html")
 @click.option(
-    "--min", "minima", multiple=True, metavar="PERCENT", help="Exit code 1 below it; DIMENSION=PERCENT for one of them."
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write the report to.  [default: stdout]"
 )
-@click.pass_context
-def coverage(
-    context: click.Context, files: tuple[str, ...], how: str, output: str | None, minima: tuple[str, ...]
-) -> None:
+@click.option(
+    "--min",
+    "minima",
+    multiple=True,
+    metavar="PERCENT",
+    help="Exit code 1 if less was tried; DIMENSION=PERCENT sets it for one dimension.",
+)
+def coverage(files: tuple[str, ...], format: str, output: Path | None, minima: tuple[str, ...]) -> int:
     """Add up reports of what tests tried, of several runs and jobs.
 
     FILE is what `--sendbox-coverage=FILE.json` wrote, or what a server says at /_sandbox/coverage.
@@ -507,26 +489,22 @@ def coverage(
     Example:
       sendbox coverage job-*.json --format html --output coverage.html --min 40
     """
-    from sendbox.cli.coverage import merged, minimum, write
+    from sendbox.cli.coverage import merged, minimum
 
     least = dict(map(minimum, minima))
     report = merged(files)
-    write(report.render(how), output, click.echo)
+    write(report.render(format), output)
     below = report.below(least)
     for line in below:
         click.echo(f"sendbox: {line}", err=True)
-    context.exit(NO if below else OK)
+    return NO if below else OK
 
 
 @sendbox.command()
-@click.option(
-    "--url", envvar="SENDBOX_URL", show_envvar=True, help="Address of the sandbox.  [default: this machine's]"
-)
-@click.option(
-    "--wait", metavar="DURATION", callback=duration, default="0s", help="How long to go on asking.  [default: ask once]"
-)
+@URL
+@click.option("--wait", **DURATION, default="0s", help="How long to try again.  [default: ask once]")
 def ready(url: str | None, wait: int) -> None:
-    """Ask whether a sandbox is ready, for a while.
+    """Ask whether a sandbox is ready, if necessary several times.
 
     Exit code 0 when it is, 1 when it is not.
 
@@ -543,15 +521,13 @@ def ready(url: str | None, wait: int) -> None:
 
 @sendbox.command()
 @click.option("--to", required=True, help="Address of your receiver, http://127.0.0.1:3000/hooks.")
-@click.option(
-    "--url", envvar="SENDBOX_URL", show_envvar=True, help="Address of the sandbox.  [default: this machine's]"
-)
+@URL
 @click.option("--world", envvar="SENDBOX_WORLD", show_envvar=True, help="The world (its key).  [default: the only one]")
 @click.option("--cacert", type=FILE, help="Authority to trust besides the usual ones (PEM), as curl's --cacert.")
 def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> None:
     """Carry webhooks from a sandbox that cannot reach you.
 
-    What is meant for the built-in receiver goes to --to as it stands; a webhook with a callback of its own keeps its
+    A webhook for the built-in receiver goes to --to as it is; a webhook with a callback of its own keeps its
     path and query, and goes to the host and port of --to. A world that is not open yet is opened. Ctrl-C ends it.
 
     \b
@@ -568,25 +544,23 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
 
 @sendbox.command()
 @click.argument("world")
-@click.option(
-    "--url", envvar="SENDBOX_URL", show_envvar=True, help="Address of the sandbox.  [default: this machine's]"
-)
+@URL
 @click.option(
     "--as",
     "form",
     type=click.Choice(("pytest", "scenario", "record")),
     default="pytest",
     show_default=True,
-    help="What the file is to be.",
+    help="The form of the file.",
 )
 @click.option(
     "--output", type=click.Path(path_type=Path), help="File to write; nothing is overwritten.  [default: print it]"
 )
 def export(world: str, url: str | None, form: str, output: Path | None) -> None:
-    """Turn what was done to a world into a file that does it again.
+    """Export a world as a file that repeats everything.
 
-    A pytest file ends in the world's digest, so it proves that the same came of it. What cannot be done again is said
-    in the first lines of the file. A record has all that came into the world, to be replayed (sendbox replay).
+    A pytest file ends in the world's digest, so it proves that the result is the same. What cannot be repeated is
+    listed in the first lines of the file. A record has everything that came into the world (sendbox replay).
 
     \b
     Example:
@@ -594,20 +568,17 @@ def export(world: str, url: str | None, form: str, output: Path | None) -> None:
     """
     from sendbox.cli.export import export as fetch
 
-    text = fetch(world, url or address.default(), form, output)
-    if text is not None:
-        click.echo(text, nl=False)
+    write(fetch(world, url or address.default(), form), output, new=True)
 
 
 @sendbox.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.pass_context
-def replay(context: click.Context, file: Path) -> None:
+def replay(file: Path) -> int:
     """Make a world again from its record, and say whether it is the same.
 
-    The world is made in this process, command by command; nothing is sent. Ends with 0 when all entries of the journal
-    and the digest are equal, and with 1 when some are not: then the first one that differs is shown. So a record of an
-    older version tells what a newer one does otherwise.
+    The world is made in this process, command by command; nothing is sent. Exit code 0 when all entries of the
+    journal and the digest are equal, 1 when some are not: then the first one that differs is shown. So a record of an
+    older version shows what a newer one does differently.
 
     \b
     Example:
@@ -618,7 +589,7 @@ def replay(context: click.Context, file: Path) -> None:
     lines, code = make_again(file)
     for line in lines:
         click.echo(line)
-    context.exit(code)
+    return code
 
 
 @sendbox.command()
@@ -632,21 +603,40 @@ def init(file: Path) -> None:
     Example:
       sendbox init scenarios/first.yaml && sendbox serve --scenario scenarios/first.yaml
     """
-    from sendbox.cli.files import init as write
+    from sendbox.cli.files import first
 
-    write(file)
-    click.echo(f"{file} is written; look at it, then: sendbox serve --scenario {shlex.quote(str(file))}")
+    if file.exists():
+        raise Failure(CANNOT, f"{file} exists already, and is left as it is: name another file")
+    write(first(), file, new=True)
+    click.echo(f"{file} is written; read it, then: sendbox serve --scenario {shlex.quote(str(file))}")
+
+
+def write(text: str, file: Path | None, *, new: bool = False) -> None:
+    """Writes a text into a file, which must not exist yet with `new`, or prints it. Raises `Failure`."""
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        with file.open("x" if new else "w", encoding="utf-8", newline="\n") as out:
+            out.write(text)
+    except OSError as error:
+        raise Failure(CANNOT, f"{file} cannot be written: {error.strerror or error}") from None
+
+
+def pretty(value: Any) -> str:
+    """A value as JSON for people."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """Columns as wide as what is in them."""
+    """Rows with aligned columns."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 def main() -> None:
-    """The program. What a terminal cannot show is spelled out, and is no reason to fail."""
+    """The program. Characters that a terminal cannot show are escaped instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -1,15 +1,16 @@
-"""How commands end: the exit codes, and the exception that carries one with its line for people."""
+"""How commands end: exit codes, the exception that carries one with its message, and files that cannot be read."""
 
 from __future__ import annotations
 
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 OK: Final = 0
 #: The answer is no: problems were found, nothing is ready, the world is gone.
 NO: Final = 1
 #: The arguments make no sense.
 USAGE: Final = 2
-#: It cannot be done here: the port is taken, the file is there already, no sandbox answers.
+#: It cannot be done here: the port is taken, the file exists already, no sandbox answers.
 CANNOT: Final = 3
 
 
@@ -24,7 +25,25 @@ class Failure(Exception):
 
 
 def one_line(text: str) -> str:
-    """A text as one line that moves no cursor, whatever a client put into it."""
+    """A text as one line without control characters, whatever a client put into it."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def content(file: Path) -> bytes:
+    """The content of a file. Raises `Failure`."""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise Failure(CANNOT, f"{file} cannot be read: {error.strerror or error}") from None
+
+
+def json_of(file: Path, kind: str = "JSON") -> Any:
+    """The JSON value of a file. Raises `Failure`."""
+    import orjson
+
+    try:
+        return orjson.loads(content(file))
+    except orjson.JSONDecodeError as error:
+        raise Failure(CANNOT, f"{file} is not {kind}: {error}") from None

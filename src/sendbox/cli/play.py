@@ -1,22 +1,21 @@
-"""`sendbox play`: scenarios that are run against traffic, and shown."""
+"""`sendbox play`: runs scenarios against traffic and shows the result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from sendbox.cli.files import meant
-from sendbox.cli.outcome import CANNOT, NO, OK, Failure, one_line
+from sendbox.cli.files import source_of, unusable
+from sendbox.cli.outcome import CANNOT, NO, OK, Failure
 
 if TYPE_CHECKING:
     from sendbox.playing.played import Played
 
-#: What stands for characters that the encoding of a terminal does not have.
+#: Replacements for characters that the encoding of a terminal does not have.
 _ASCII: Final = str.maketrans({"→": ">", "…": "~"})
-#: Columns where nobody says how many there are.
+#: Columns where the terminal does not say how many it has.
 WIDTH: Final = 120
 
 
@@ -26,25 +25,21 @@ def play(name: str, *, seed: int | str | None = None, until: int | None = None) 
     from sendbox.runtime.worlds import Conflict
     from sendbox.scenario.model import ScenarioError
 
-    given: str | Path = meant(name)
     try:
-        return run(given, seed=seed, until=until)
+        return run(source_of(name), seed=seed, until=until)
     except ScenarioError as error:
-        found = tuple(one_line(str(problem)) for problem in error.problems)
-        if len(found) == 1:
-            raise Failure(NO, found[0]) from None
-        raise Failure(NO, f"{name} has {len(found)} problems, all above", found) from None
+        raise unusable(name, error, NO) from None
     except Conflict as conflict:
         raise Failure(CANNOT, f"{name}: {conflict.message}") from None
 
 
-def shown(played: Played, how: str, *, width: int, colour: bool) -> str:
+def shown(played: Played, form: str, *, width: int, colour: bool) -> str:
     """What was played, in a format: text, json, mermaid."""
-    if how == "json":
+    if form == "json":
         from sendbox.playing.objects import objects
 
         return orjson.dumps(objects(played), option=orjson.OPT_INDENT_2).decode()
-    if how == "mermaid":
+    if form == "mermaid":
         from sendbox.playing.mermaid import mermaid
 
         return mermaid(played)
@@ -59,7 +54,7 @@ def coloured(terminal: bool, environment: Mapping[str, str]) -> bool:
 
 
 def fit(text: str, encoding: str) -> str:
-    """The text with arrows that the encoding has."""
+    """The text, with replacements where the encoding needs them."""
     try:
         text.encode(encoding)
     except (UnicodeEncodeError, LookupError):
@@ -68,5 +63,5 @@ def fit(text: str, encoding: str) -> str:
 
 
 def code(played: list[Played]) -> int:
-    """0 when all went as expected, else 1."""
-    return OK if all(each.passed for each in played) else NO
+    """0 when everything went as expected, else 1."""
+    return OK if all(result.passed for result in played) else NO

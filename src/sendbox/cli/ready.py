@@ -1,4 +1,4 @@
-"""`sendbox ready`: asks a sandbox whether it answers, until it does or the time is over."""
+"""`sendbox ready`: asks a sandbox for its health, until it answers or the time is over."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ PAUSE: Final = 0.05
 
 
 def wait_ready(url: str, wait_ms: int = 0) -> dict[str, Any]:
-    """The health of the sandbox at `url`, asked for until it is good. Raises `Failure` after `wait_ms` of real time."""
+    """The health of the sandbox at `url`, as soon as it is good. Raises `Failure` after `wait_ms` of real time."""
     origin = address.origin(url)
     deadline = wall.monotonic_ns() + wait_ms * 1_000_000
     never = threading.Event()
     while True:
-        left = (deadline - wall.monotonic_ns()) / 1e9
-        health, why = ask(origin, min(ANSWER, left) if left > 0 and wait_ms else ANSWER)
+        remaining = (deadline - wall.monotonic_ns()) / 1e9
+        health, why = ask(origin, min(ANSWER, remaining) if remaining > 0 and wait_ms else ANSWER)
         if health is not None:
             return health
         if wall.monotonic_ns() >= deadline:
             raise Failure(NO, one_line(f"{origin} is not ready: {why}"))
-        # Nothing tells from outside when a port begins to listen. The event is never set: this is only a timer.
+        # There is no notification when a port begins to listen. The event is never set: this is only a timer.
         never.wait(min(PAUSE, max(0.0, (deadline - wall.monotonic_ns()) / 1e9)))
 
 
 def ask(origin: str, timeout: float) -> tuple[dict[str, Any] | None, str]:
-    """One question: the health, or None and why there is none."""
+    """One request: the health, or None and the reason."""
     import http.client
 
     connection = _connection(origin, timeout)
@@ -56,20 +56,20 @@ def ask(origin: str, timeout: float) -> tuple[dict[str, Any] | None, str]:
         health = None
     if response.status == 200 and isinstance(health, dict) and health.get("status") == "ok":
         return health, ""
-    return None, f"it answers {response.status}, and is no Sendbox" if health is None else f"it answers {health}"
+    return None, f"it answers {response.status}, and is not a Sendbox" if health is None else f"it answers {health}"
 
 
 def _connection(origin: str, timeout: float) -> http.client.HTTPConnection:
     import http.client
 
-    parts = urlsplit(origin)
-    assert parts.hostname is not None
-    if parts.scheme == "http":
-        return http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+    address = urlsplit(origin)
+    assert address.hostname is not None
+    if address.scheme == "http":
+        return http.client.HTTPConnection(address.hostname, address.port, timeout=timeout)
     import ssl
 
-    # Whether it is ready is no secret, and its certificate may be of an authority made at its start (`--tls self`).
+    # Readiness is not a secret, and the certificate may come from an authority made at the start (`--tls self`).
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    return http.client.HTTPSConnection(parts.hostname, parts.port, timeout=timeout, context=context)
+    return http.client.HTTPSConnection(address.hostname, address.port, timeout=timeout, context=context)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sendbox.cli.outcome import CANNOT, NO, OK, Failure, one_line
+from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, one_line
 
 if TYPE_CHECKING:
     from sendbox.control.export.record import Comparison, Recorded
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
-    """Lines that say what came of it, and the exit code: 0 where all is equal, 1 where something differs.
+    """The lines of the result, and the exit code: 0 where everything is equal, 1 where something differs.
 
     `served` None stands for what Sendbox itself serves. Raises `Failure` for a file that cannot be read.
     """
@@ -25,9 +25,7 @@ def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
 
     served = served or SERVED
     try:
-        recorded = read(file.read_bytes(), served.language)
-    except OSError as error:
-        raise Failure(CANNOT, f"{file} cannot be read: {error.strerror}") from None
+        recorded = read(content(file), served.language)
     except Unreadable as error:
         raise Failure(CANNOT, f"{file} cannot be replayed: {error}") from None
     with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -49,32 +47,32 @@ async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:
     runtime = Runtime(Settings(mode="manual"), opening.blueprint, served.parts)
     try:
         make_app(runtime, Contract(*served.schemas), served)
-        made = Replay(Control(runtime, served), recorded.commands, recorded.ends)
+        replayed = Replay(Control(runtime, served), recorded.commands, recorded.ends)
         stopped = None
         try:
-            made.finish()
+            replayed.finish()
         except Diverged as diverged:
             stopped = str(diverged)
-        return _told(recorded, compare(recorded, made.world, served.kinds), stopped)
+        return _report(recorded, compare(recorded, replayed.world, served.kinds), stopped)
     finally:
         await runtime.aclose()
 
 
-def _told(recorded: Recorded, found: Comparison, stopped: str | None) -> tuple[list[str], int]:
+def _report(recorded: Recorded, comparison: Comparison, stopped: str | None) -> tuple[list[str], int]:
     from sendbox import __version__
     from sendbox.engine.digest import ENGINE
 
     by = f"recorded by Sendbox {recorded.version}, engine {recorded.engine}; replayed by {__version__}, engine {ENGINE}"
-    if found.first is None and stopped is None and found.digest == recorded.digest:
-        return [f"{recorded.world}: equal, {len(recorded.journal)} entries, digest {found.digest}", by], OK
+    if comparison.first is None and stopped is None and comparison.digest == recorded.digest:
+        return [f"{recorded.world}: equal, {len(recorded.journal)} entries, digest {comparison.digest}", by], OK
     lines = [f"{recorded.world}: different", by]
     if stopped is not None:
         lines.append(f"the replay ended early: {one_line(stopped)}")
-    if found.first is not None:
-        there, here = found.recorded, found.replayed
-        lines.append(f"entry {found.first} is the first that differs")
-        lines.append(f"  recorded: {'nothing' if there is None else f'{there.at} {there.kind}'}")
-        lines.append(f"  replayed: {'nothing' if here is None else one_line(json.dumps(here, ensure_ascii=False))}")
-    elif found.digest != recorded.digest:
-        lines.append(f"the digest was {recorded.digest}, and is {found.digest}")
+    if comparison.first is not None:
+        before, now = comparison.recorded, comparison.replayed
+        lines.append(f"entry {comparison.first} is the first that differs")
+        lines.append(f"  recorded: {'nothing' if before is None else f'{before.at} {before.kind}'}")
+        lines.append(f"  replayed: {'nothing' if now is None else one_line(json.dumps(now, ensure_ascii=False))}")
+    elif comparison.digest != recorded.digest:
+        lines.append(f"the digest was {recorded.digest}, and is {comparison.digest}")
     return lines, NO

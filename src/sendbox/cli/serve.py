@@ -1,7 +1,7 @@
 """`sendbox serve`: the sandbox behind a port, from its start to its end.
 
-`serving` is the whole of it as a context, for tests and for `serve`, which adds the banner and waits; `run` is what the
-process does around that: its loop, its signals, its garbage collector.
+`serving` is the server as a context, for tests and for `serve`, which adds the banner and waits; `run` adds what the
+process needs: its loop, its signals, its garbage collector.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from sendbox import __version__
+from sendbox.cli import files
 from sendbox.cli.log import Handler, Log
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.engine.clock import Mode
@@ -32,17 +33,17 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.runtime.worlds import Runtime
 
-#: Where the authority of `--tls self` is fetched, over plain HTTP: whoever fetches it cannot check a certificate yet.
+#: The path of the authority of `--tls self`, over plain HTTP: its client cannot check a certificate yet.
 CA_PATH: Final = "/_sandbox/ca.pem"
-#: The file that the banner's lines save it in.
+#: The file name for it in the lines of the banner.
 CA_FILE: Final = "sendbox-ca.pem"
-#: Addresses that mean every address: nobody can call them.
+#: Addresses that mean every address: a client cannot call them.
 EVERY: Final = ("", "0.0.0.0", "::", "*")
 
 
 @dataclass(slots=True)
 class Options:
-    """What `serve` was told. `mode` and `start` None = the scenario's; `tls` is (certificate file, key file)."""
+    """The options of `serve`. `mode` and `start` None = the scenario's; `tls` is (certificate file, key file)."""
 
     settings: Settings = field(default_factory=Settings)
     mode: Mode | None = None
@@ -51,13 +52,13 @@ class Options:
     tls_self: bool = False
     #: None: the port after the server's
     ca_port: int | None = None
-    #: whether new worlds open with the scenario as its files are then
+    #: whether new worlds open with the scenario as its files are at that time
     watch: bool = False
 
 
 @dataclass(slots=True)
 class Served:
-    """A sandbox that listens: its addresses begin with `origin`; `ca_url` where its authority is, if it has one."""
+    """A sandbox that listens: its addresses begin with `origin`; `ca_url` is that of its authority, if it has one."""
 
     runtime: Runtime
     port: int
@@ -67,7 +68,7 @@ class Served:
 
 @contextlib.asynccontextmanager
 async def serving(options: Options, log: Callable[[str], None] = lambda line: None) -> AsyncIterator[Served]:
-    """A sandbox that listens until the context is left. Raises `Failure`. `log` gets a line for each remark."""
+    """A sandbox that listens until the context ends. Raises `Failure`. `log` gets a line for each remark."""
     from sendbox.app import PARTS, make_app
     from sendbox.contract.validators import Contract
     from sendbox.runtime.worlds import Runtime
@@ -75,12 +76,12 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
     from sendbox.server.listener import CannotListen, HttpServer
 
     settings = options.settings
-    files: list[Path] = []
+    watched: list[Path] = []
     with contextlib.ExitStack() as reading:
         if options.watch:
-            files = reading.enter_context(noting())
+            watched = reading.enter_context(noting())
         blueprint = scenario(options)
-    names = (settings.scenario,) if isinstance(settings.scenario, str) else settings.scenario
+    names = _names(settings)
     if options.watch and not any(Path(name).is_file() for name in names):
         message = f"--watch: {names[0]} is a scenario of the library, which does not change; give a file"
         raise Failure(USAGE, message)
@@ -115,7 +116,7 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
         if options.watch:
             from sendbox.cli.watch import Watcher
 
-            watcher = Watcher(lambda: scenario(options), files, blueprint, runtime, log)
+            watcher = Watcher(lambda: scenario(options), watched, blueprint, runtime, log)
             closing.callback(watcher.stop)
             watcher.start()
         yield served
@@ -133,14 +134,14 @@ def run(options: Options) -> None:
     """Serves in this process until SIGINT or SIGTERM. Raises `Failure` when it cannot start."""
     from sendbox.server.loop import new_loop
 
-    gc.disable()  # until the imports are done: they leave nothing to collect
+    gc.disable()  # until the imports are done: they produce no garbage
     log = Log(to_stderr)
     handler = Handler(log)
     logging.getLogger().addHandler(handler)
     try:
         with asyncio.Runner(loop_factory=new_loop) as runner:
             runner.run(_until_signalled(options, log))
-    except KeyboardInterrupt:  # before the signals were ours, or where a loop takes none (Windows)
+    except KeyboardInterrupt:  # before the handlers are set, or where a loop has none (Windows)
         pass
     finally:
         logging.getLogger().removeHandler(handler)
@@ -174,34 +175,21 @@ async def _until_signalled(options: Options, log: Log) -> None:
 def to_stderr(line: str) -> None:
     """Writes to standard error, and waits until it is written.
 
-    Past Python's own buffer, whose lock a thread that waits here would hold while the process ends.
+    It does not use Python's own buffer: a thread that waits here would hold its lock while the process ends.
     """
     try:
         number = sys.stderr.fileno()
     except io.UnsupportedOperation:  # not a file: a test has it
         sys.stderr.write(line)
         return
-    left = line.encode(errors="backslashreplace")
-    while left:
-        left = left[os.write(number, left) :]
+    unwritten = line.encode(errors="backslashreplace")
+    while unwritten:
+        unwritten = unwritten[os.write(number, unwritten) :]
 
 
 def scenario(options: Options) -> Blueprint:
-    """The scenario that worlds open with, and what the command line says instead. Raises `Failure`."""
-    from sendbox.language import LANGUAGE
-    from sendbox.scenario.model import ScenarioError
-
-    given = options.settings.scenario
-    names = [given] if isinstance(given, str) else given
-    # What is no name of the library is a file, also where it has no suffix that says so.
-    sources = [Path(name) if Path(name).is_file() else name for name in names]
-    try:
-        blueprint = LANGUAGE.load(sources[0] if len(sources) == 1 else sources, env=os.environ)
-    except ScenarioError as error:
-        found = [one_line(str(problem)) for problem in error.problems]
-        if len(found) == 1:
-            raise Failure(CANNOT, found[0]) from None
-        raise Failure(CANNOT, f"{_shown(given)} has {len(found)} problems, all above", tuple(found)) from None
+    """The scenario that worlds open with, with the settings of the command line. Raises `Failure`."""
+    blueprint = files.load(*_names(options.settings), env=os.environ)
     changes: dict[str, Any] = {}
     if options.mode is not None:
         changes["mode"] = options.settings.mode = options.mode
@@ -210,9 +198,9 @@ def scenario(options: Options) -> Blueprint:
     return replace(blueprint, **changes)
 
 
-def _shown(given: str | tuple[str, ...]) -> str:
-    """What was asked for, in one."""
-    return given if isinstance(given, str) else " + ".join(given)
+def _names(settings: Settings) -> tuple[str, ...]:
+    """The names of the scenarios."""
+    return (settings.scenario,) if isinstance(settings.scenario, str) else settings.scenario
 
 
 def bind(host: str) -> str:
@@ -234,42 +222,43 @@ def _self_signed(settings: Settings, closing: contextlib.AsyncExitStack) -> tupl
     public = urlsplit(settings.public_url or "").hostname
     names = [name for name in (bind(settings.host), public) if name and name not in EVERY]
     try:
-        made = closing.enter_context(self_signed(names))
+        certificate = closing.enter_context(self_signed(names))
     except NoTls as error:
         raise Failure(CANNOT, str(error)) from None
-    return (made.certfile, made.keyfile), made.ca_pem
+    return (certificate.certfile, certificate.keyfile), certificate.ca_pem
 
 
 def _authority(pem: bytes) -> Callable[[Any, Any, Any], Awaitable[None]]:
-    """An application that gives out the authority's certificate, and nothing else."""
+    """An application that serves only the certificate of the authority."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        here = scope["path"] == CA_PATH
-        body = pem if here else f"only {CA_PATH} is served here\n".encode()
+        is_certificate = scope["path"] == CA_PATH
+        body = pem if is_certificate else f"only {CA_PATH} is served here\n".encode()
         headers = [
-            (b"content-type", b"application/x-pem-file" if here else b"text/plain"),
+            (b"content-type", b"application/x-pem-file" if is_certificate else b"text/plain"),
             (b"content-length", b"%d" % len(body)),
         ]
-        await send({"type": "http.response.start", "status": 200 if here else 404, "headers": headers})
+        await send({"type": "http.response.start", "status": 200 if is_certificate else 404, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     return app
 
 
 def banner(options: Options, served: Served) -> str:
-    """What a start says: where everything is, and a line to begin with."""
+    """The text at the start: all addresses, and a first command."""
+    from sendbox.control.worlds import addresses
+
     origin, settings = served.origin, options.settings
     blueprint = served.runtime.blueprint
     seed = blueprint.seed if settings.seed is None else settings.seed
-    given = _shown(settings.scenario)
+    scenario_name = " + ".join(_names(settings))
     rows = {
-        "base_url": f"{origin}/v2",
-        "rest_url": f"{origin}/v1",
-        "verify_url": origin,
-        "http_api_url": origin,
+        **addresses(origin),
         "page": f"{origin}/_sandbox/",
         "openapi": f"{origin}/openapi.json",
-        "scenario": one_line(given if blueprint.name == given else f"{given} ({blueprint.name})"),
+        "scenario": one_line(
+            scenario_name if blueprint.name == scenario_name else f"{scenario_name} ({blueprint.name})"
+        ),
         "clock": blueprint.mode or settings.mode,
         "seed": one_line(str(seed)),
     }
@@ -283,5 +272,5 @@ def banner(options: Options, served: Served) -> str:
     if served.ca_url is not None:
         text.append(f"  curl -o {CA_FILE} {served.ca_url}")
     text.append("  " + lines.send_line(f"{origin}/v2", "test-demo", cacert=CA_FILE if served.ca_url else None))
-    text += ["", f"What becomes of it: {origin}/_sandbox/?world=test-demo", "Ctrl-C ends it."]
+    text += ["", f"Its result: {origin}/_sandbox/?world=test-demo", "Ctrl-C ends it."]
     return "\n".join(text)

@@ -1,8 +1,8 @@
 """`sendbox serve --watch`: a changed scenario, for the worlds that open from then on.
 
-The files are looked at now and then: the scenario's own, and every one that it is built from. A change counts once a
-second look finds it as the first did, so that a file which an editor is still writing is not read. Worlds that are open
-keep what they were opened with; a scenario that is broken changes nothing.
+All files of the scenario are checked at intervals: its own, and every one that it builds on. A change counts when a
+second check finds the same state as the first, so that a file which an editor is still writing is not read. Open worlds
+keep the scenario that they were opened with; a scenario with problems changes nothing.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
     from sendbox.runtime.worlds import Runtime
 
-#: Real seconds between two looks.
+#: Real seconds between two checks.
 EVERY: Final = 0.3
 
-#: What a file looked like: when it was changed, and its size; None = it is not there.
+#: The state of a file: its time of change and its size; None = it does not exist.
 Stamp = tuple[int, int] | None
 
 
 class Handle(Protocol):
-    """What a timer gives back."""
+    """A timer that can be cancelled."""
 
     def cancel(self) -> None:
-        """Calls it off."""
+        """Cancels it."""
 
 
 Later = Callable[[float, Callable[[], None]], Handle]
@@ -40,7 +40,7 @@ Later = Callable[[float, Callable[[], None]], Handle]
 class Watcher:
     """Watches the files of one scenario.
 
-    `read` compiles it anew, raising `Failure` with its problems; `files` are those that were read for `blueprint`.
+    `read` compiles it again, raising `Failure` with its problems; `files` are those that were read for `blueprint`.
     `say` gets the lines. `later` calls a function after so many seconds: the running loop's timer unless given.
     """
 
@@ -65,11 +65,11 @@ class Watcher:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begins to look."""
+        """Starts to watch."""
         self._timer = self._later(EVERY, self._look)
 
     def stop(self) -> None:
-        """Ends it."""
+        """Stops to watch."""
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
@@ -84,22 +84,22 @@ class Watcher:
         self.start()
 
     async def _take(self, stamps: dict[Path, Stamp]) -> None:
-        """Reads the scenario, on a thread of its own: a long one takes longer than the loop may be held."""
+        """Reads the scenario on a separate thread: a long one takes longer than the loop may be blocked."""
         changed = [file for file, stamp in stamps.items() if stamp != self._known[file]]
-        read, found = await asyncio.get_running_loop().run_in_executor(None, self._reading)
-        # what was read may be other files than before; those of before stay, as they may be needed again
+        read, outcome = await asyncio.get_running_loop().run_in_executor(None, self._reading)
+        # other files may have been read than before; the earlier ones stay, as they may be needed again
         self._known = {**_stamps(read), **stamps}
         self._seen = self._known
         names = ", ".join(file.name for file in changed)
-        if isinstance(found, Failure):
-            for line in (*found.details, found.message):
+        if isinstance(outcome, Failure):
+            for line in (*outcome.details, outcome.message):
                 self._say(line)
-            self._say(f"{names} changed, and is not taken: new worlds open with the scenario as it was before")
+            self._say(f"{names} changed, and is not used: new worlds open with the scenario as it was before")
         else:
-            parts = differences(self._blueprint, found)
-            self._blueprint = self._runtime.blueprint = found
-            what = ", ".join(parts) or "nothing that counts"
-            self._say(f"{names} changed ({what}): new worlds open with it, open ones keep theirs")
+            changes = differences(self._blueprint, outcome)
+            self._blueprint = self._runtime.blueprint = outcome
+            summary = ", ".join(changes) or "no part of the scenario"
+            self._say(f"{names} changed ({summary}): new worlds open with it, open ones keep theirs")
         self.start()
 
     def _reading(self) -> tuple[list[Path], Blueprint | Failure]:
@@ -113,22 +113,22 @@ class Watcher:
 def differences(old: Blueprint, new: Blueprint) -> list[str]:
     """The parts of a scenario that differ, by their names."""
     before = _parts(old)
-    return [name for name, part in _parts(new).items() if _content(before.get(name)) != _content(part)]
+    return [name for name, value in _parts(new).items() if _content(before.get(name)) != _content(value)]
 
 
 def _parts(blueprint: Blueprint) -> dict[str, Any]:
     parts: dict[str, Any] = {}
-    for each in fields(blueprint):
-        part = getattr(blueprint, each.name)
-        if each.compare:
-            parts |= part if each.name == "settled" else {each.name: part}
+    for field in fields(blueprint):
+        part = getattr(blueprint, field.name)
+        if field.compare:
+            parts |= part if field.name == "settled" else {field.name: part}
     return parts
 
 
 def _content(value: Any) -> Any:
-    """What a part says, wherever it stands."""
+    """The content of a part, without its places."""
     if is_dataclass(value) and not isinstance(value, type):
-        return [_content(getattr(value, each.name)) for each in fields(value) if each.name != "place"]
+        return [_content(getattr(value, field.name)) for field in fields(value) if field.name != "place"]
     return [_content(item) for item in value] if isinstance(value, tuple | list) else value
 
 
@@ -138,7 +138,7 @@ def _stamps(files: Iterable[Path]) -> dict[Path, Stamp]:
 
 def _stamp(file: Path) -> Stamp:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size

@@ -1,10 +1,9 @@
 """Fields of requests: every property path of a schema, and a small legal request that has it.
 
-A path is `$.flow[].sms.ttl`: properties with dots between, `[]` for the items of an array. Below an old name of a field
-there are no paths of their own, its new name has them; nor below a field that is refused unless a setting says
-otherwise. The requests are for people who want to try a field, so the
-values are such as work in the default scenario; a word in capitals stands for what the world gives out. Whoever serves
-a request gives samples of what only it knows.
+A path is `$.flow[].sms.ttl`: properties with dots between, `[]` for the items of an array. Paths below an old
+name of a field are listed under its new name only; paths below a field that is refused unless a setting says otherwise
+are not listed. The requests are for people who want to try a field, so the values are such as work in the default
+scenario; a word in capitals stands for what the world gives out. A service adds samples of values that only it knows.
 """
 
 from __future__ import annotations
@@ -142,17 +141,17 @@ def smallest(name: str, schema: Node, samples: Mapping[str, Any] = _NONE) -> Any
 
 
 def _paths(node: Node, path: str, assumed: str | None) -> list[tuple[str, str | None]]:
-    found: list[tuple[str, str | None]] = []
-    for name, part in node.get("properties", {}).items():
-        rests = None if "x-assumed-for" in part else part.get("x-assumed")
+    paths: list[tuple[str, str | None]] = []
+    for name, child in node.get("properties", {}).items():
+        rests = None if "x-assumed-for" in child else child.get("x-assumed")
         below = rests or assumed
-        found.append((f"{path}.{name}", below))
-        if not part.get("deprecated") and "x-switch" not in part:
-            found += _paths(part, f"{path}.{name}", below)
+        paths.append((f"{path}.{name}", below))
+        if not child.get("deprecated") and "x-switch" not in child:
+            paths += _paths(child, f"{path}.{name}", below)
     items = node.get("items")
     if isinstance(items, dict):
-        found += _paths(items, f"{path}[]", assumed)
-    return found
+        paths += _paths(items, f"{path}[]", assumed)
+    return paths
 
 
 class _Maker:
@@ -172,10 +171,10 @@ class _Maker:
 
     def value(self, path: str, node: Node) -> Any:
         """A legal value of a node: from the samples, else what its keywords ask for at least."""
-        known, value = self._sample(path)
+        sampled, value = self._sample(path)
         kind = node.get("type", "string")
         kinds = kind if isinstance(kind, list) else [kind]
-        if known and any(isinstance(value, _TYPES[each]) for each in kinds) and value in node.get("enum", [value]):
+        if sampled and any(isinstance(value, _TYPES[name]) for name in kinds) and value in node.get("enum", [value]):
             return value
         if node.get("enum"):
             return node["enum"][0]

@@ -18,7 +18,7 @@ from sendbox.engine.remarks import Finding
 QUOTED: Final = 60
 #: So many unknown names of one object are looked at.
 NAMED: Final = 10
-#: The assumption by which null is no value for a field (A56).
+#: The assumption that null is not a value for a field (A56).
 NULLS: Final = "A56"
 
 _TYPES: Final = {
@@ -180,8 +180,8 @@ def _close(word: str, words: Iterable[str], cutoff: float = 0.6) -> str | None:
     if len(word) > QUOTED:
         return None
     folded = {legal.lower(): legal for legal in words if len(legal) <= QUOTED}
-    found = get_close_matches(word.lower(), folded, 1, cutoff)
-    return folded[found[0]] if found else None
+    matches = get_close_matches(word.lower(), folded, 1, cutoff)
+    return folded[matches[0]] if matches else None
 
 
 def _hint(word: object, words: Iterable[str]) -> str:
@@ -195,10 +195,6 @@ def _span(low: int | None, high: int | None) -> str:
     if high is None:
         return f"{low} or more"
     return str(low) if low == high else f"{low} to {high}"
-
-
-def _unit(node: dict[str, Any]) -> str:
-    return f" {node['x-unit']}" if "x-unit" in node else ""
 
 
 # A sentence for each keyword
@@ -229,14 +225,11 @@ def _value(problem: Problem, node: dict[str, Any]) -> Said:
     yield problem.path, f"{show(problem.value)} is not a legal {_name(problem, node)}; legal: {legal}"
 
 
-def _minimum(problem: Problem, node: dict[str, Any]) -> Said:
-    name, unit = _name(problem, node), _unit(node)
-    yield problem.path, f"{show(problem.value)} is below the minimum {name} of {node['minimum']}{unit}"
-
-
-def _maximum(problem: Problem, node: dict[str, Any]) -> Said:
-    name, unit = _name(problem, node), _unit(node)
-    yield problem.path, f"{show(problem.value)} is above the maximum {name} of {node['maximum']}{unit}"
+def _number(problem: Problem, node: dict[str, Any]) -> Said:
+    bound = problem.keyword
+    side = "below" if bound == "minimum" else "above"
+    unit = f" {node['x-unit']}" if "x-unit" in node else ""
+    yield problem.path, f"{show(problem.value)} is {side} the {bound} {_name(problem, node)} of {node[bound]}{unit}"
 
 
 def _length(problem: Problem, node: dict[str, Any]) -> Said:
@@ -268,9 +261,9 @@ def _keys(problem: Problem, node: dict[str, Any]) -> Said:
     else:
         legal = f"{_span(low, high)} keys"
     keys = list(problem.value)
-    some = ", ".join(key[:QUOTED] for key in keys[:5]) + (", …" if len(keys) > 5 else "")
-    given = f"{len(keys)} keys ({some}) are" if keys else "{} is"
-    yield problem.path, f"{given} not a legal {name}; legal: {legal}"
+    shown = ", ".join(key[:QUOTED] for key in keys[:5]) + (", …" if len(keys) > 5 else "")
+    subject = f"{len(keys)} keys ({shown}) are" if keys else "{} is"
+    yield problem.path, f"{subject} not a legal {name}; legal: {legal}"
 
 
 def _required(problem: Problem, node: dict[str, Any]) -> Said:
@@ -279,7 +272,7 @@ def _required(problem: Problem, node: dict[str, Any]) -> Said:
     for name in node["required"]:
         if name not in problem.value:
             close = _close(name, unknown, 0.5)
-            hint = f"; did you mean it by {show(close)}?" if close else ""
+            hint = f"; was {show(close)} meant?" if close else ""
             yield [*problem.path, name], f"{name} is missing; required: {_legal(fields.get(name, {}))}{hint}"
 
 
@@ -307,8 +300,8 @@ SENTENCES: Final[dict[str, Callable[[Problem, dict[str, Any]], Said]]] = {
     "enum": _enum,
     "const": _value,
     "pattern": _value,
-    "minimum": _minimum,
-    "maximum": _maximum,
+    "minimum": _number,
+    "maximum": _number,
     "minLength": _length,
     "maxLength": _length,
     "minItems": _items,

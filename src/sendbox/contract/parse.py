@@ -70,9 +70,9 @@ def _malformed(raw: bytes, error: orjson.JSONDecodeError) -> Malformed:
         return _outside(bounds.too_deep())
     line, column = error.lineno, error.colno
     token = _TOKEN.match(text, error.pos)
-    given = token[0] if token else "the end"
-    if not given.isprintable():
-        given = ascii(given)[1:-1]  # the message is one line
+    word = token[0] if token else "the end"
+    if not word.isprintable():
+        word = ascii(word)[1:-1]  # the message is one line
     return Malformed(
-        f"{given} at line {line}, column {column} is not JSON: {error.msg.partition(': line')[0]} (§4)", line, column
+        f"{word} at line {line}, column {column} is not JSON: {error.msg.partition(': line')[0]} (§4)", line, column
     )

@@ -6,7 +6,7 @@ matters (OpenAPI's components, the validators). Our own keywords, which both val
 - `x-spec` the sections a node rests on, the first one leading; inherited by what is below it
 - `x-assumed` the assumption it rests on; with `x-assumed-for`, only for the keywords listed there
 - `x-setting` keywords that a setting of `assume:` relaxes, with its name; code checks those (see `without_settings`)
-- `x-switch` of a property: the setting of `assume:` without which it is refused; messages do not count it as legal
+- `x-switch` of a property: the setting of `assume:` without which it is not legal; messages do not count it as legal
 - `x-truncate` the length to which a text is cut (`maxLength` would make generated clients refuse what is taken)
 - `x-legal`, `x-noun`, `x-unit` words for messages: what is legal, what a thing is called, what a number counts
 - `x-replaced-by` the name that took the place of a deprecated one
@@ -60,33 +60,27 @@ def name_of(ref: str) -> str:
 
 def moved(node: Node, prefix: str) -> Node:
     """The node with its references under another prefix, for example `#/components/schemas/`."""
-    copy: Node = _with_references(node, lambda ref: prefix + ref.rpartition("/")[2])
-    return copy
+    return _with_references(node, lambda ref: prefix + ref.rpartition("/")[2])
 
 
 def reachable(definitions: dict[str, Node], names: Iterable[str]) -> list[str]:
-    """`names` and every definition that they lead to, in order of first sight; `ValueError` for one that is nowhere."""
-    found: dict[str, None] = {}
+    """`names` and every definition that they lead to, in order. `ValueError` for one that is not defined."""
+    reached: dict[str, None] = {}
 
     def visit(name: str, by: str) -> None:
-        if name in found:
+        if name in reached:
             return
         if name not in definitions:
             raise ValueError(f"{name} is not defined; {by} refers to it")
-        found[name] = None
-        seen: list[str] = []
-
-        def note(ref: str) -> str:
-            seen.append(name_of(ref))
-            return ref
-
-        _with_references(definitions[name], note)
-        for child in seen:
-            visit(child, name)
+        reached[name] = None
+        references: dict[str, str] = {}
+        _with_references(definitions[name], lambda ref: references.setdefault(ref, ref))
+        for child in references:
+            visit(name_of(child), name)
 
     for name in names:
         visit(name, "a route")
-    return list(found)
+    return list(reached)
 
 
 def inlined(definitions: dict[str, Node], name: str) -> Node:
@@ -94,41 +88,44 @@ def inlined(definitions: dict[str, Node], name: str) -> Node:
 
     The validators get this form: it costs them no look-ups. The schemas hold no recursion.
     """
-    node: Node = _inline(definitions[name], definitions)
+
+    def resolved(part: Node) -> Node:
+        ref = part.pop("$ref", None)
+        return part if ref is None else {**inlined(definitions, name_of(ref)), **part}
+
+    node: Node = rebuilt(definitions[name], resolved)
     return node
 
 
 def without_settings(node: Any) -> Any:
     """An inlined schema without the keywords that a setting may relax; code decides about those."""
+
+    def strict(part: Node) -> Node:
+        relaxed = part.get("x-setting") or ()
+        return {key: value for key, value in part.items() if key not in relaxed}
+
+    return rebuilt(node, strict)
+
+
+def rebuilt(node: Any, change: Callable[[Node], Node]) -> Any:
+    """A copy of a node in which each object, its parts before itself, went through `change`."""
     if isinstance(node, dict):
-        relaxed = node.get("x-setting") or ()
-        return {key: without_settings(value) for key, value in node.items() if key not in relaxed}
+        return change({key: rebuilt(value, change) for key, value in node.items()})
     if isinstance(node, list):
-        return [without_settings(item) for item in node]
+        return [rebuilt(item, change) for item in node]
     return node
 
 
-def _inline(node: Any, definitions: dict[str, Node]) -> Any:
-    if isinstance(node, dict):
-        if "$ref" in node:
-            target = _inline(definitions[name_of(node["$ref"])], definitions)
-            return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
-        return {key: _inline(value, definitions) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_inline(item, definitions) for item in node]
-    return node
-
-
-def _with_references(node: Any, change: Callable[[str], str]) -> Any:
+def _with_references(node: Node, change: Callable[[str], str]) -> Node:
     """A copy in which `$ref`s, and the references in a discriminator's `mapping`, went through `change`."""
-    if isinstance(node, dict):
-        copy = {key: _with_references(value, change) for key, value in node.items()}
-        if "$ref" in node:
-            copy["$ref"] = change(node["$ref"])
-        if "discriminator" in node:
-            mapping = node["discriminator"]["mapping"]
-            copy["discriminator"]["mapping"] = {value: change(ref) for value, ref in mapping.items()}
-        return copy
-    if isinstance(node, list):
-        return [_with_references(item, change) for item in node]
-    return node
+
+    def referring(part: Node) -> Node:
+        if isinstance(part.get("$ref"), str):
+            part["$ref"] = change(part["$ref"])
+        if "discriminator" in part:
+            mapping = part["discriminator"]["mapping"]
+            part["discriminator"]["mapping"] = {value: change(ref) for value, ref in mapping.items()}
+        return part
+
+    copy: Node = rebuilt(node, referring)
+    return copy

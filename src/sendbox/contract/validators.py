@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: So many reasons are looked for in one value.
 MOST: Final = 100
-#: So many entries of an array are looked into for reasons, so that a refusal stays short work.
+#: So many entries of an array are looked into for reasons, so that a refusal takes little time.
 ENTRIES: Final = 200
 
 
@@ -54,12 +54,12 @@ class Checker:
         self.ref = ref
         self._deferred = deferred
         self._schema = schema
-        # Linear time whatever the text; formats are patterns, because engines differ on what a format is.
+        # Linear time for every text; formats are patterns, because engines differ on what a format is.
         self._decide = Draft202012Validator(schema, validate_formats=False, pattern_options=RegexOptions())
         self._engine: Any = None
 
     def is_valid(self, value: object) -> bool:
-        """Whether the value is legal; also False for what no JSON text can hold (NaN, a key that is no string)."""
+        """Whether the value is legal; also False for what no JSON text can hold (NaN, a key that is not a string)."""
         try:
             return self._decide.is_valid(value)
         except ValueError:
@@ -79,9 +79,9 @@ class Checker:
             raise NotLoaded
         if self._engine is None:
             self._engine = _engine_class()(self._schema)
-        found = explain(islice(_problems(self._engine, value), MOST), value, self._schema)
-        if found:
-            return found
+        findings = explain(islice(_problems(self._engine, value), MOST), value, self._schema)
+        if findings:
+            return findings
         error = next(self._decide.iter_errors(value))  # gathers all of them, so it is the last resort
         return [foreign(error.instance_path, str(error.schema_path[-1]), error.message)]
 
@@ -106,8 +106,8 @@ class Contract:
         checker = self._checkers.get((ref, settled))
         if checker is None:
             schema = schemas.inlined(self.definitions, schemas.name_of(ref))
-            given = schema if settled else schemas.without_settings(schema)
-            checker = Checker(ref, given, deferred=self._deferred)
+            chosen = schema if settled else schemas.without_settings(schema)
+            checker = Checker(ref, chosen, deferred=self._deferred)
             self._checkers[ref, settled] = checker
         return checker
 
@@ -143,7 +143,7 @@ def _telling(error: ValidationError) -> Iterator[Problem]:
 
 @cache
 def _engine_class() -> type[Validator]:
-    """The explaining engine: draft 2020-12 with `$` as the standard has it, and short work made of long arrays."""
+    """The explaining engine: draft 2020-12 with `$` as the standard has it, and with a limit for long arrays."""
     from jsonschema import Draft202012Validator as Draft
     from jsonschema import ValidationError
     from jsonschema.validators import extend

@@ -1,6 +1,6 @@
 """Carriers of control: the same operations in this process, or over HTTP against a sandbox elsewhere.
 
-A carrier answers plain objects and raises `ControlError`, whichever it is. The third carrier, HTTP's server side, is
+Every carrier answers plain objects and raises `ControlError`. The third carrier, HTTP's server side, is
 `control/routes.py`.
 """
 
@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from sendbox.control.operation import Control, ControlError, Operation, Served
-from sendbox.control.worlds import unreadable
+from sendbox.control.operation import Control, ControlError, Operation, Served, unreadable
 from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.scenario.language import Language
@@ -54,13 +53,13 @@ class Carrier(Protocol):
         """Performs an operation and blocks until it is done."""
 
     def submit(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Future[Any]:
-        """Starts an operation elsewhere than in this thread."""
+        """Starts an operation on another thread."""
 
     async def acall(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
         """Performs an operation without blocking the running loop."""
         return await asyncio.wrap_future(self.submit(name, world, arguments))
 
-    def scenario(self, given: Any) -> Any:
+    def scenario(self, scenario: Any) -> Any:
         """A scenario in the form in which this carrier takes it; files are read here, where the test runs."""
 
 
@@ -81,13 +80,13 @@ class InProcess(Carrier):
         """Performs an operation and blocks until it is done."""
         return self.submit(name, world, arguments).result()
 
-    def scenario(self, given: Any) -> Any:
-        """A scenario compiled, so that what is wrong in it is said where it is given. Raises `ControlError` 422."""
-        if given is None or isinstance(given, Blueprint):
-            return given
+    def scenario(self, scenario: Any) -> Any:
+        """A scenario compiled, so that problems in it are reported where it is given. Raises `ControlError` 422."""
+        if scenario is None or isinstance(scenario, Blueprint):
+            return scenario
         try:
             language: Language = self._control.runtime.language
-            return language.load(given, env=os.environ)
+            return language.load(scenario, env=os.environ)
         except ScenarioError as error:
             raise unreadable(error) from None
 
@@ -102,7 +101,7 @@ class InProcess(Carrier):
     def _hosted(self, world: str) -> Hosted:
         hosted = self._control.runtime.worlds.get(world)
         if hosted is None:
-            raise ControlError(404, "no_such_world", f'"{world}" is no open world')
+            raise ControlError(404, "no_such_world", f'"{world}" is not an open world')
         return hosted
 
     def deliver_to(self, world: str, receiving: Receiving | None) -> None:
@@ -128,13 +127,13 @@ class Client(Carrier):
 
         self.origin = origin.rstrip("/")
         self.served = served
-        # an advance lasts as long as its receivers take, so the answer is waited for; a connection is not
+        # an advance lasts as long as its receivers take, so there is a limit for connecting only
         self._http = http or httpx.Client(timeout=httpx.Timeout(None, connect=10.0))
         self._pool: ThreadPoolExecutor | None = None
         self._under_way: set[Future[Any]] = set()
 
     def submit(self, name: str, world: str | None, arguments: Mapping[str, Any]) -> Future[Any]:
-        """Starts an operation on a thread of its own."""
+        """Starts an operation on its own thread."""
         if self._pool is None:
             from concurrent.futures import ThreadPoolExecutor
 
@@ -149,13 +148,13 @@ class Client(Carrier):
         import httpx
 
         row = self.served.by_name[name]
-        given = {key: value for key, value in arguments.items() if value is not None}
+        values = {key: value for key, value in arguments.items() if value is not None}
         path = row.path.replace("{id}", quote(world or "", safe=""))
-        for key in list(given):
+        for key in list(values):
             if f"{{{key}}}" in path:
-                path = path.replace(f"{{{key}}}", quote(str(given.pop(key)), safe=""))
+                path = path.replace(f"{{{key}}}", quote(str(values.pop(key)), safe=""))
         try:
-            response = self._http.request(row.method, f"{self.origin}/_sandbox{path}", **_payload(row, given))
+            response = self._http.request(row.method, f"{self.origin}/_sandbox{path}", **_payload(row, values))
             if (
                 "format" in row.takes
                 and response.is_success
@@ -168,37 +167,37 @@ class Client(Carrier):
         except ValueError:
             value = None
         if not isinstance(value, dict) or (response.status_code >= 400 and not {"error", "message"} <= value.keys()):
-            raise ControlError(502, "no_sandbox", f"{self.origin} is no Sandbox: it answers {response.status_code}")
+            raise ControlError(502, "no_sandbox", f"{self.origin} is not a Sandbox: it answers {response.status_code}")
         if response.status_code >= 400:
             detail = {key: item for key, item in value.items() if key not in ("error", "message")}
             raise ControlError(response.status_code, value["error"], value["message"], **detail)
         return value
 
-    def scenario(self, given: Any) -> Any:
-        """A scenario in the form in which this carrier takes it: a file as its text, each of several by itself."""
-        if isinstance(given, list | tuple):
-            return [self.scenario(each) for each in given]
-        return Path(given).read_text(encoding="utf-8") if is_file(given) else given
+    def scenario(self, scenario: Any) -> Any:
+        """A scenario in the form in which this carrier takes it: a file as its text, a list item by item."""
+        if isinstance(scenario, list | tuple):
+            return [self.scenario(item) for item in scenario]
+        return Path(scenario).read_text(encoding="utf-8") if is_file(scenario) else scenario
 
     def after(self, seconds: float, then: Callable[[], None]) -> Callable[[], object]:
-        """Calls `then` on a thread of its own: it waits on a lock, whose timeout no freezer of the test reaches."""
+        """Calls `then` on its own thread: it waits on a lock, whose timeout no freezer of the test reaches."""
         timer = threading.Timer(seconds, then)
         timer.name, timer.daemon = "sendbox-patience", True
         timer.start()
         return timer.cancel
 
     def close(self) -> None:
-        """Closes connections and threads; a call that is still under way is left to its end."""
+        """Closes connections and threads; a call that still runs may end."""
         if self._pool is not None:
             self._pool.shutdown(wait=not self._under_way, cancel_futures=True)
         self._http.close()
 
 
-def is_file(given: Any) -> bool:
+def is_file(scenario: Any) -> bool:
     """Whether a scenario is given as a path: a `Path`, or a one-line text that ends like a scenario's file."""
-    if isinstance(given, str):
-        return "\n" not in given and given.endswith((".yaml", ".yml", ".json"))
-    return isinstance(given, Path)
+    if isinstance(scenario, str):
+        return "\n" not in scenario and scenario.endswith((".yaml", ".yml", ".json"))
+    return isinstance(scenario, Path)
 
 
 async def _after(seconds: float, then: Callable[[], None]) -> None:
@@ -206,12 +205,12 @@ async def _after(seconds: float, then: Callable[[], None]) -> None:
     then()
 
 
-def _payload(row: Operation, given: dict[str, Any]) -> dict[str, Any]:
+def _payload(row: Operation, values: dict[str, Any]) -> dict[str, Any]:
     """Where an operation's arguments travel: query, JSON body, or the body as it is."""
     if row.method in ("GET", "DELETE"):
-        return {"params": given}
+        return {"params": values}
     if not row.raw:
-        return {"json": given}
-    raw = given.pop("raw", None)
+        return {"json": values}
+    raw = values.pop("raw", None)
     body = {"content": raw.encode()} if isinstance(raw, str) else {"json": raw}
-    return {"params": given, **body}
+    return {"params": values, **body}

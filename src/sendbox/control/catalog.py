@@ -48,7 +48,7 @@ def _row(route: Route, definitions: dict[str, schemas.Node], samples: Mapping[st
         "legacy" if route.auth == "form" else route.interface,
         route.section,
         takes,
-        tuple(FieldRow(each.path, each.assumed, _snippet(route, takes, each.request)) for each in fields),
+        tuple(FieldRow(row.path, row.assumed, _snippet(route, takes, row.request)) for row in fields),
         _snippet(route, takes, least),
         ("request", refused) if takes else None,
     )

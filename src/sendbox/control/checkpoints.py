@@ -22,7 +22,7 @@ async def checkpoint(call: Call, name: str) -> Any:
 
 @operation("POST", "/worlds/{id}/checkpoints/{name}")
 async def restore(call: Call, name: str) -> Any:
-    """Back to a checkpoint."""
+    """Restores a checkpoint."""
     if name not in call.here.checkpoints:
         have = ", ".join(call.here.checkpoints) or "none"
         raise ControlError(404, "no_such_checkpoint", f'"{name}" was never taken in this world; taken: {have}')

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
-from sendbox.control.operation import Call, ControlError, Text, operation
+from sendbox.control.operation import Call, Text, operation
 from sendbox.control.report import FORMATS, Report
+from sendbox.engine.coverage.tally import Catalog, Sum
 from sendbox.services.assumptions import registry
 
 _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
@@ -15,38 +17,33 @@ _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
 
 @operation("GET", "/worlds/{id}/coverage")
 async def coverage(call: Call, format: str = "json") -> Any:
-    """What this world's client tried, and what of the service it never did."""
-    _check(format)
+    """What the client of this world tried of the service, and what it did not."""
+    one_of(format, "format", FORMATS)
     hosted = call.here
-    report = Report(await loaded(call.served))
-    await call.runtime.tried.of_world(hosted, report)
-    return await _shown(report, format)
+    everything = await loaded(call.served)
+    return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format)
 
 
 @operation("GET", "/coverage")
 async def all_coverage(call: Call, format: str = "json") -> Any:
-    """The same of all worlds together; also of closed ones where the server collects them (`--coverage`)."""
-    _check(format)
-    report = Report(await loaded(call.served))
-    await call.runtime.tried.of_all(list(call.runtime.worlds.values()), report)
-    return await _shown(report, format)
+    """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
+    one_of(format, "format", FORMATS)
+    everything = await loaded(call.served)
+    total = await call.runtime.tried.of_all(list(call.runtime.worlds.values()), everything)
+    return await _shown(everything, total, format)
 
 
-def _check(how: str) -> None:
-    if how not in FORMATS:
-        raise ControlError(400, "bad_argument", f'format: "{how}" is no format; legal: {", ".join(FORMATS)}')
-
-
-async def _shown(report: Report, how: str) -> Any:
-    if how == "json":
+async def _shown(everything: Catalog, total: Sum, form: str) -> Any:
+    report = Report(everything, total.tally, total.leaned)
+    if form == "json":
         return report.as_json()
-    text = await asyncio.get_running_loop().run_in_executor(None, report.render, how)  # ten milliseconds of HTML
-    return Text(text, _MEDIA[how])
+    text = await asyncio.get_running_loop().run_in_executor(None, report.render, form)  # ten milliseconds of HTML
+    return Text(text, _MEDIA[form])
 
 
 @operation("GET", "/worlds/{id}/assumptions")
 async def assumptions(call: Call) -> Any:
-    """Every assumption that this version builds on, the world's settings, and what its client leaned on."""
+    """Every assumption of this version, the settings of the world, and the assumptions that its client relied on."""
     settings: Any = call.here.world.assume
     collected = await call.runtime.tried.present(call.here, await loaded(call.served))
     return {

@@ -45,19 +45,22 @@ def _operation(row: Operation) -> dict[str, Any]:
     text = inspect.getdoc(row.function) or row.name
     parameters = [_in_path("id")] if row.worldly else []
     parameters += [_in_path(name) for name in row.takes if row.in_path(name)]
-    rest = [each for each in row.takes.values() if not row.in_path(each.name) and each.name != "raw"]
-    found: dict[str, Any] = {"operationId": row.name, "summary": text.partition("\n")[0], "description": text}
+    others = [argument for argument in row.takes.values() if not row.in_path(argument.name) and argument.name != "raw"]
+    operation: dict[str, Any] = {"operationId": row.name, "summary": text.partition("\n")[0], "description": text}
     if row.method in ("GET", "DELETE") or row.raw:
-        parameters += [_in_query(each) for each in rest]
-    elif rest:
-        found["requestBody"] = {"required": _needs(rest), "content": {"application/json": {"schema": _body(rest)}}}
+        parameters += [_in_query(argument) for argument in others]
+    elif others:
+        operation["requestBody"] = {
+            "required": _needs(others),
+            "content": {"application/json": {"schema": _body(others)}},
+        }
     if row.raw:
-        found["requestBody"] = {"required": False, "content": {"application/json": {"schema": _ANYTHING}}}
+        operation["requestBody"] = {"required": False, "content": {"application/json": {"schema": _ANYTHING}}}
     if parameters:
-        found["parameters"] = parameters
+        operation["parameters"] = parameters
     answer = {"description": "It was done.", "content": {"application/json": {"schema": _ANYTHING}}}
-    found["responses"] = {str(row.status): answer, "4XX": _REFUSED}
-    return found
+    operation["responses"] = {str(row.status): answer, "4XX": _REFUSED}
+    return operation
 
 
 def _stream() -> dict[str, Any]:

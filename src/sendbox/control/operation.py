@@ -19,26 +19,26 @@ from sendbox.contract.findings import json_path
 from sendbox.engine import bounds
 from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import Cut
-from sendbox.engine.durations import duration, shown
 from sendbox.runtime.worlds import Conflict, Hosted
+from sendbox.scenario.model import ScenarioError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sendbox.contract.openapi import Webhook
     from sendbox.control.export.rows import Exported
     from sendbox.engine.coverage.tally import Item
-    from sendbox.engine.expect.subjects import Thing
+    from sendbox.engine.expect.subjects import Subject
     from sendbox.engine.kinds.rows import Kinds
     from sendbox.engine.part import Part
     from sendbox.runtime.worlds import Runtime
     from sendbox.scenario.language import Language
     from sendbox.services.http.exchange import Route
     from sendbox.services.http.interfaces import Interface, Link, Upload
+    from sendbox.services.http.openapi import Webhook
 
 
 class ControlError(Exception):
-    """Why an operation was not done: an HTTP status, a stable word, a line for people, and details."""
+    """Why an operation failed: an HTTP status, a stable word, a line for people, and details."""
 
     def __init__(self, status: int, error: str, message: str, **detail: Any) -> None:
         super().__init__(message)
@@ -53,15 +53,15 @@ class ControlError(Exception):
 
 
 class Text(str):
-    """An answer that is no JSON, with its media type."""
+    """An answer that is not JSON, with its media type."""
 
     media_type: str
 
     def __new__(cls, text: str, media_type: str) -> Text:
         """The text."""
-        made = super().__new__(cls, text)
-        made.media_type = media_type
-        return made
+        answer = super().__new__(cls, text)
+        answer.media_type = media_type
+        return answer
 
 
 @dataclass(slots=True)
@@ -92,12 +92,12 @@ class Call:
 Function = Callable[..., Awaitable[Any]]
 #: What an act needs before it can be done at once: (call, arguments) to the arguments that it is done with.
 Prepare = Callable[["Call", Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-#: What an answer says, in lines that a person reads.
+#: An answer as lines for people.
 Words = Callable[[dict[str, Any]], list[str]]
 
 
 def _unsaid(_answer: dict[str, Any]) -> list[str]:
-    """Most answers are read as they are."""
+    """Most answers have no such lines."""
     return []
 
 
@@ -115,23 +115,22 @@ class Argument:
 class Operation:
     """One row: `name` in the clients, `method` and `path` over HTTP (under `/_sandbox`), `status` of a good answer.
 
-    `raw` hands the request's body over unparsed, as argument `raw` (scenario texts). `arguments` are the parameters of
-    the function, `takes` the same by public name. An `act` is something that a tester does to the world, a command: it
-    is done at once, without a pause, and put on record with its arguments, so that it can be done again; what takes
-    time `prepare` does before, and answers the arguments to go on with. It is journaled too, unless it `journals`
-    itself. `words` put its answer into lines that a person reads.
+    `raw` hands the request's body over unparsed, as argument `raw` (scenario texts). `takes` has the arguments by
+    public name. An `act` is something that a tester does to the world, a command: it is done at once, without a pause,
+    and put on record with its arguments, so that it can be repeated; `prepare` does beforehand what takes time, and
+    answers the arguments to go on with. It is journaled too, unless it `journals` itself. `words` makes lines for
+    people of its answer.
 
-    A row is called like its function.
+    A row is called with the arguments of its function.
     """
 
     name: str
     method: str
     path: str
     function: Function
+    takes: Mapping[str, Argument]
     status: int = 200
     raw: bool = False
-    arguments: tuple[str, ...] = ()
-    takes: Mapping[str, Argument] = field(default_factory=dict)
     act: bool = False
     journals: bool = False
     prepare: Prepare | None = None
@@ -177,22 +176,20 @@ def operation(
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
-    def made(function: Function) -> Operation:
-        parameters = list(inspect.signature(function).parameters.values())[1:]
+    def register(function: Function) -> Operation:
         takes = {
-            each.name.removesuffix("_"): Argument(
-                each.name.removesuffix("_"),
-                each.name,
-                _KINDS.get(str(each.annotation), ()),
-                each.default is inspect.Parameter.empty,
+            name.removesuffix("_"): Argument(
+                name.removesuffix("_"),
+                name,
+                _KINDS.get(str(parameter.annotation), ()),
+                parameter.default is inspect.Parameter.empty,
             )
-            for each in parameters
+            for name, parameter in list(inspect.signature(function).parameters.items())[1:]
         }
-        arguments = tuple(each.name for each in parameters)
         name = function.__name__
-        return Operation(name, method, path, function, status, raw, arguments, takes, act, journals, prepare, words)
+        return Operation(name, method, path, function, takes, status, raw, act, journals, prepare, words)
 
-    return made
+    return register
 
 
 def operations_of(*modules: ModuleType) -> tuple[Operation, ...]:
@@ -205,7 +202,7 @@ def operations_of(*modules: ModuleType) -> tuple[Operation, ...]:
     )
 
 
-#: What a service has that is still to come: its items, of a world, at most so many.
+#: What a service has that is still to come: (world, the most items) to its items.
 Pending = Callable[[Any, int], Awaitable[Sequence[Any]]]
 
 
@@ -223,14 +220,14 @@ class View(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """All that is served: what the services and control itself register, given by whoever makes the application.
+    """All that is served: what the services and control itself register, as the application lists it.
 
     `parts` are what worlds are opened with, in that order; `language` is that of their scenarios, `scenario` the one
     of a session of tests; `schemas` are the folders that hold the contract. `operations` of control and `routes` of
     the `interfaces`, in the order in which they are listed; `webhooks` as the contract documents them; `uploads` and
     `links` at addresses that worlds give out. `kinds` of entries, and the `things` that a scenario may expect. For
     coverage `dimensions` with headings, `facts`, `samples` of fields, `untold` assumptions, the item of a `denied` call
-    (path, key). `pending` lists what is still to come, `exported` says how an export does an act of a tester again,
+    (path, key). `pending` lists what is still to come, `exported` says how an export repeats an act of a tester,
     `attributes` are made of a test's handle, by the name under which it offers them; `views` are shown on the page.
     """
 
@@ -241,7 +238,7 @@ class Served:
     routes: Sequence[Route]
     interfaces: Sequence[Interface]
     kinds: Kinds
-    things: Mapping[str, Thing]
+    things: Mapping[str, Subject]
     webhooks: Mapping[str, Webhook] = field(default_factory=dict)
     scenario: str = "default"
     uploads: Sequence[Upload] = ()
@@ -274,24 +271,26 @@ class Control:
     ) -> Any:
         """Performs an operation by its name; `arguments` by public name. Raises `ControlError`."""
         row, runtime = self.served.by_name[name], self.runtime
-        given = {row.takes[name].parameter: _legal(row, name, value) for name, value in _known(row, arguments)}
-        missing = [each.name for each in row.takes.values() if each.required and each.parameter not in given]
+        values = {row.takes[name].parameter: _legal(row, name, value) for name, value in _known(row, arguments)}
+        missing = [
+            argument.name for argument in row.takes.values() if argument.required and argument.parameter not in values
+        ]
         if missing:
-            needed = ", ".join(each.name for each in row.takes.values() if each.required)
+            needed = ", ".join(argument.name for argument in row.takes.values() if argument.required)
             raise ControlError(400, "missing_argument", f'"{missing[0]}" is missing; {row.name} needs {needed}')
         call = Call(self, origin)
         try:
             if not row.worldly:
-                return await row.function(call, **given)
+                return await row.function(call, **values)
             call.hosted = hosted = runtime.worlds.get(world_id or "")
             if hosted is None:
-                text = f'"{world_id}" is no open world; POST /_sandbox/worlds opens one'
+                text = f'"{world_id}" is not an open world; POST /_sandbox/worlds opens one'
                 raise ControlError(404, "no_such_world", text)
             runtime.present(hosted)
             hosted.controls += 1
             hosted.readers += 1
             try:
-                return await (self._act(call, row, given) if row.act else row.function(call, **given))
+                return await (self._act(call, row, values) if row.act else row.function(call, **values))
             finally:
                 hosted.controls -= 1
                 hosted.readers -= 1
@@ -301,40 +300,40 @@ class Control:
         except Conflict as conflict:
             raise ControlError(409, conflict.error, conflict.message, **conflict.detail) from None
 
-    async def _act(self, call: Call, row: Operation, given: Mapping[str, Any]) -> Any:
-        """Does what a tester wants, once nothing else is at work in the world."""
+    async def _act(self, call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
+        """Carries out an act of a tester, once nothing else works in the world."""
         hosted = call.here
         if row.prepare is not None:
-            given = await row.prepare(call, given)
+            values = await row.prepare(call, values)
         await hosted.free()
         if hosted.gone:
             raise ControlError(404, "no_such_world", f"{hosted.world.id} was closed while this call waited")
-        answer = act(call, row, given)
+        answer = act(call, row, values)
         self.runtime.changed(hosted)
         return answer
 
 
-def act(call: Call, row: Operation, given: Mapping[str, Any]) -> Any:
+def act(call: Call, row: Operation, values: Mapping[str, Any]) -> Any:
     """Carries out the command `Act`: what a tester does, by the names of parameters. Raises `ControlError`."""
     hosted = call.here
     world = hosted.world
-    done_with = {name.removesuffix("_"): value for name, value in given.items() if value is not None}
+    arguments = {name.removesuffix("_"): value for name, value in values.items() if value is not None}
     entries = len(world.journal)
-    doing = row.function(call, **given).__await__()
+    step = row.function(call, **values).__await__()
     try:
-        next(doing)
-    except StopIteration as done:
-        answer = done.value
+        next(step)
+    except StopIteration as returned:
+        answer = returned.value
     except ControlError:
-        if len(world.journal) > entries:  # it went a part of the way
-            world.record.add(world.now, world.ticks, Act(row.name, done_with, refused=True))
+        if len(world.journal) > entries:  # a part of it was done
+            world.record.add(world.now, world.ticks, Act(row.name, arguments, refused=True))
         raise
     else:
-        raise RuntimeError(f"the act {row.name} paused: what takes time belongs into its prepare")
-    if hosted.world is world:  # else the world began anew, and what came before has no part in it
-        world.record.add(world.now, world.ticks, Act(row.name, done_with))
+        raise RuntimeError(f"the act {row.name} paused: what takes time belongs in its prepare")
+    if hosted.world is world:  # else the world began anew, and its record too
+        world.record.add(world.now, world.ticks, Act(row.name, arguments))
         if not row.journals:
-            world.control(row.name, done_with)
+            world.control(row.name, arguments)
     return answer
 
 
@@ -345,12 +344,14 @@ def _known(row: Operation, arguments: Mapping[str, Any]) -> Iterator[tuple[str, 
             near = get_close_matches(name, legal, 1)
             hint = f'; did you mean "{near[0]}"?' if near else ""
             words = ", ".join(legal) or "none"
-            raise ControlError(400, "unknown_argument", f'"{name}" is no argument of {row.name}; legal: {words}{hint}')
+            raise ControlError(
+                400, "unknown_argument", f'"{name}" is not an argument of {row.name}; legal: {words}{hint}'
+            )
         yield name, value
 
 
 def _legal(row: Operation, name: str, value: Any) -> Any:
-    """The value of an argument, of a kind that is legal; a number stands for its text (YAML and JSON invite to it).
+    """The value of an argument, of a legal kind; a number stands for its text, since YAML makes numbers of digits.
 
     A scenario, or a part of one, is held to the bounds where it is read, which says the place of each problem.
     """
@@ -373,27 +374,6 @@ def out_of_bounds(outside: bounds.Outside) -> ControlError:
     return ControlError(400, "out_of_bounds", f"{place}{outside.message}")
 
 
-def milliseconds(value: Any, name: str) -> int:
-    """A duration argument. Raises `ControlError` that says what was legal."""
-    try:
-        number = bounds.whole(value) if isinstance(value, str) else None
-        return duration(value if number is None else number)
-    except ValueError as error:
-        raise ControlError(400, "bad_argument", f"{name}: {error}") from None
-
-
-def whole(value: Any, name: str) -> int:
-    """A whole number as argument, or a text that writes one. Raises `ControlError`."""
-    number = bounds.whole(value) if isinstance(value, str) else value
-    if isinstance(number, int) and not isinstance(number, bool):
-        return number
-    if isinstance(value, str) and bounds.looks_whole(value):
-        raise ControlError(400, "bad_argument", f"{name}: {bounds.too_large(value)}")
-    raise ControlError(400, "bad_argument", f"{name}: {value!r} is no whole number")
-
-
-def json_object(raw: Any, what: str) -> dict[str, Any]:
-    """A body that must be a JSON object, and is to be `what`. Raises `ControlError`."""
-    if not isinstance(raw, dict):
-        raise ControlError(400, "bad_body", f"{shown(raw)} is not {what}; legal: a JSON object")
-    return raw
+def unreadable(error: ScenarioError, word: str = "bad_scenario") -> ControlError:
+    """The answer to a scenario, or a part of one, that cannot be read: 422 with every problem."""
+    return ControlError(422, word, str(error), problems=[problem.as_json() for problem in error.problems])

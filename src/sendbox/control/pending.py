@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.control.operation import Call, ControlError, operation, whole
+from sendbox.control.arguments import whole
+from sendbox.control.operation import Call, operation
 from sendbox.control.reading import chosen, each
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.kinds.upcoming import next_steps
 
-#: So many of each are shown unless asked for fewer or more.
+#: How many of each are shown unless `limit` says otherwise.
 SHOWN = 20
 OPEN = ("waiting", "sending", "held")
 
@@ -19,9 +20,7 @@ OPEN = ("waiting", "sending", "held")
 @operation("GET", "/worlds/{id}/pending")
 async def pending(call: Call, limit: Any = SHOWN) -> Any:
     """What is still to come: the next steps with their instants, webhooks not delivered yet, codes still open."""
-    most = whole(limit, "limit")
-    if most < 1:
-        raise ControlError(400, "bad_argument", f"limit: {most} is no number of things; legal: 1 and more")
+    most = whole(limit, "limit", 1)
     world = call.here.world
     on = Observer(world, call.served.kinds)
     waiting = await chosen(world.outlets.deliveries[:], lambda delivery: delivery.state in OPEN, most)

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from sendbox.control.operation import Call, ControlError, milliseconds, whole
+from sendbox.control.arguments import milliseconds, whole
+from sendbox.control.operation import Call, ControlError
 from sendbox.control.replaying import Replay
 from sendbox.engine.world import World
 from sendbox.runtime.worlds import Hosted, Slice
@@ -16,64 +17,62 @@ V = TypeVar("V")
 
 
 async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None = None) -> list[T]:
-    """Those items that fit, at most `most`; in slices, so that a long list holds nobody up."""
-    found: list[T] = []
+    """Those items that fit, at most `most`; in slices, so that a long list does not block the loop."""
+    fitting: list[T] = []
     work = Slice()
     for number, item in enumerate(items):
         if fits(item):
-            found.append(item)
-            if len(found) == most:
+            fitting.append(item)
+            if len(fitting) == most:
                 break
         if number % 64 == 63:
             await work.pause()
-    return found
+    return fitting
 
 
 async def each(items: Iterable[T], view: Callable[[T], V]) -> list[V]:
     """What `view` makes of each item, in slices."""
-    made = []
+    views = []
     work = Slice()
     for item in items:
-        made.append(view(item))
+        views.append(view(item))
         await work.pause()
-    return made
+    return views
 
 
 async def newest(items: Sequence[T], fits: Callable[[T], bool], last: Any) -> list[T]:
-    """Those items that fit, oldest first; with `last` only so many of the newest, and no more is looked at."""
+    """Those items that fit, oldest first; with `last` only that many of the newest, and no others are read."""
     if last is None:
         return await chosen((items[index] for index in range(len(items))), fits)
-    most = whole(last, "last")
-    if most < 0:
-        raise ControlError(400, "bad_argument", f"last: {most} is no number of things; legal: 0 and more")
+    most = whole(last, "last", 0)
     backwards = (items[index] for index in range(len(items) - 1, -1, -1))
     return (await chosen(backwards, fits, most))[::-1] if most else []
 
 
 async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Awaitable[Any]]) -> Any:
-    """Looks, and while there is nothing waits for something to happen, at most `wait` of real time (a long poll)."""
+    """Looks, and while there is nothing, waits until something happens, at most `wait` of real time (a long poll)."""
     longest = None if wait is None else milliseconds(wait, "wait") / 1000
-    seen = hosted.changes
-    found = await look()
-    if found or longest is None:
-        return found
+    changes = hosted.changes
+    answer = await look()
+    if answer or longest is None:
+        return answer
     try:
         async with asyncio.timeout(longest):
-            while not found:
-                if hosted.changes == seen:  # else something happened while it looked
+            while not answer:
+                if hosted.changes == changes:  # else something happened during the look
                     await _change(hosted)
-                seen = hosted.changes
-                found = await look()
+                changes = hosted.changes
+                answer = await look()
     except TimeoutError:
         pass
-    return found
+    return answer
 
 
 async def past(call: Call, watch: Callable[[World], Callable[[], bool]]) -> bool:
     """Makes the world of a call again beside it, from its record, so that what happened in it can be watched.
 
-    `watch` is given the world as it was opened, and answers what tells whether enough was seen. False where the record
-    does not reach back.
+    `watch` is given the world as it was opened, and returns a function that says whether enough was seen. False where
+    the record does not reach back.
     """
     record = call.here.world.record
     if record.cut is not None:
@@ -96,7 +95,7 @@ async def past(call: Call, watch: Callable[[World], Callable[[], bool]]) -> bool
 
 
 async def _change(hosted: Hosted) -> None:
-    """Waits until something happens. Who only waits is no work in progress: an `auto` clock goes on under it."""
+    """Waits until something happens. A waiting call does not count as work: an `auto` clock runs on meanwhile."""
     hosted.controls -= 1
     hosted.readers -= 1
     try:

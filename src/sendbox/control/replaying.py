@@ -1,4 +1,4 @@
-"""Replays: a world made again from its record, in this process or another one.
+"""Replays: a world made again from its record, in this process or another.
 
 The world is brought to the place of each command, which is then carried out as it was the first time. Nothing leaves
 it: outcomes of deliveries are commands. So it ends with the same journal, the same views and the same digest.
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 #: Ticks between two pauses.
 CHUNK: Final = 32
 
-#: What is still to be done: whoever does it pauses where it is None, and elsewhere calls what it is, off an event loop.
+#: The work of a replay, which the caller drives: it pauses at None, and calls any other value off the event loop.
 Work = Generator[Callable[[], None] | None, None, World]
 
 
 class Diverged(Exception):
-    """The world did not come to the place of a command, or did not take it: it is made by other rules than then."""
+    """The world did not come to the place of a command, or refused it: it was recorded under other rules."""
 
 
 class Replay:
-    """One replay. `commands` begin with the opening; `ends` is the place to come to behind the last of them."""
+    """One replay. `commands` begin with the opening; `ends` is the place to reach after the last of them."""
 
     def __init__(self, control: Control, commands: Iterable[tuple[Stamp, Command]], ends: Stamp | None = None) -> None:
         self._control = control
@@ -41,7 +41,7 @@ class Replay:
         self._ends = ends
         _, opening = next(self._commands)
         assert isinstance(opening, Open)
-        self.world = opened(control, opening)
+        self.world = control.runtime.begun(opening)
         self._calling = Calling(control, "", Hosted(self.world, opening.blueprint))
 
     def work(self) -> Work:
@@ -55,15 +55,15 @@ class Replay:
         return self.world
 
     def finish(self) -> World:
-        """The same at once; whatever must be loaded is loaded here."""
+        """The same without pauses; what must be loaded is loaded at once."""
         work = self.work()
         try:
             while True:
                 load = next(work)
                 if load is not None:
                     load()
-        except StopIteration as done:
-            world: World = done.value
+        except StopIteration as end:
+            world: World = end.value
             return world
 
     def _carried_out(self, stamp: Stamp, command: Command) -> Generator[Callable[[], None] | None, None, None]:
@@ -75,16 +75,20 @@ class Replay:
                     raise Diverged(f"a call at {iso(stamp.at)}: {command.path} is at no interface")
                 if command.key not in account_of(world).keys:
                     raise Diverged(f"a call at {iso(stamp.at)}: its key is not there")
-                done = desk.work(world, command)
-                if isinstance(done, Generator):
-                    yield from done
+                work = desk.work(world, command)
+                if isinstance(work, Generator):
+                    yield from work
             case Act(name, arguments, refused):
                 row = self._act_of(stamp, name, arguments)
                 try:
-                    act(self._calling, row, {row.takes[each].parameter: value for each, value in arguments.items()})
+                    act(
+                        self._calling,
+                        row,
+                        {row.takes[argument].parameter: value for argument, value in arguments.items()},
+                    )
                 except ControlError as error:
                     if not refused:
-                        why = f"{name} at {iso(stamp.at)} is not taken any more: {error.message}"
+                        why = f"{name} at {iso(stamp.at)} is no longer accepted: {error.message}"
                         raise Diverged(why) from None
             case Outcome(number, status, error):
                 deliveries = world.outlets.deliveries
@@ -105,45 +109,25 @@ class Replay:
         """The operation of an act. Raises `Diverged` where this version has none that takes these arguments."""
         row = self._control.served.by_name.get(name)
         if row is None or not row.act:
-            raise Diverged(f"an act at {iso(stamp.at)}: {name!r} is no act of this version")
-        for each in arguments:
-            if each not in row.takes:
-                raise Diverged(f"an act at {iso(stamp.at)}: {each!r} is no argument of {name}")
+            raise Diverged(f"an act at {iso(stamp.at)}: {name!r} is not an act of this version")
+        for argument in arguments:
+            if argument not in row.takes:
+                raise Diverged(f"an act at {iso(stamp.at)}: {argument!r} is not an argument of {name}")
         return row
 
     def reach(self, stamp: Stamp) -> Generator[None, None, None]:
         """Brings the world to a place. Raises `Diverged`."""
         world = self.world
         while world.ticks < stamp.ticks:
-            done = world.run(stamp.at, min(CHUNK, stamp.ticks - world.ticks), settle=False)
+            arrived = world.run(stamp.at, min(CHUNK, stamp.ticks - world.ticks), settle=False)
             world.outlets.take()
-            if not done:
+            if not arrived:
                 break
             yield
         world.run(stamp.at, 0)  # where nothing is due, the clock moves on
-        found = Stamp(world.epoch, world.now, world.ticks)
-        if found != stamp:
+        place = Stamp(world.epoch, world.now, world.ticks)
+        if place != stamp:
             raise Diverged(
                 f"a command came at {iso(stamp.at)}, tick {stamp.ticks} of epoch {stamp.epoch}; "
-                f"the replay stands at {iso(found.at)}, tick {found.ticks} of epoch {found.epoch}"
+                f"the replay stands at {iso(place.at)}, tick {place.ticks} of epoch {place.epoch}"
             )
-
-
-def opened(control: Control, opening: Open) -> World:
-    """A world as it was opened, which nobody drives yet."""
-    world = World(
-        opening.world,
-        opening.blueprint,
-        start=opening.start,
-        seed=opening.seed,
-        salt=opening.salt,
-        mode=opening.mode,
-        rate=opening.rate,
-        shard=opening.shard,
-        epoch=opening.epoch,
-        pinned=opening.pinned,
-        max_journal=control.runtime.settings.max_journal,
-        services=control.runtime.services,
-    )
-    world.begin()
-    return world

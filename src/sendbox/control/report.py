@@ -1,4 +1,4 @@
-"""Reports of coverage: as text, as JSON and as one page of HTML; read back, added up, held against a minimum."""
+"""Reports of coverage: as text, as JSON and as one page of HTML; read back, added up, compared with a minimum."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 from typing import Any, Final
 
 from sendbox import __version__
-from sendbox.engine.coverage.tally import Catalog, Collected, Item, Tally, merge
+from sendbox.engine.coverage.tally import Catalog, Item, Sum, Tally
 from sendbox.engine.digest import ENGINE
 from sendbox.services.assumptions import registry
 
@@ -19,42 +19,31 @@ _BAR: Final = 20
 
 
 class Unreadable(ValueError):
-    """A report that is none."""
+    """Data that is not a report."""
 
 
-class Report:
-    """What was tried, held against all that can be. `leaned` counts entries that rested on an assumption, by its id."""
+class Report(Sum):
+    """What was tried, compared with all that can be tried. `leaned` counts entries by their assumption."""
 
     def __init__(self, catalog: Catalog, tally: Tally | None = None, leaned: Mapping[str, int] | None = None) -> None:
+        super().__init__(tally, leaned)
         self.catalog = catalog
-        self.tally: Tally = tally or {}
-        self.leaned = dict(leaned or {})
 
-    def add(self, collected: Collected) -> None:
-        """What one world tried comes to it."""
-        self.add_counts(collected.tally, {id_: mine.count for id_, mine in collected.leaned.items()})
-
-    def add_counts(self, tally: Mapping[str, Mapping[str, int]], leaned: Mapping[str, int]) -> None:
-        """Counts from elsewhere come to it."""
-        merge(self.tally, tally)
-        for id_, count in leaned.items():
-            self.leaned[id_] = self.leaned.get(id_, 0) + count
-
-    def add_json(self, given: Any) -> None:
-        """What another report says comes to it. Raises `Unreadable`."""
-        items = given.get("items") if isinstance(given, dict) else None
-        leaned = given.get("leaned", {}) if isinstance(given, dict) else None
+    def add_json(self, report: Any) -> None:
+        """Adds what another report says. Raises `Unreadable`."""
+        items = report.get("items") if isinstance(report, dict) else None
+        leaned = report.get("leaned", {}) if isinstance(report, dict) else None
         if not isinstance(items, dict) or not all(map(_counts, items.values())) or not _counts(leaned):
-            raise Unreadable("it is no report of coverage; legal: what `--format json` wrote")
+            raise Unreadable("it is not a report of coverage; legal: what `--format json` wrote")
         self.add_counts(items, leaned or {})
 
     # -- figures
 
     def items(self, dimension: str) -> list[tuple[Item, int]]:
-        """The items of a dimension, each with how often it was tried; never tried ones first."""
+        """The items of a dimension, each with how often it was tried; items that were never tried first."""
         counts = self.tally.get(dimension, {})
-        found = [(item, counts.get(item.name, 0)) for item in self.catalog.dimensions[dimension]]
-        return sorted(found, key=lambda each: each[1] > 0)
+        counted = [(item, counts.get(item.name, 0)) for item in self.catalog.dimensions[dimension]]
+        return sorted(counted, key=lambda pair: pair[1] > 0)
 
     def figures(self, dimension: str | None = None) -> tuple[int, int]:
         """How many items were tried, of how many; of one dimension, or of all."""
@@ -79,13 +68,13 @@ class Report:
 
     # -- formats
 
-    def render(self, how: str) -> str:
+    def render(self, form: str) -> str:
         """The report in one of the formats."""
-        if how == "json":
+        if form == "json":
             from json import dumps
 
             return dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n"
-        return self.html() if how == "html" else self.text()
+        return self.html() if form == "html" else self.text()
 
     def as_json(self) -> dict[str, Any]:
         """As plain values: every item with its count, 0 where it was never tried."""
@@ -133,7 +122,7 @@ class Report:
             )
 
     def html(self) -> str:
-        """One page that needs nothing else."""
+        """One page without further files."""
         tried, of = self.figures()
         parts = [
             _HEAD,
@@ -163,17 +152,17 @@ class Report:
         return "\n".join(parts) + "\n"
 
 
-def minimum(given: str, dimensions: Collection[str]) -> tuple[str | None, float]:
+def minimum(text: str, dimensions: Collection[str]) -> tuple[str | None, float]:
     """A minimum as it is given: `60`, or `operations=80` for one dimension. Raises `ValueError`."""
-    name, equals, text = given.rpartition("=")
+    name, equals, percentage = text.rpartition("=")
     if equals and name not in dimensions:
-        raise ValueError(f'"{name}" is no dimension of coverage; legal: {", ".join(dimensions)}')
+        raise ValueError(f'"{name}" is not a dimension of coverage; legal: {", ".join(dimensions)}')
     try:
-        least = float(text)
+        least = float(percentage)
     except ValueError:
         least = -1.0
     if not 0 <= least <= 100:
-        raise ValueError(f'"{text}" is no minimum of coverage; legal: a percentage, or DIMENSION=PERCENT')
+        raise ValueError(f'"{percentage}" is not a minimum of coverage; legal: a percentage, or DIMENSION=PERCENT')
     return name or None, least
 
 
@@ -183,11 +172,11 @@ def _counts(value: Any) -> bool:
 
 def _row(item: Item, count: int) -> str:
     rests = f" <span class=at>{escape(item.assumed)}</span>" if item.assumed else ""
-    how = f"<pre>{escape(item.snippet)}</pre>" if not count else ""
-    word = str(count) if count else "never"
+    snippet = f"<pre>{escape(item.snippet)}</pre>" if not count else ""
+    times = str(count) if count else "never"
     return (
-        f"<tr class={'yes' if count else 'no'}><td class=num>{word}</td><td class=item>{escape(item.name)} "
-        f"<span class=at>{escape(item.section)}</span>{rests}</td><td>{how}</td></tr>"
+        f"<tr class={'yes' if count else 'no'}><td class=num>{times}</td><td class=item>{escape(item.name)} "
+        f"<span class=at>{escape(item.section)}</span>{rests}</td><td>{snippet}</td></tr>"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import Any
 
 import orjson
@@ -24,41 +25,38 @@ from sendbox.server.origin import origin_of as origin_of
 
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
-#: Real seconds between two signs of life on a stream.
+#: Real seconds between two comments that keep a stream open.
 HEARTBEAT = 15.0
-#: So many items of a list are encoded before the loop has its turn.
+#: How many items of a list are encoded before other tasks of the loop run.
 PIECE = 50
 
 
 def control_routes(control: Control) -> list[Route]:
     """All operations as routes."""
     routes = [
-        Route(PREFIX + row.path, _endpoint(control, row), methods=[row.method], name=row.name)
+        Route(PREFIX + row.path, partial(_perform, control, row), methods=[row.method], name=row.name)
         for row in control.served.operations
     ]
-    routes.append(Route(PREFIX + "/worlds/{id}/stream", _stream(control), methods=["GET"], name="stream"))
-    routes.append(Route(PREFIX + "/openapi.json", _openapi(control), methods=["GET"], name="control_openapi"))
+    routes.append(Route(PREFIX + "/worlds/{id}/stream", partial(_stream, control), methods=["GET"], name="stream"))
+    routes.append(Route(PREFIX + "/openapi.json", partial(_openapi, control), methods=["GET"], name="control_openapi"))
     return routes
 
 
-def _openapi(control: Control) -> Any:
-    async def show(request: Request) -> Response:
-        """The contract of control."""
-        origin = origin_of(control.runtime, request.scope)
-        return json_answer(document(control.served.operations, prefix=PREFIX, origin=origin, version=__version__))
-
-    return show
+async def _openapi(control: Control, request: Request) -> Response:
+    """The contract of control."""
+    origin = origin_of(control.runtime, request.scope)
+    return json_answer(document(control.served.operations, prefix=PREFIX, origin=origin, version=__version__))
 
 
 def json_answer(value: Any, status: int = 200) -> Response:
     """A JSON answer; one that holds long lists is encoded and sent piece by piece."""
-    if isinstance(value, dict) and any(isinstance(part, list) and len(part) > PIECE for part in value.values()):
+    if isinstance(value, dict) and any(isinstance(item, list) and len(item) > PIECE for item in value.values()):
         return Streamed(_pieces(value), status, media_type="application/json")
     return Response(orjson.dumps(value), status, media_type="application/json")
 
 
 class Streamed(Response):
-    """An answer that is made while it is sent; an `endless` one until nobody listens any more.
+    """An answer that is made while it is sent; an `endless` one until the client goes away.
 
     Starlette's own imports a backend of anyio where it is first used, which holds the loop for 15 ms.
     """
@@ -102,58 +100,55 @@ async def _left(receive: Receive) -> None:
 
 
 async def _pieces(value: dict[str, Any]) -> AsyncGenerator[bytes, None]:
-    """An object as JSON, in pieces between which the loop has its turn. Its lists are used up."""
+    """An object as JSON, in pieces, between which other tasks of the loop run. Its lists are emptied."""
     before = b"{"
-    for name, part in value.items():
+    for name, items in value.items():
         yield before + orjson.dumps(name) + b":"
         before = b","
-        if not isinstance(part, list) or not part:
-            yield orjson.dumps(part)
+        if not isinstance(items, list) or not items:
+            yield orjson.dumps(items)
             continue
-        for first in range(0, len(part), PIECE):
-            piece = orjson.dumps(part[first : first + PIECE])
-            part[first : first + PIECE] = [None] * len(part[first : first + PIECE])  # to free all at once takes long
+        for first in range(0, len(items), PIECE):
+            piece = orjson.dumps(items[first : first + PIECE])
+            items[first : first + PIECE] = [None] * len(items[first : first + PIECE])  # all at once takes long
             yield (b"[" if first == 0 else b",") + piece[1:-1]
             await asyncio.sleep(0)
         yield b"]"
     yield b"}"
 
 
-def _endpoint(control: Control, row: Operation) -> Any:
-    async def serve(request: Request) -> Response:
-        try:
-            arguments = await _arguments(request, row)
-            origin = origin_of(control.runtime, request.scope)
-            value = await control.perform(origin, row.name, request.path_params.get("id"), arguments)
-        except ControlError as error:
-            return json_answer(error.as_json(), error.status)
-        except Exception:
-            log.exception("control failed at %s", row.name)
-            return json_answer({"error": "internal", "message": "an error of the sandbox itself, see its log"}, 500)
-        if isinstance(value, Text):
-            return Response(str(value), row.status, media_type=value.media_type)
-        return json_answer(value, row.status)
-
-    return serve
+async def _perform(control: Control, row: Operation, request: Request) -> Response:
+    try:
+        arguments = await _arguments(request, row)
+        origin = origin_of(control.runtime, request.scope)
+        value = await control.perform(origin, row.name, request.path_params.get("id"), arguments)
+    except ControlError as error:
+        return json_answer(error.as_json(), error.status)
+    except Exception:
+        log.exception("control failed at %s", row.name)
+        return json_answer({"error": "internal", "message": "an error of the sandbox itself, see its log"}, 500)
+    if isinstance(value, Text):
+        return Response(str(value), row.status, media_type=value.media_type)
+    return json_answer(value, row.status)
 
 
 async def _arguments(request: Request, row: Operation) -> dict[str, Any]:
-    given: dict[str, Any] = dict(request.query_params)
+    arguments: dict[str, Any] = dict(request.query_params)
     if row.method not in ("GET", "DELETE"):
         raw = await request.body()
         if row.raw:
-            given["raw"] = _body(raw, text_allowed=True)
+            arguments["raw"] = _body(raw, text_allowed=True)
         elif raw.strip():
             value = _body(raw, text_allowed=False)
             if not isinstance(value, dict):
-                raise ControlError(400, "bad_body", "the body is no JSON object")
-            given.update(value)
+                raise ControlError(400, "bad_body", "the body is not a JSON object")
+            arguments.update(value)
     for name, value in request.path_params.items():
-        if name in given:
+        if name in arguments:
             raise ControlError(400, "bad_argument", f'"{name}" stands in the path already, as "{value}"')
         if name != "id":
-            given[name] = value
-    return given
+            arguments[name] = value
+    return arguments
 
 
 def _body(raw: bytes, *, text_allowed: bool) -> Any:
@@ -164,7 +159,7 @@ def _body(raw: bytes, *, text_allowed: bool) -> Any:
         if not text_allowed:
             if bounds.deeper(raw):
                 raise out_of_bounds(bounds.too_deep()) from None
-            raise ControlError(400, "bad_body", f"the body is no JSON: {error}") from None
+            raise ControlError(400, "bad_body", f"the body is not JSON: {error}") from None
     else:
         outside = bounds.in_json(raw, value)
         if outside is not None:
@@ -176,46 +171,43 @@ def _body(raw: bytes, *, text_allowed: bool) -> Any:
         raise ControlError(400, "bad_body", "the body is neither JSON nor UTF-8 text") from None
 
 
-def _stream(control: Control) -> Any:
-    async def serve(request: Request) -> Response:
-        """Server-sent events: each entry of the journal as it is made, and the clock."""
-        hosted = control.runtime.worlds.get(request.path_params["id"])
-        if hosted is None:
-            error = ControlError(404, "no_such_world", f'"{request.path_params["id"]}" is no open world')
-            return json_answer(error.as_json(), error.status)
-        return Streamed(_entries(control, hosted), media_type="text/event-stream", endless=True)
-
-    return serve
+async def _stream(control: Control, request: Request) -> Response:
+    """Server-sent events: each entry of the journal as it is made, and the clock."""
+    hosted = control.runtime.worlds.get(request.path_params["id"])
+    if hosted is None:
+        error = ControlError(404, "no_such_world", f'"{request.path_params["id"]}" is not an open world')
+        return json_answer(error.as_json(), error.status)
+    return Streamed(_entries(control, hosted), media_type="text/event-stream", endless=True)
 
 
 async def _entries(control: Control, hosted: Hosted) -> AsyncGenerator[bytes, None]:
-    shown = len(hosted.world.journal)
+    next_entry = len(hosted.world.journal)
     epoch = hosted.world.epoch
-    told: tuple[int, str] | None = None
+    clock: tuple[int, str] | None = None
     work = Slice()
     yield b": open\n\n"
     while not hosted.gone:
-        seen = hosted.changes
+        changes = hosted.changes
         hosted.readers += 1
         try:
             world = hosted.world
             if world.epoch != epoch:
-                shown, epoch = world.journal.first, world.epoch
+                next_entry, epoch = world.journal.first, world.epoch
                 yield b"event: reset\ndata: {}\n\n"
-            shown = max(shown, world.journal.first)  # what was forgotten meanwhile cannot be shown
-            while hosted.world is world and shown < len(world.journal):
-                data = orjson.dumps(Observer(world, control.served.kinds).entry(shown))
-                yield b"event: entry\nid: %d\ndata: %s\n\n" % (shown, data)
-                shown += 1
+            next_entry = max(next_entry, world.journal.first)  # forgotten entries cannot be shown
+            while hosted.world is world and next_entry < len(world.journal):
+                data = orjson.dumps(Observer(world, control.served.kinds).entry(next_entry))
+                yield b"event: entry\nid: %d\ndata: %s\n\n" % (next_entry, data)
+                next_entry += 1
                 await work.pause()
-            if told != (world.now, world.clock.mode):
-                told = (world.now, world.clock.mode)
+            if clock != (world.now, world.clock.mode):
+                clock = (world.now, world.clock.mode)
                 yield b"event: clock\ndata: %s\n\n" % orjson.dumps(clock_view(hosted))
         finally:
             hosted.readers -= 1
         try:
             async with asyncio.timeout(HEARTBEAT):
-                while hosted.changes == seen and not hosted.gone:
+                while hosted.changes == changes and not hosted.gone:
                     await hosted.change()
         except TimeoutError:
             yield b": alive\n\n"

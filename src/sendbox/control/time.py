@@ -4,39 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.control.operation import Call, ControlError, milliseconds, operation
+from sendbox.control.arguments import milliseconds
+from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.control.worlds import clock_settings, clock_view, to_instant
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.rows import Observer
 
-#: So many entries of the journal an advance shows.
+#: The most entries of the journal that an advance shows.
 SHOWN = 200
 
 
 @operation("GET", "/worlds/{id}/clock")
 async def clock(call: Call) -> Any:
-    """The clock as it stands."""
+    """The present clock."""
     return clock_view(call.here)
 
 
 @operation("PATCH", "/worlds/{id}/clock")
 async def change_clock(call: Call, mode: Any = None, rate: Any = None) -> Any:
-    """Another mode or rate, from the present instant on."""
-    given = {name: value for name, value in (("mode", mode), ("rate", rate)) if value is not None}
-    clock_settings(given)
+    """Sets the mode or rate, from the present instant on."""
+    settings = {name: value for name, value in (("mode", mode), ("rate", rate)) if value is not None}
+    clock_settings(settings)
     hosted = call.here
     await call.runtime.steady(hosted)
     await hosted.free()
     call.runtime.not_advancing(hosted)
-    call.runtime.tune(hosted, given)
+    call.runtime.tune(hosted, settings)
     return clock_view(hosted)
 
 
 @operation("POST", "/worlds/{id}/clock/advance")
 async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, until: Any = None) -> Any:
-    """Moves the world forward and returns when all that fell due has settled."""
+    """Moves the world forward; answers when everything that was due is done."""
     moved = await call.runtime.advance(call.here, _goal(by, to, next, until))
     world = call.here.world
     first, last = moved["first"], moved["last"]
@@ -55,10 +56,10 @@ async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, 
 
 def _goal(by: Any, to: Any, next: Any, until: Any) -> Goal:
     """What the arguments of `advance` say. Raises `ControlError`."""
-    given = 4 - (by, to, next, until).count(None)
-    if given != 1:
+    count = 4 - (by, to, next, until).count(None)
+    if count != 1:
         raise ControlError(
-            400, "bad_argument", f"{given} of by, to, next, until were given; legal: exactly one of them"
+            400, "bad_argument", f"{count} of by, to, next, until were given; legal: exactly one of them"
         )
     if by is not None:
         return Goal("by", milliseconds(by, "by"))
@@ -66,8 +67,8 @@ def _goal(by: Any, to: Any, next: Any, until: Any) -> Goal:
         return Goal("to", to_instant(to, "to"))
     if next is None:
         if until != "idle":
-            raise ControlError(400, "bad_argument", f'until: "{until}" is not known; legal: "idle"')
+            raise ControlError(400, "bad_argument", f'until: "{until}" is not known; legal: idle')
         return Goal("idle")
     if not isinstance(next, int) or isinstance(next, bool) or next < 1:
-        raise ControlError(400, "bad_argument", f"next: {next!r} is no number of instants; legal: 1 and more")
+        raise ControlError(400, "bad_argument", f"next: {next!r} is not legal; legal: 1 and more")
     return Goal("next", next)

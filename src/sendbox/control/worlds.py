@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from sendbox import __version__
-from sendbox.control.operation import Call, ControlError, json_object, operation
+from sendbox.control.arguments import flag, json_object, one_of
+from sendbox.control.operation import Call, ControlError, operation, unreadable
 from sendbox.control.reading import each, newest
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
@@ -68,10 +69,10 @@ async def read_scenario(language: Language, source: Any) -> Blueprint:
     """
     if isinstance(source, Blueprint):  # in process, compiled where the test runs
         return source
-    every = source if isinstance(source, list) and source else [source]
-    if not all(isinstance(each, str | dict) for each in every):
+    sources = source if isinstance(source, list) and source else [source]
+    if not all(isinstance(item, str | dict) for item in sources):
         legal = "a name, YAML text, or an object, or a list of them"
-        raise ControlError(400, "bad_body", f"{shown(source)} is no scenario; legal: {legal}")
+        raise ControlError(400, "bad_body", f"{shown(source)} is not a scenario; legal: {legal}")
     try:
         return await _off_the_loop(source, lambda: language.load(source, paths=False))
     except ScenarioError as error:
@@ -84,15 +85,9 @@ async def _off_the_loop(source: Any, compiling: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(None, compiling)
 
 
-def unreadable(error: ScenarioError) -> ControlError:
-    """The answer to a scenario that cannot be read: 422 with every problem."""
-    problems = [problem.as_json() for problem in error.problems]
-    return ControlError(422, "bad_scenario", str(error), problems=problems)
-
-
 @operation("GET", "/health")
 async def health(call: Call) -> Any:
-    """Ready means: the scenario is loaded. `dropped` counts lines of the log that could not be written."""
+    """Answers once the scenario is loaded. `dropped` counts lines of the log that could not be written."""
     return {
         "status": "ok",
         "version": __version__,
@@ -115,30 +110,30 @@ async def open_world(
     now: Any = None,
     frozen: Any = False,
 ) -> Any:
-    """Opens a world with settings of its own. 409 `world_exists` with what is there.
+    """Opens a world with its own settings. 409 `world_exists` with the world that is open.
 
-    `now` is the present as the opener sees it: where nothing pins a start, the world starts then and not by the
-    server's clock, so that it agrees with a client whose clock a test has frozen. `frozen` says that it is, so that the
-    start counts as pinned.
+    `now` is the caller's time. If nothing else sets a start, the world starts at `now` and not at the server's time, so
+    it agrees with a client whose clock is frozen. `frozen` says that this clock is frozen; the start then counts as
+    pinned.
     """
     runtime = call.runtime
     if id is not None and not runtime.legal_id(id):
         raise ControlError(
-            400, "bad_id", f'"{id}" is no id of a world; legal: test- and 1 to 64 of a-z A-Z 0-9 . _ -, or --any-key'
+            400,
+            "bad_id",
+            f'"{id}" is not an id of a world; legal: test- and 1 to 64 of a-z A-Z 0-9 . _ -, or --any-key',
         )
-    if deliveries not in ("push", "pull"):
-        raise ControlError(400, "bad_argument", f'"{deliveries}" is no way of delivering; legal: push, pull')
+    one_of(deliveries, "deliveries", ("push", "pull"))
     blueprint = None if scenario is None else await read_scenario(runtime.language, scenario)
     settings = clock_settings(clock or {})
-    if frozen not in (True, False, "true", "false"):
-        raise ControlError(400, "bad_argument", f"frozen: {frozen!r} is not legal; legal: true, false")
+    is_frozen = flag(frozen, "frozen")
     pinned = (blueprint or runtime.blueprint).start, runtime.settings.start
     if now is not None and pinned == (None, None) and "start" not in settings:
         settings["start"] = to_instant(now, "now")
-        settings["pinned"] = frozen in (True, "true")
-    there = runtime.worlds.get(id or "")
-    if there is not None:
-        raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, there))
+        settings["pinned"] = is_frozen
+    existing = runtime.worlds.get(id or "")
+    if existing is not None:
+        raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, existing))
     hosted = runtime.open(id, blueprint=blueprint, seed=seed, salt=salt, **settings)
     if deliveries == "pull":
         runtime.pull(hosted)
@@ -160,7 +155,7 @@ def clock_settings(clock: dict[str, Any]) -> dict[str, Any]:
             settings["start"] = to_instant(value, "start")
         else:
             legal = f"mode (manual, real, auto), rate (a number from {SLOWEST} to {FASTEST}), start (an instant)"
-            raise ControlError(400, "bad_clock", f"{name}: {value!r} is no setting of a clock; legal: {legal}")
+            raise ControlError(400, "bad_clock", f"{name}: {value!r} is not a setting of a clock; legal: {legal}")
     return settings
 
 
@@ -175,8 +170,8 @@ def to_instant(value: Any, name: str) -> int:
 @operation("GET", "/worlds")
 async def worlds(call: Call, last: Any = None) -> Any:
     """All open worlds, in the order in which they were opened; with `last` the newest."""
-    found = await newest(list(call.runtime.worlds.values()), lambda hosted: True, last)
-    return {"worlds": await each(found, lambda hosted: world_view(call, hosted))}
+    fitting = await newest(list(call.runtime.worlds.values()), lambda hosted: True, last)
+    return {"worlds": await each(fitting, lambda hosted: world_view(call, hosted))}
 
 
 @operation("GET", "/worlds/{id}")
@@ -196,31 +191,29 @@ async def close_world(call: Call) -> Any:
 
 @operation("POST", "/worlds/{id}/reset")
 async def reset(call: Call) -> Any:
-    """Back to the start, in a new epoch."""
+    """Begins a new epoch at the start of the world."""
     await call.runtime.steady(call.here)
     await call.here.free()
     call.runtime.reset(call.here)
     return world_view(call, call.here)
 
 
-async def _compiled(call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """The scenario compiled, and the clock at rest."""
-    raw, name = given.get("raw"), given.get("name")
+    raw, name = arguments.get("raw"), arguments.get("name")
     if name is not None:
         raw = name
     elif isinstance(raw, dict) and set(raw) == {"name"} and "sendbox" not in raw:
         raw = raw["name"]
     compiled = await read_scenario(call.runtime.language, raw)
     await call.runtime.steady(call.here)
-    return {**given, "raw": compiled, "name": None}
+    return {**arguments, "raw": compiled, "name": None}
 
 
 @operation("PUT", "/worlds/{id}/scenario", raw=True, act=True, journals=True, prepare=_compiled)
 async def load_scenario(call: Call, raw: Any = None, name: str | None = None, reset: Any = False) -> Any:
-    """Another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
-    at_once = reset in (True, "true", "1")
-    if not at_once and reset not in (False, "false", "0"):
-        raise ControlError(400, "bad_argument", f"reset: {reset!r} is not legal; legal: true, false")
+    """Loads another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
+    at_once = flag(reset, "reset")
     hosted, blueprint = call.here, raw
     call.runtime.not_advancing(hosted)
     differs = blueprint_differences(call.runtime.language, hosted.blueprint, blueprint)
@@ -228,10 +221,10 @@ async def load_scenario(call: Call, raw: Any = None, name: str | None = None, re
     hosted.world.control("scenario", {"name": blueprint.name, "source": blueprint.source})
     world = hosted.world
     books = world.rulebooks
-    own = ("api", "webhooks")
-    stands = {name: book.given for name, book in books.items() if name not in ("attempts", *own)}
-    stands |= {"expect": world.expect, **{name: books[name].given for name in own}}
-    rules = ["attempts", *(name for name, old in stands.items() if old != blueprint.of(name))]
+    engine_lists = ("api", "webhooks")
+    current = {name: book.from_scenario for name, book in books.items() if name not in ("attempts", *engine_lists)}
+    current |= {"expect": world.expect, **{name: books[name].from_scenario for name in engine_lists}}
+    rules = ["attempts", *(name for name, rules_now in current.items() if rules_now != blueprint.of(name))]
     if at_once:
         call.runtime.reset(hosted)
         return {"applied": [*rules, *differs], "at_reset": [], "skipped": []}
@@ -257,9 +250,9 @@ def blueprint_differences(language: Language, old: Blueprint, new: Blueprint) ->
     return [name for name, (before, after) in pairs.items() if before != after]
 
 
-async def _invented(call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _invented(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a rule wants invented is invented off the loop, and known from then on."""
-    raw = given["raw"]
+    raw = arguments["raw"]
     if isinstance(raw, dict) and invents(raw):
         world = call.here.world
         rule = {name: value for name, value in raw.items() if name != "in"}
@@ -272,34 +265,31 @@ async def _invented(call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
                 )
 
         await asyncio.get_running_loop().run_in_executor(None, compiling)
-    return given
+    return arguments
 
 
 @operation("POST", "/worlds/{id}/rules", status=201, raw=True, act=True, journals=True, prepare=_invented)
 async def put_rule(call: Call, raw: Any = None) -> Any:
     """Puts a rule in front of a list; answers its id."""
-    given = dict(json_object(raw, "a rule"))
+    fields = dict(json_object(raw, "a rule"))
     world = call.here.world
     lists = world.rulebooks
-    where = given.pop("in", "attempts")
-    if not isinstance(where, str) or where not in lists:
-        raise ControlError(400, "bad_argument", f'"{where}" is no list of rules; legal: {", ".join(lists)}')
+    list_name = fields.pop("in", "attempts")
+    one_of(list_name, "in", lists)
     country = account_of(world).country
     try:
-        rule = call.runtime.language.compile_rule(where, given, country=country, assume=world.assume)
+        rule = call.runtime.language.compile_rule(list_name, fields, country=country, assume=world.assume)
     except ScenarioError as error:
-        raise ControlError(
-            422, "bad_rule", str(error), problems=[problem.as_json() for problem in error.problems]
-        ) from None
-    rule_id = lists[where].put_rule(rule)
-    world.control("rule", {"id": rule_id, "rule": given, "in": where})
-    return {"id": rule_id, "in": where}
+        raise unreadable(error, "bad_rule") from None
+    rule_id = lists[list_name].put_rule(rule)
+    world.control("rule", {"id": rule_id, "rule": fields, "in": list_name})
+    return {"id": rule_id, "in": list_name}
 
 
 @operation("DELETE", "/worlds/{id}/rules/{rule}", act=True)
 async def drop_rule(call: Call, rule: str) -> Any:
-    """Takes a rule away that was put there."""
+    """Removes a rule that was put there."""
     world = call.here.world
     if not any(book.drop_rule(rule) for book in world.rulebooks.values()):
-        raise ControlError(404, "no_such_rule", f'"{rule}" is no rule that control put into this world')
+        raise ControlError(404, "no_such_rule", f'"{rule}" is not a rule that control put into this world')
     return {"dropped": rule}

@@ -1,5 +1,5 @@
 """The engine: a world, its clock and timeline, its journal, its names and draws. Pure: no I/O, no clock of the machine.
 
 What comes in is a command or the passing of time; what goes out is an effect that the runtime carries out. No service
-may come in here: the engine's word for what things are about is a case, never a message or a phone.
+is imported here: the engine's word for what things are about is a case, never a message or a phone.
 """

@@ -151,7 +151,7 @@ def in_value(value: Any) -> Outside | None:
 
 
 def too_deep(place: tuple[str | int, ...] = ()) -> Outside:
-    """What is nested deeper than anything that comes in may be; of the way to it the first name is told."""
+    """What is nested deeper than anything that comes in may be; its place is cut behind the first name."""
     names = [at for at, step in enumerate(place) if isinstance(step, str)]
     return Outside(
         place[: names[0] + 1] if names else (),

@@ -3,7 +3,7 @@
 Virtual time is an affine map of a monotonic reading: `virtual = base + (reading - anchor) * rate`. The invariant, kept
 by every method: `now` never decreases, and `base` is the virtual instant at `anchor`. In the modes `manual` and `auto`
 the map is not read; `now` moves only when the world is moved. Readings are integer nanoseconds and are handed in: the
-core never looks at a clock of the machine.
+engine never looks at a clock of the machine.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Clock:
         #: what a reset goes back to: as the world was opened, or a tester set it
         self.own_mode = mode
         self.own_rate = self.rate
-        #: whether a step changed it since somebody last looked
+        #: whether a step changed it since `World.run` last looked
         self.switched = False
 
     def read(self, reading: int) -> int:
@@ -66,7 +66,7 @@ class Clock:
         self.anchor = reading
 
     def change(self, now: int, mode: Mode | None = None, rate: float | None = None) -> None:
-        """Another mode or rate from an instant on, at which it stands then; whoever moves the world rebases it."""
+        """Another mode or rate from an instant on, at which it stands then; the mover of the world rebases it."""
         self.move(now)
         if mode is not None:
             self.mode = self.own_mode = mode
@@ -77,7 +77,7 @@ class Clock:
         """The same by a step of the world at its instant, which may lie behind the machine's; a reset undoes it.
 
         Where time passes, the new map begins at the reading at which the old one came to `now`. Elsewhere there is no
-        such reading: whoever moved the world rebases it.
+        such reading: the mover of the world rebases it.
         """
         if self.mode == "real" and self.rate:
             self.anchor += -(-(self.now - self.base) * 1000 * _NS_PER_MS // self.rate)

@@ -18,6 +18,7 @@ import orjson
 
 from sendbox.engine import bounds
 from sendbox.engine.kinds.rows import Observer
+from sendbox.engine.slices import finished
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
@@ -36,27 +37,18 @@ _QUOTED: Final = re.compile(rb'"(?:([0-9]{15,16})|eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_
 
 def digest(world: World, kinds: Kinds) -> str:
     """The digest of all that happened so far, 64 hex digits."""
-    steps = digest_in_slices(world, kinds)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return str(done.value)
+    return finished(digest_in_slices(world, kinds))
 
 
 def digest_in_slices(world: World, kinds: Kinds) -> Generator[None, None, str]:
-    """The same, pausing every few hundred lines so that a loop can breathe; the generator returns the digest."""
-    canon = Canon(world, kinds)
-    total = work = 0
-    for number in range(world.journal.first, len(world.journal)):
-        for line in _lines_of(canon, number):
-            raw = orjson.dumps(line, option=orjson.OPT_SORT_KEYS)
+    """The same, with a pause every few hundred lines, so that a loop can do other work; the generator returns it."""
+    total = 0
+    for numbered in _numbered(Canon(world, kinds)):
+        if numbered is None:
+            yield
+        else:
+            raw = orjson.dumps(numbered[1], option=orjson.OPT_SORT_KEYS)
             total += int.from_bytes(blake2b(raw, digest_size=32).digest(), "big")
-            work += 1
-            if work >= _SLICE:  # a batch of events has a line each, and so has a list of numbers
-                work = 0
-                yield
-        work += 1
     return f"{total % _MODULUS:064x}"
 
 
@@ -66,27 +58,35 @@ def canonical_in_slices(world: World, kinds: Kinds) -> Generator[None, None, lis
     Each with `n`, the number of its entry; `at` in milliseconds from the start; a request with its canonical content as
     `body`. Two worlds with equal lines, in any order, have equal digests.
     """
-    canon = Canon(world, kinds, readable=True)
-    found: list[Line] = []
-    work = 0
-    for number in range(world.journal.first, len(world.journal)):
+    lines: list[Line] = []
+    for numbered in _numbered(Canon(world, kinds, readable=True)):
+        if numbered is None:
+            yield
+        else:
+            lines.append({"n": numbered[0], **numbered[1]})
+    return lines
+
+
+def _numbered(canon: Canon) -> Iterator[tuple[int, Line] | None]:
+    """Every line with the number of its entry; None where it is time for a pause."""
+    journal, work = canon.world.journal, 0
+    for number in range(journal.first, len(journal)):
         for line in _lines_of(canon, number):
-            found.append({"n": number, **line})
+            yield number, line
             work += 1
-            if work >= _SLICE:
+            if work >= _SLICE:  # a batch of events has a line each, and so has a list of numbers
                 work = 0
-                yield
+                yield None
         work += 1
-    return found
 
 
 def _lines_of(canon: Canon, number: int) -> Iterator[Line]:
     """The lines of one entry, none of what a tester did."""
-    at, code, what = canon.world.journal.entry(number)
+    at, code, subject = canon.world.journal.entry(number)
     kind = canon.kinds.by_code[code]
     if kind.lines is not None:
         head = {"at": at - canon.world.start, "kind": kind.shown or kind.name}
-        for line in kind.lines(canon, what):
+        for line in kind.lines(canon, subject):
             yield {**line, **head}
 
 
@@ -110,9 +110,9 @@ class Canon(Observer):
         """What a name was derived from; any other text as it is."""
         return self._plain.get(name, name)
 
-    def name(self, what: Any) -> str:
+    def name(self, named: Any) -> str:
         """What something is called whose name the world gave out."""
-        return self.kinds.names[type(what)](self, what)
+        return self.kinds.names[type(named)](self, named)
 
     def path(self, path: str) -> str:
         """A request's path without names of the world."""
@@ -155,8 +155,8 @@ class Canon(Observer):
         """A request in which names of partner management are replaced by what they were derived from."""
         return _QUOTED.sub(self._stand_in, raw) if self._plain or b'"eyJ' in raw else raw
 
-    def _stand_in(self, found: re.Match[bytes]) -> bytes:
-        quoted = found[1]
+    def _stand_in(self, match: re.Match[bytes]) -> bytes:
+        quoted = match[1]
         return b'"token"' if quoted is None else orjson.dumps(self.plain(quoted.decode()))
 
 

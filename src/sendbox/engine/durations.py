@@ -20,7 +20,7 @@ MINUTE: Final = 60_000
 HOUR: Final = 3_600_000
 DAY: Final = 86_400_000
 WEEK: Final = 7 * DAY
-#: A hundred years: whatever is longer is a slip of the pen, and would leave the calendar.
+#: A hundred years: a longer time is a typing error, and would leave the calendar.
 LONGEST: Final = 36_500 * DAY
 
 _UNITS: Final = (("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND), ("ms", 1))
@@ -87,16 +87,16 @@ def shown(value: object) -> str:
 def duration(value: object) -> int:
     """Milliseconds of `500ms`, `2s`, `1m30s`, `1h`, `2d`, ISO 8601 `PT1M30S` or an integer; else ValueError."""
     if isinstance(value, int) and not isinstance(value, bool):
-        found = value
+        ms = value
     elif isinstance(value, str):
-        found = _read(value)
+        ms = _read(value)
     else:
-        found = -1
-    if found < 0:
+        ms = -1
+    if ms < 0:
         raise ValueError(f"{shown(value)} is not a duration: {_DURATIONS}")
-    if found > LONGEST:
+    if ms > LONGEST:
         raise ValueError(f"{shown(value)} is longer than a duration may be: up to {show(LONGEST)} is legal")
-    return found
+    return ms
 
 
 def _read(text: str) -> int:
@@ -105,8 +105,8 @@ def _read(text: str) -> int:
         return -1
     match = _SHORT.fullmatch(text)
     if match:
-        days, hours, minutes, seconds, rest = match.groups("0")
-        return int(days) * DAY + int(hours) * HOUR + int(minutes) * MINUTE + _seconds(seconds) + int(rest)
+        days, hours, minutes, seconds, milliseconds = match.groups("0")
+        return int(days) * DAY + int(hours) * HOUR + int(minutes) * MINUTE + _seconds(seconds) + int(milliseconds)
     match = _ISO.fullmatch(text)
     if match and len(text) > 1:
         weeks, days, hours, minutes, seconds = match.groups("0")
@@ -141,18 +141,18 @@ def instant(value: str) -> int:
     try:
         days = _days(match[1])
     except ValueError:
-        text = f"{shown(value)} names a day that no calendar has: {value[:7]} does not hold day {value[8:10]}"
+        text = f"{shown(value)} names a day that does not exist: {value[:7]} has no day {value[8:10]}"
         raise ValueError(text) from None
     # A leap second (:60) is the first of the next minute, as on clocks that do not know it.
     if hour > 23 or minute > 59 or second > 60 or (sign and (int(hours) > 23 or int(minutes) > 59)):
-        raise ValueError(f"{shown(value)} names a time that no clock shows: 00:00:00 to 23:59:59 are legal")
-    found = BEGINNING + days * DAY + hour * HOUR + minute * MINUTE + second * SECOND
+        raise ValueError(f"{shown(value)} names a time that does not exist: 00:00:00 to 23:59:59 are legal")
+    ms = BEGINNING + days * DAY + hour * HOUR + minute * MINUTE + second * SECOND
     if fraction:
-        found += int(fraction[:3].ljust(3, "0"))
+        ms += int(fraction[:3].ljust(3, "0"))
     if sign:
         offset = int(hours) * HOUR + int(minutes) * MINUTE
-        found += offset if sign == "-" else -offset
-    return on_calendar(found, value)
+        ms += offset if sign == "-" else -offset
+    return on_calendar(ms, value)
 
 
 def on_calendar(ms: int, value: object = None) -> int:
@@ -174,20 +174,20 @@ def iso(ms: int) -> str:
 
 def rate(value: object) -> Rate:
     """A rate `10/s`, `5/10m` or `{max: 5, within: 1h}`; else ValueError."""
-    most: object = None
+    count: object = None
     within: object = None
     if isinstance(value, dict) and value.keys() >= {"max", "within"}:
-        most, within = value["max"], value["within"]
+        count, within = value["max"], value["within"]
     elif isinstance(value, str):
         number, slash, time = value.partition("/")
-        most = int(number) if slash and len(number) < 10 and number.isascii() and number.isdigit() else None
+        count = int(number) if slash and len(number) < 10 and number.isascii() and number.isdigit() else None
         within = f"1{time}" if time in dict(_UNITS) else time
-    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ValueError(f"{shown(value)} is not a rate: 10/s, 5/10m or {{max: 5, within: 1h}} are legal")
     length = duration(within)
     if not length:
-        raise ValueError(f"{shown(value)} is a rate within no time: 1ms and longer are legal")
-    return Rate(most, length)
+        raise ValueError(f"{shown(value)} is a rate within a time of zero: 1ms and longer are legal")
+    return Rate(count, length)
 
 
 def show(ms: int) -> str:

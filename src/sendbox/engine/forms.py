@@ -52,22 +52,22 @@ class Value(NamedTuple):
 
 def duration(description: str) -> Value:
     """A time."""
-    return Value(_ref("duration", description), lambda given, reader: reader.duration(given))
+    return Value(_ref("duration", description), lambda source, reader: reader.duration(source))
 
 
 def rate(description: str) -> Value:
     """So many in so much time."""
-    return Value(_ref("rate", description), lambda given, reader: reader.rate(given))
+    return Value(_ref("rate", description), lambda source, reader: reader.rate(source))
 
 
 def span(description: str) -> Value:
     """A time, or a span from which one is drawn."""
-    return Value(_ref("span", description), lambda given, reader: reader.span(given))
+    return Value(_ref("span", description), lambda source, reader: reader.span(source))
 
 
 def window(description: str) -> Value:
     """A time, as a span of which both ends are the same."""
-    return Value(_ref("duration", description), lambda given, reader: Span(*[reader.duration(given)] * 2))
+    return Value(_ref("duration", description), lambda source, reader: Span(*[reader.duration(source)] * 2))
 
 
 def positive(description: str) -> Value:
@@ -85,9 +85,9 @@ def word(description: str, words: Iterable[str], says: str) -> Value:
     return Value({"description": description, "type": "string", "enum": list(words), "x-says": says}, _as_it_is)
 
 
-def whole(description: str, least: int, most: int, says: str) -> Value:
+def whole(description: str, lowest: int, highest: int, says: str) -> Value:
     """A whole number within bounds."""
-    node = {"description": description, "type": "integer", "minimum": least, "maximum": most, "x-says": says}
+    node = {"description": description, "type": "integer", "minimum": lowest, "maximum": highest, "x-says": says}
     return Value(node, _as_it_is)
 
 
@@ -108,19 +108,19 @@ def mapping(title: str, description: str, keys: Mapping[str, Value], says: str, 
         "x-says": says,
     }
     return Value(
-        node, lambda given, reader: {key: keys[key].read(item, reader) for key, item in given.entries().items()}
+        node, lambda source, reader: {key: keys[key].read(item, reader) for key, item in source.entries().items()}
     )
 
 
 def either(description: str, plain: Value, other: Value, says: str) -> Value:
-    """One of two forms, of which the first one is no mapping."""
+    """One of two forms, of which the first one is not a mapping."""
     node = {"description": description, "anyOf": [plain.node, other.node], "x-says": says}
-    return Value(node, lambda given, reader: (other if isinstance(given.value, dict) else plain).read(given, reader))
+    return Value(node, lambda source, reader: (other if isinstance(source.value, dict) else plain).read(source, reader))
 
 
 def _ref(name: str, description: str) -> Node:
     return {"$ref": f"#/$defs/{name}", "description": description}
 
 
-def _as_it_is(given: Given, _reader: Reads) -> Any:
-    return given.value
+def _as_it_is(source: Given, _reader: Reads) -> Any:
+    return source.value

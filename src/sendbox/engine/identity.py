@@ -1,6 +1,6 @@
 """Identity: everything that looks random is derived, by a keyed hash, from a seed, a scope, a key and a count.
 
-Two classes. *Fates* (results, timings, operators) are drawn by the chooser (`engine/chooser.py`), by a rule, a subject
+Two classes. *Fates* (results, timings, operators) are drawn by the chooser (`engine/chooser/`), by a rule, a subject
 and the ordinal of its case; *names* (request and message ids, link codes) are derived from the request's content,
 salted with the world (`engine/world.py`).
 """

@@ -1,8 +1,8 @@
 """The journal: the append-only record of all that happened in a world.
 
 An entry is (instant, kind, subject). Entries are kept in three columns, and what they show is rendered from the subject
-when somebody asks: a transition costs 17 bytes, not a dictionary. What is said about a kind stands in its row
-(`engine/kinds.py`), which only those who observe know.
+on request: a transition costs 17 bytes, not a dictionary. What is said about a kind stands in its row
+(`engine/kinds/`), which only those who observe know.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CODE: Final[dict[str, int]] = {}
 
 
 def enter(*kinds: str) -> tuple[int, ...]:
-    """Gives codes to kinds of entries, and answers them; a kind that has one keeps it."""
+    """Gives codes to kinds of entries, and returns them; a kind that has one keeps it."""
     return tuple(CODE.setdefault(kind, len(CODE)) for kind in kinds)
 
 
@@ -91,7 +91,7 @@ class Forgotten(LookupError):
 
 
 class Capped(Journal):
-    """A journal that keeps about `cap` entries: whoever owns the world calls `forget` now and then.
+    """A journal that keeps about `cap` entries: the owner of the world calls `forget` now and then.
 
     Numbers stay what they were, and `len` counts what was forgotten too.
     """
@@ -127,7 +127,7 @@ class Capped(Journal):
     def __len__(self) -> int:
         return len(self.kind) + self._first
 
-    def forget(self, most: int) -> bool:
+    def forget(self, limit: int) -> bool:
         """Forgets the oldest, at most so many, once there are more than the cap; False when there is nothing to forget.
 
         A tenth of the cap goes at once, so that the columns are not moved for every entry.
@@ -135,9 +135,9 @@ class Capped(Journal):
         count = len(self.kind)
         if count <= self.cap:
             return False
-        gone = min(most, count - self.cap + self.cap // 10)
-        del self.at[:gone], self.kind[:gone], self.what[:gone]
-        self._first += gone
+        forgotten = min(limit, count - self.cap + self.cap // 10)
+        del self.at[:forgotten], self.kind[:forgotten], self.what[:forgotten]
+        self._first += forgotten
         if self.order_sensitive:
             self._ordered = True
             self.order_sensitive = {number for number in self.order_sensitive if number >= self._first}

@@ -12,7 +12,43 @@ The rules that every table here keeps
 
 from __future__ import annotations
 
-Table = dict[str, dict[str, str]]
+from collections.abc import Mapping
+
+Table = Mapping[str, Mapping[str, str]]
+
+
+class Lifecycle(dict[str, Mapping[str, str]]):
+    """A table with what goes through it (`kind`, such as `an order`) and the place where it is written (`source`)."""
+
+    def __init__(self, kind: str, source: str, table: Table) -> None:
+        super().__init__(table)
+        self.kind = kind
+        self.source = source
+
+    def after(self, state: str, event: str) -> str:
+        """The state after an event. Raises `IllegalMove` for a pair that is not in the table."""
+        if event not in self[state]:
+            raise IllegalMove(self, state, event)
+        return self[state][event]
+
+    def to(self, state: str, wanted: str) -> str:
+        """The state `wanted`, if an event leads there from `state`. Raises `IllegalMove`."""
+        if wanted not in self[state].values():
+            raise IllegalMove(self, state, wanted)
+        return wanted
+
+
+class IllegalMove(Exception):
+    """A pair that is not in the table: a `state`, the `wanted` state or event, and the `legal` states from there."""
+
+    def __init__(self, lifecycle: Lifecycle, state: str, wanted: str) -> None:
+        self.state = state
+        self.wanted = wanted
+        self.legal = tuple(dict.fromkeys(lifecycle[state].values()))
+        legal = ", ".join(self.legal) or "none, it is an end"
+        super().__init__(
+            f'"{wanted}" does not follow "{state}" of {lifecycle.kind}; legal: {legal} ({lifecycle.source})'
+        )
 
 
 def diagram(table: Table) -> str:

@@ -39,16 +39,15 @@ class Part:
     @classmethod
     def of(cls, world: Parted) -> Self:
         """The part that a world has of this service."""
-        part: Any = world.parts[cls.NAME]
-        found: Self = part
-        return found
+        part: Self = world.parts[cls.NAME]
+        return part
 
     def lapses(self, at: int, kind: str, what: Any) -> bool:
         """Whether what was to lapse now really does."""
         return True
 
     def lapsed(self, kind: str, what: Any) -> bool:
-        """Something lapsed, and the clock shows its instant; whether that is told to somebody."""
+        """Something lapsed, and the clock shows its instant; returns whether an event says so."""
         return False
 
     @property

@@ -40,8 +40,8 @@ def _compile(text: str, digits: bool) -> Callable[[str], object]:
     parts = [
         "".join("[0-9]" if digits and char == "?" else re.escape(char) for char in part) for part in text.split("*")
     ]
-    # Parts between stars are taken where they are first found, for good: that never hinders the parts after them, and
-    # no text takes long because a pattern has many stars.
+    # Parts between stars are matched where they first occur, without going back: that never hinders the parts after
+    # them, and a pattern with many stars takes no longer.
     middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])
     expression = f"{parts[0]}{middle}.*{parts[-1]}" if len(parts) > 1 else parts[0]
     return re.compile(expression, re.DOTALL).fullmatch

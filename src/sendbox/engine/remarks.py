@@ -1,6 +1,6 @@
 """Remarks on requests: a finding on an illegal one, advice on a legal one.
 
-Both are plain records that travel from where they are made (contract, decode, core) to the journal, the log,
+Both are plain records that travel from where they are made (contract, services, engine) to the journal, the log,
 the page and the fixture. On the wire only the first finding of a refused request shows, as one line.
 """
 
@@ -28,14 +28,7 @@ class Finding:
 
     def as_json(self) -> dict[str, str | None]:
         """The finding as the journal shows it."""
-        return {
-            "path": self.path,
-            "value": self.value,
-            "rule": self.rule,
-            "message": self.message,
-            "section": self.section,
-            "assumed": self.assumed,
-        }
+        return {name: getattr(self, name) for name in ("path", "value", "rule", "message", "section", "assumed")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +54,4 @@ class Advice:
 
     def as_json(self) -> dict[str, str | bool | None]:
         """The advice as control shows it (`entry` is added by the journal)."""
-        return {
-            "code": self.code,
-            "message": self.message,
-            "path": self.path,
-            "section": self.section,
-            "assumed": self.assumed,
-            "note": self.note,
-            "docs": self.docs,
-        }
+        return {**{name: getattr(self, name) for name in self.__slots__}, "docs": self.docs}

@@ -30,7 +30,7 @@ FAKES: Final = {
     "sentence": "a sentence",
     "paragraph": "a few sentences",
 }
-#: How many of a kind are invented, whatever the version of the library, so that equal draws pick equal places.
+#: How many of a kind are invented, in any version of the library, so that equal draws pick equal places.
 POOL: Final = 256
 
 

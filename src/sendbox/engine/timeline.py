@@ -53,8 +53,8 @@ class Timeline:
 
     def lapsed(self, until: int, most: int = 1 << 60) -> list[tuple[int, str, Any]]:
         """Takes out the lapses up to `until`, oldest first and `most` of them at a time."""
-        gone: list[tuple[int, str, Any]] = []
-        while self.lapses and self.lapses[0][0] <= until and len(gone) < most:
+        passed: list[tuple[int, str, Any]] = []
+        while self.lapses and self.lapses[0][0] <= until and len(passed) < most:
             instant, _, kind, what = heappop(self.lapses)
-            gone.append((instant, kind, what))
-        return gone
+            passed.append((instant, kind, what))
+        return passed

@@ -1,7 +1,7 @@
 """Traffic: what a sample client sends, for `sendbox play` and for tests. A world that is served never looks at it.
 
 Values may be references, `$name.path.to.field`: a field of the answer to an earlier entry. They are resolved by
-whoever plays the traffic; there is nothing in it that computes.
+what plays the traffic; nothing in it computes.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Reception(NamedTuple):
 
 def reference(value: object) -> tuple[str, tuple[str, ...]] | None:
     """The name and the path of a reference, None for any other value."""
-    found = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
-    return None if found is None else (found[1], tuple(found[2][1:].split(".")))
+    match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    return None if match is None else (match[1], tuple(match[2][1:].split(".")))
 
 
 def field(answer: Any, path: tuple[str, ...]) -> Any:
@@ -79,15 +79,15 @@ def field(answer: Any, path: tuple[str, ...]) -> Any:
 
 
 def resolved(value: Any, answers: dict[str, Any]) -> Any:
-    """The value with every reference replaced. LookupError where one leads nowhere."""
+    """The value with every reference replaced. LookupError where one does not lead to a value."""
     if isinstance(value, dict):
         return {key: resolved(item, answers) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [resolved(item, answers) for item in value]
-    found = reference(value)
-    if found is None:
+    target = reference(value)
+    if target is None:
         return value
-    name, path = found
+    name, path = target
     if name not in answers:
         raise LookupError(f'"{value}" refers to "{name}", which got no answer')
     return field(answers[name], path)

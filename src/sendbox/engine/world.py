@@ -2,7 +2,7 @@
 
 What a service keeps in a world is its part (`engine/part.py`): the world is opened with the parts of all services, and
 knows none of them. It takes commands, which a service gives it, and the passing of time (`run`). What must leave it,
-batches of events on their way to a target, waits in `outlets` until somebody outside takes it and says how it went.
+batches of events on their way to a target, waits in `outlets` until the caller takes it and hands in the outcome.
 Nothing here does I/O or looks at a clock of the machine; one thread touches a world at a time.
 """
 
@@ -21,6 +21,7 @@ from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.commands.command import Call, Open, Own
 from sendbox.engine.commands.record import Record
 from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.events import Events
 from sendbox.engine.delivery.home import Carriage
 from sendbox.engine.delivery.targets import Outlets
@@ -29,7 +30,7 @@ from sendbox.engine.faults.calls import ApiFaults
 from sendbox.engine.identity import derive, seed_bytes, tag_of, uuid_text
 from sendbox.engine.journal import CODE, Capped, Journal
 from sendbox.engine.part import Part
-from sendbox.engine.polls import Polls
+from sendbox.engine.polling import Polling
 from sendbox.engine.remarks import Advice
 from sendbox.engine.timeline import Timeline
 
@@ -85,7 +86,7 @@ class World:
         "parts",
         "pinned",
         "plain",
-        "polls",
+        "polling",
         "record",
         "salt",
         "seed_given",
@@ -121,7 +122,7 @@ class World:
         self.tag = tag_of(world_id, shard)
         self.shard = shard
         self.blueprint: Any = blueprint
-        #: how deliveries go, and whatever else services settle among the assumptions
+        #: how deliveries go, and what else services settle among the assumptions
         self.assume: Carriage = blueprint.assume
         self.services = tuple(services)
         #: the rows of all events, by their types
@@ -131,7 +132,7 @@ class World:
         self.names = seed_bytes(self.salt)
         self.start_given = start
         self.start = start
-        #: whether somebody said when the world starts; else it was the present of whoever opened it
+        #: whether the start was given; else it was the present when the world was opened
         self.pinned = pinned
         #: counts resets; what was in flight in an older epoch is dropped
         self.epoch = epoch
@@ -139,7 +140,7 @@ class World:
         self.timeline = Timeline()
         #: `max_journal` bounds the entries that are kept, None = all are
         self.journal = Journal() if max_journal is None else Capped(max_journal)
-        #: what everything that is drawn is asked of
+        #: decides everything that is drawn
         self.chooser = Chooser(seed_bytes(self.seed_given))
         if blueprint.plan:
             self.chooser = Planned(self.chooser, blueprint.plan, partial(_unusable, self.clock, self.journal))
@@ -153,8 +154,8 @@ class World:
         self.ticks = 0
         #: how many instants the clock was moved to
         self.instants = 0
-        #: what clients ask again and again while time stands
-        self.polls = Polls()
+        #: requests that clients repeat while time stands still
+        self.polling = Polling()
         self._equal: dict[bytes, int] = {}
         self.outlets = Outlets(self, blueprint.webhooks)
         #: ids that were given out, to what stands for them in the digest: the same in every world
@@ -171,7 +172,7 @@ class World:
             self.timeline.at(due, -1, self.entry_due, entry)
 
     def entry_due(self, entry: TimelineEntry) -> None:
-        """An entry of the scenario's timeline has come: it is journaled, then done by whoever it happens to.
+        """An entry of the scenario's timeline has come: it is journaled, then each part that has a handler for it acts.
 
         One that lies before the world's start comes at the start, with advice.
         """
@@ -197,11 +198,11 @@ class World:
 
         A tick is a step that is fired, a part of the events that are bundled or of what lapses at an instant, or tries
         that are begun; where none of these is due, the clock moves on. What the next tick does depends on the world
-        alone, never on `budget`: so whoever knows the instant and how many ticks a world has done can bring another one
-        to the same place. Stops early after a tick that left more of its kind to do; when a step changed the clock, so
-        that `until` can be looked at again; and with `settle` when tries were begun, so that they can end before
-        anything else happens. When nothing more is due, `now` becomes `until`; without `rest` it stays at the last
-        step.
+        alone, never on `budget`: with the instant and the number of ticks that a world has done, another world can be
+        brought to the same place. Stops early after a tick that left more of its kind to do; when a step changed the
+        clock, so that `until` can be looked at again; and with `settle` when tries were begun, so that they can end
+        before anything else happens. When nothing more is due, `now` becomes `until`; without `rest` it stays at the
+        last step.
         """
         steps, lapses = self.timeline.steps, self.timeline.lapses
         clock, outlets = self.clock, self.outlets
@@ -218,8 +219,8 @@ class World:
             elif steps and steps[0][0] <= now:
                 before = ticks
                 while ticks < budget and steps and steps[0][0] <= now and not (lapses and lapses[0][0] <= now):
-                    _, _, _, handler, what = heappop(steps)
-                    handler(what)
+                    _, _, _, handler, subject = heappop(steps)
+                    handler(subject)
                     ticks += 1
                 self.fired += ticks - before
                 if ticks >= budget:
@@ -230,7 +231,7 @@ class World:
                 more = outlets.flush()
                 ticks += 1
             elif outlets.waiting:
-                if ticks >= budget or outlets.detours.racing:  # an answer is waited for before anything else leaves
+                if ticks >= budget or outlets.injection.racing:  # an answer is waited for before anything else leaves
                     break
                 more = outlets.begin_round() or settle
                 ticks += 1
@@ -264,18 +265,18 @@ class World:
         `goal` is where the clock was to go.
         """
         at = self.timeline.lapses[0][0]
-        moves, told = at > self.clock.now, False
+        moves, observed = at > self.clock.now, False
         if moves:
             self.clock.move(at)
-        gone = self.timeline.lapsed(at, LAPSES)
-        for _, kind, what in gone:
+        passed = self.timeline.lapsed(at, LAPSES)
+        for _, kind, subject in passed:
             owner = self._owner(kind)
-            if owner is None or owner.lapses(at, kind, what):
-                self.journal.add(at, CODE["lapse"], (kind, what))
-            told = (owner is not None and owner.lapsed(kind, what)) or told
-        if moves and (told or at == goal):  # somebody hears of it here, or the clock was to go here
+            if owner is None or owner.lapses(at, kind, subject):
+                self.journal.add(at, CODE["lapse"], (kind, subject))
+            observed = (owner is not None and owner.lapsed(kind, subject)) or observed
+        if moves and (observed or at == goal):  # an event says so here, or the clock was to go here
             self.instants += 1
-        return len(gone) == LAPSES
+        return len(passed) == LAPSES
 
     def _owner(self, kind: str) -> Part | None:
         """The part whose lapse this is, None for one of the engine's own."""
@@ -284,8 +285,8 @@ class World:
     @property
     def rulebooks(self) -> dict[str, Rulebook[Any]]:
         """Every list of rules, by its name in the language."""
-        found = {name: book for part in self.parts.values() for name, book in part.rulebooks.items()}
-        return {**found, "api": self.api, "webhooks": self.outlets.faults}
+        books = {name: book for part in self.parts.values() for name, book in part.rulebooks.items()}
+        return {**books, "api": self.api, "webhooks": self.outlets.faults}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -294,8 +295,8 @@ class World:
 
     def admits(self, key: str) -> bool | None:
         """Whether a further key of the world is let in; None for one that was never made."""
-        found = (part.admits(key) for part in self.parts.values())
-        return next((admitted for admitted in found if admitted is not None), None)
+        answers = (part.admits(key) for part in self.parts.values())
+        return next((admitted for admitted in answers if admitted is not None), None)
 
     def follow(self, old: World) -> None:
         """Takes over, from the world that it is the next epoch of, what belongs to the process."""
@@ -348,10 +349,9 @@ class World:
         """The command `Outcome`: how the try of a delivery that is under way ended."""
         self.record.outcome(self.clock.now, self.ticks, self.outlets.under_way[delivery])
         self.outlets.outcome(delivery, status, error)
-        if status is not None and error is None and 200 <= status < 300:
+        if status is not None and succeeded(status, error):
             for part in self.parts.values():
-                remark = part.remark(status)
-                if remark is not None:
+                if (remark := part.remark(status)) is not None:
                     self.advise(remark, self.outlets.id_of(delivery))
 
     def request(self, record: RequestRecord, call: Call | None = None) -> int:
@@ -388,8 +388,7 @@ class World:
         self.timeline.steps.clear()
         self.timeline.lapses.clear()
         self.outlets.clear()
-        for home in (self.outlets, self.outlets.faults, self.outlets.detours):
-            del home._world
+        del self.outlets._world, self.outlets.faults._world, self.outlets.injection.world
         for part in self.parts.values():
             yield from part.release()
         self.parts.clear()

@@ -12,21 +12,21 @@ DELIVERED: Final = "420777000101"
 
 def send_line(base_url: str, key: str, *, cacert: str | None = None) -> str:
     """curl sends one message; `cacert` is the file of an authority that curl does not know."""
-    body = json.dumps({"to": [{"phone_number": DELIVERED}], "body": "Hello"})
-    trust = "" if cacert is None else f"--cacert {shlex.quote(cacert)} "
-    return (
-        f"curl {trust}{shlex.quote(f'{base_url}/message')} -H {shlex.quote(f'x-api-key: {key}')} "
-        f"-H 'content-type: application/json' -d {shlex.quote(body)}"
-    )
+    trust = () if cacert is None else ("--cacert", cacert)
+    headers = ("-H", f"x-api-key: {key}", "-H", "content-type: application/json")
+    body = {"to": [{"phone_number": DELIVERED}], "body": "Hello"}
+    return _curl(*trust, f"{base_url}/message", *headers, body=body)
 
 
 def advance_line(world_url: str, by: str) -> str:
     """curl moves the clock of the world that control has at `world_url`."""
-    body = json.dumps({"by": by})
-    return f"curl {shlex.quote(f'{world_url}/clock/advance')} -d {shlex.quote(body)}"
+    return _curl(f"{world_url}/clock/advance", body={"by": by})
 
 
 def open_line(control_url: str) -> str:
     """curl opens a world whose clock stands still until it is moved."""
-    body = json.dumps({"clock": {"mode": "manual"}})
-    return f"curl {shlex.quote(f'{control_url}/worlds')} -d {shlex.quote(body)}"
+    return _curl(f"{control_url}/worlds", body={"clock": {"mode": "manual"}})
+
+
+def _curl(*arguments: str, body: object) -> str:
+    return shlex.join(("curl", *arguments, "-d", json.dumps(body)))

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from typing import Any, Final
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from sendbox.control.operation import Control, ControlError
 from sendbox.control.routes import PREFIX, origin_of
 from sendbox.page import view
+from sendbox.page.answers import page
 from sendbox.page.signup import signup_routes
 
-#: What a browser may do with the page: show it. A script that a client smuggled in would find no way to run.
-HEADERS: Final = {
-    "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
-#: Seconds between two looks of a page that reloads itself.
+#: Seconds between two reloads of a page.
 REFRESH: Final = range(1, 61)
 
 
@@ -45,7 +37,7 @@ def page_routes(control: Control) -> list[Route]:
         if world_id is None:
             worlds = (await ask(origin, "worlds", last=view.WORLDS))["worlds"]
             refused = (await ask(origin, "refused"))["refused"]
-            return await _page(lambda: view.overview(worlds, health["worlds"], refused, origin, version))
+            return await page(lambda: view.overview(worlds, health["worlds"], refused, origin, version))
         try:
             shown = await ask(origin, "world", world_id)
             messages = await listed(origin, "messages", world_id, view.MESSAGES)
@@ -55,15 +47,15 @@ def page_routes(control: Control) -> list[Route]:
                 "entries"
             ]
             lists = [
-                (each, (await ask(origin, each.operation, world_id))[each.items][-view.LISTED :])
-                for each in control.served.views
+                (listing, (await ask(origin, listing.operation, world_id))[listing.items][-view.LISTED :])
+                for listing in control.served.views
             ]
         except ControlError as error:  # closed meanwhile, or never opened
             data = {"message": error.message, "version": version, "origin": origin, "refresh": 0}
-            return await _page(lambda: view.html("missing.html", data), error.status)
+            return await page(lambda: view.html("missing.html", data), error.status)
         refresh = _seconds(request.query_params.get("refresh"))
         words = control.served.kinds.words
-        return await _page(
+        return await page(
             lambda: view.world(words, shown, messages, codes, lists, deliveries, entries, refresh, origin, version)
         )
 
@@ -76,12 +68,6 @@ def page_routes(control: Control) -> list[Route]:
         Route(PREFIX, home, methods=["GET"], name="page_home"),
         *signup_routes(control),
     ]
-
-
-async def _page(render: Callable[[], str], status: int = 200) -> Response:
-    """Rendered off the loop: a full page takes longer than anything may hold it."""
-    text = await asyncio.get_running_loop().run_in_executor(None, render)
-    return HTMLResponse(text, status, HEADERS)
 
 
 def _seconds(text: str | None) -> int:

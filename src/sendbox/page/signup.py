@@ -1,37 +1,33 @@
 """The hosted signup page: `/signup/<id>?token=<JWT>`, where a partner's client connects its business (§4.3).
 
-Every step is a form that works without a script; what it does is an operation of control, which a test can call just
-as well. After each step the browser is sent to the page anew, so that reloading repeats nothing.
+Every step is a form that works without a script and calls an operation of control, which a test can call as well. After
+each step the browser is redirected to the page, so that reloading repeats nothing.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import parse_qs, quote, urlsplit
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from sendbox.control.operation import Control, ControlError
 from sendbox.control.routes import origin_of
-from sendbox.page import view
+from sendbox.page import answers, view
 
 #: What a browser may do with the page: show it, and send its forms back.
 HEADERS: Final = {
-    "cache-control": "no-store",
+    **answers.HEADERS,
     "content-security-policy": (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"
     ),
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
 }
-#: The longest form that is read.
+#: The longest form that is accepted.
 LONGEST: Final = 64 * 1024
-#: What a form does, and the operation that does it.
+#: The steps of the forms, and the operation of each.
 STEPS: Final = {
     "number": "give_number",
     "code": "enter_code",
@@ -57,15 +53,15 @@ def signup_routes(control: Control) -> list[Route]:
         return await control.perform(origin, name, hosted.world.id, {"signup": signup, **arguments})
 
     async def show(request: Request) -> Response:
-        """The page as far as the client has come."""
+        """The page in its present state."""
         token = request.query_params.get("token", "")
         try:
-            # a browser or a mail program that looks ahead has opened nothing
+            # a preview by a browser or a mail program does not count as opening
             name = "open_signup" if request.method == "GET" else "signup"
-            found = await ask(request, name, **({"token": token} if name == "open_signup" else {}))
+            signup = await ask(request, name, **({"token": token} if name == "open_signup" else {}))
         except ControlError as error:
             return await _wrong(error)
-        return await _page(control, request, found, token)
+        return await _page(control, request, signup, token)
 
     async def act(request: Request) -> Response:
         """One step of the client."""
@@ -79,8 +75,8 @@ def signup_routes(control: Control) -> list[Route]:
         except ControlError as error:
             if error.status != 409:
                 return await _wrong(error)
-            found = await ask(request, "signup")
-            return await _page(control, request, found, token, fields, error)
+            signup = await ask(request, "signup")
+            return await _page(control, request, signup, token, fields, error)
         return RedirectResponse(f"{request.url.path}?token={quote(token, safe='')}", 303)
 
     return [
@@ -90,7 +86,7 @@ def signup_routes(control: Control) -> list[Route]:
 
 
 async def _fields(request: Request) -> dict[str, str]:
-    """The fields of a form; none of one that is too long."""
+    """The fields of a form; none where it is too long."""
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -101,7 +97,7 @@ async def _fields(request: Request) -> dict[str, str]:
 
 
 def _arguments(name: str, fields: dict[str, str]) -> dict[str, Any]:
-    """What an operation needs of a form."""
+    """The arguments of an operation from a form."""
     if name == "give_number":
         details = {detail: fields[detail] for detail in DETAILS if detail in fields}
         return {"phone_number": fields.get("phone_number"), "details": details}
@@ -111,51 +107,46 @@ def _arguments(name: str, fields: dict[str, str]) -> dict[str, Any]:
 async def _page(
     control: Control,
     request: Request,
-    found: dict[str, Any],
+    signup: dict[str, Any],
     token: str,
     fields: dict[str, str] | None = None,
     error: ControlError | None = None,
 ) -> Response:
     runtime = control.runtime
-    hosted = runtime.by_tag(found["signup"])
+    hosted = runtime.by_tag(signup["signup"])
     data = {
-        "signup": found,
-        "partner": found["details"].get("partner_name") or "",
-        "details": dict.fromkeys((*DETAILS, "phone_number"), "") | found["details"] | (fields or {}),
+        "signup": signup,
+        "partner": signup["details"].get("partner_name") or "",
+        "details": dict.fromkeys((*DETAILS, "phone_number"), "") | signup["details"] | (fields or {}),
         "token": token,
         "error": None if error is None else error.message,
-        "step": step_of(found),
-        "finish": _address(found["details"].get("partner_finish_url")),
+        "step": step_of(signup),
+        "finish": _address(signup["details"].get("partner_finish_url")),
         "hints": runtime.settings.hints,
         "phone": f"{origin_of(runtime, request.scope)}{'' if hosted is None else hosted.path}/phones/",
     }
-    return await _html(lambda: view.html("signup.html", data), 200 if error is None else error.status)
+    return await answers.page(lambda: view.html("signup.html", data), 200 if error is None else error.status, HEADERS)
 
 
-def step_of(found: dict[str, Any]) -> str:
-    """What the page shows: `business`, `code`, `connect`, `waiting`, or how it ended."""
-    state: str = found["state"]
+def step_of(signup: dict[str, Any]) -> str:
+    """The step that the page shows: `business`, `code`, `connect`, `waiting`, or how the signup ended."""
+    state: str = signup["state"]
     if state in ("completed", "failed", "expired"):
         return state
-    if found["finishing"]:
+    if signup["finishing"]:
         return "waiting"
     if state == "number_verified":
         return "connect"
-    return "business" if found["code"] is None else "code"
+    return "business" if signup["code"] is None else "code"
 
 
 def _address(url: str | None) -> str | None:
-    """An address to go to: http or https and nothing else."""
+    """An address for a link: http or https only."""
     return url if url and urlsplit(url).scheme in ("http", "https") else None
 
 
 async def _wrong(error: ControlError) -> Response:
-    """A link that leads nowhere, or not any more."""
+    """The page for a link that is wrong or expired."""
     step = "expired" if error.status == 410 else "wrong"
     data = {"step": step, "partner": "", "message": error.message, "error": None, "finish": None}
-    return await _html(lambda: view.html("signup.html", data), error.status)
-
-
-async def _html(render: Callable[[], str], status: int) -> Response:
-    text = await asyncio.get_running_loop().run_in_executor(None, render)
-    return HTMLResponse(text, status, HEADERS)
+    return await answers.page(lambda: view.html("signup.html", data), error.status, HEADERS)

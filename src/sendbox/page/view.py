@@ -1,6 +1,6 @@
-"""What the page shows, from what control answers: plain data in, HTML out. No I/O but the templates.
+"""The page as HTML, from answers of control. No I/O except the templates.
 
-Everything a client sent goes through the escaping of the templates; nothing of it becomes an address to click on.
+Everything a client sent is escaped by the templates; nothing of it becomes a link.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from sendbox.control.worlds import addresses
 from sendbox.page import lines
 
 if TYPE_CHECKING:
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
     from sendbox.control.operation import View
 
-#: So much of each is shown, the newest first.
+#: How many of each are shown, the newest first.
 MESSAGES: Final = 100
 DELIVERIES: Final = 100
 CODES: Final = 50
-#: And of what each further service lists.
+#: How many entries of the lists of other services.
 LISTED: Final = 50
 REMARKS: Final = 50
 WORLDS: Final = 100
@@ -37,7 +38,7 @@ EVENTS: Final = 12
 #: An entry of a journal in words.
 Words = Callable[[Mapping[str, Any]], str]
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
-#: What a result or a state means for the eye.
+#: The style of a result or a state.
 _TONES: Final = {
     **dict.fromkeys(("delivered", "seen", "verified", "completed", "2xx"), "good"),
     **dict.fromkeys(("undelivered", "held", "dropped", "advice", "expired"), "fair"),
@@ -45,13 +46,13 @@ _TONES: Final = {
 }
 
 
-#: Why a step was not even tried, by the words that views have for it.
+#: Why a step was not tried, by the word in views.
 _REASONS: Final = {
-    "number": "this is no phone number",
+    "number": "this is not a phone number",
     "allowed": "the number is not among those that the account may write to",
     "blacklist": "the number is on the blacklist",
     "optout": "the phone has opted out of promotional messages",
-    "identical": "the phone got too many messages of this text lately",
+    "identical": "the phone got too many messages of this text recently",
     "sender": "the account has no such sender",
     "channel": "the phone does not have this channel",
     "conversation": "free text needs an open conversation",
@@ -63,10 +64,10 @@ _REASONS: Final = {
 
 @functools.cache
 def environment() -> Environment:
-    """The templates. Its first call imports their engine, which takes too long for the event loop."""
+    """The templates. The first call imports jinja2, which takes too long for the event loop."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -74,8 +75,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"since": since, "tone": tone, "cut": cut, "segment": segment, "when": when}
-    return made
+    templates.filters |= {"since": since, "tone": tone, "cut": cut, "segment": segment, "when": when}
+    return templates
 
 
 def html(template: str, data: Mapping[str, Any]) -> str:
@@ -84,31 +85,31 @@ def html(template: str, data: Mapping[str, Any]) -> str:
 
 
 def since(at: str, start: str) -> str:
-    """How much later than `start` something was: `+1m30s`."""
+    """The time from `start` to `at`: `+1m30s`."""
     ms = (datetime.fromisoformat(at) - datetime.fromisoformat(start)) // timedelta(milliseconds=1)
-    parts = []
-    left = abs(ms)
+    numbers = []
+    remaining = abs(ms)
     for unit, size in _UNITS:
-        number, left = divmod(left, size)
+        number, remaining = divmod(remaining, size)
         if number:
-            parts.append(f"{number}{unit}")
-    return ("-" if ms < 0 else "+") + ("".join(parts[:3]) or "0s")
+            numbers.append(f"{number}{unit}")
+    return ("-" if ms < 0 else "+") + ("".join(numbers[:3]) or "0s")
 
 
 def when(at: str) -> str:
-    """An instant for the eye: `2026-03-01 09:00:00`, in UTC like everything."""
+    """An instant for people: `2026-03-01 09:00:00`, in UTC."""
     return at.replace("T", " ").removesuffix("Z").removesuffix(".000")
 
 
 def tone(word: str) -> str:
-    """The class of a word that names a result or a state: good, fair, bad, or still open."""
+    """The style of a result or a state: good, fair, bad, or still open."""
     return _TONES.get(word, "open")
 
 
 def cut(text: object, length: int = TEXT) -> str:
     """A text of bounded length."""
-    whole = str(text)
-    return whole if len(whole) <= length else f"{whole[: length - 1]}…"
+    complete = str(text)
+    return complete if len(complete) <= length else f"{complete[: length - 1]}…"
 
 
 def segment(text: str) -> str:
@@ -117,7 +118,7 @@ def segment(text: str) -> str:
 
 
 def attempts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The way of a message: each attempt with what happened, when, and what is still planned."""
+    """The attempts of a message: what happened, when, and what is still planned."""
     start = message["accepted_at"]
     return [
         {
@@ -133,94 +134,84 @@ def attempts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def event(told: Mapping[str, Any]) -> dict[str, str]:
-    """An event of a webhook: the word for it, the phone that it is about, and what else it says."""
-    if told["event"] == "sentMessage":
-        return {"word": told["result"], "phone": told["phone"], "text": ""}
-    if told["event"] == "partnerOnboarding":
-        whose = f"signup of {told['partner_client_id']}" if told["partner_client_id"] else "signup"
-        return {"word": told["status"], "phone": told.get("phone_number") or "", "text": whose}
-    if "body" in told:
-        return {"word": told["event"], "phone": told["from"], "text": told["body"]}
-    rest = ", ".join(f"{name} {value}" for name, value in told.items() if name not in ("event", "phone"))
-    return {"word": told["event"], "phone": told.get("phone", ""), "text": rest}
+def event(body: Mapping[str, Any]) -> dict[str, str]:
+    """An event of a webhook: its word, the phone that it is about, and its text."""
+    if body["event"] == "sentMessage":
+        return {"word": body["result"], "phone": body["phone"], "text": ""}
+    if body["event"] == "partnerOnboarding":
+        title = f"signup of {body['partner_client_id']}" if body["partner_client_id"] else "signup"
+        return {"word": body["status"], "phone": body.get("phone_number") or "", "text": title}
+    if "body" in body:
+        return {"word": body["event"], "phone": body["from"], "text": body["body"]}
+    fields = ", ".join(f"{name} {value}" for name, value in body.items() if name not in ("event", "phone"))
+    return {"word": body["event"], "phone": body.get("phone", ""), "text": fields}
 
 
 def tries(delivery: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tries of a delivery: when, what came of each, and the rule that answered in the receiver's place."""
-    found: list[dict[str, Any]] = []
-    for each in delivery["tries"]:
-        outcome = each["error"] or each["status"]
-        good = not each["error"] and each["status"] is not None and 200 <= each["status"] < 300
-        found.append(
+    """The tries of a delivery: instant, outcome, and the rule that answered instead of the receiver."""
+    rows: list[dict[str, Any]] = []
+    for attempt in delivery["tries"]:
+        outcome = attempt["error"] or attempt["status"]
+        good = not attempt["error"] and attempt["status"] is not None and 200 <= attempt["status"] < 300
+        rows.append(
             {
-                "after": since(each["at"], delivery["at"]),
+                "after": since(attempt["at"], delivery["at"]),
                 "outcome": "under way" if outcome is None else str(outcome),
                 "tone": "open" if outcome is None else tone("2xx" if good else "error"),
-                "rule": each.get("rule"),
+                "rule": attempt.get("rule"),
             }
         )
-    return found
+    return rows
 
 
 def remarks(words: Words, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Findings, advice, faults and outages of journal entries, newest first."""
-    found = []
+    rows = []
     for entry in reversed(entries):
         if entry["kind"] == "request":
             about = f"{entry['operation']} {entry['status']}"
             word = "refused" if entry["status"] >= 400 else "rejected"
-            given = [(word, each["rule"], each) for each in entry["findings"]]
-            given += [("advice", each["code"], each) for each in entry["advice"]]
+            notes = [(word, remark["rule"], remark) for remark in entry["findings"]]
+            notes += [("advice", remark["code"], remark) for remark in entry["advice"]]
         elif entry["kind"] == "fault":
             about = entry["operation"]
             place = {"path": f"rule {entry['rule']}", "section": "api: of the scenario", "assumed": None}
-            given = [("fault", "api", {"message": entry["message"], **place})]
+            notes = [("fault", "api", {"message": entry["message"], **place})]
         elif entry["kind"] == "outage":
             about = f"until {when(entry['until'])}"
             place = {"path": "timeline: of the scenario", "section": "", "assumed": None}
-            given = [("outage", "outage", {"message": words(entry), **place})]
+            notes = [("outage", "outage", {"message": words(entry), **place})]
         else:
             about = "delivery"
-            given = [("advice", entry["advice"]["code"], entry["advice"])]
-        for word, rule, each in given:
-            found.append({"at": entry["at"], "entry": entry["n"], "about": about, "word": word, "rule": rule, **each})
-            if len(found) == REMARKS:
-                return found
-    return found
+            notes = [("advice", entry["advice"]["code"], entry["advice"])]
+        for word, rule, remark in notes:
+            rows.append({"at": entry["at"], "entry": entry["n"], "about": about, "word": word, "rule": rule, **remark})
+            if len(rows) == REMARKS:
+                return rows
+    return rows
 
 
 def masked(key: str | None) -> str:
-    """A refused key for the eye: what might be a key of the real service is not spelled out."""
+    """A refused key for people: what might be a key of the real service is not shown in full."""
     if key is None:
         return "no key"
     return key if key.startswith("test-") else f"{key[:4]}…"
 
 
 def overview(worlds: list[dict[str, Any]], total: int, refused: list[dict[str, Any]], origin: str, version: str) -> str:
-    """The list of worlds, and how to open one."""
+    """The page with the list of worlds, and how to open one."""
     data = {
         "version": version,
         "origin": origin,
         "worlds": worlds[::-1],
         "total": total,
-        "refused": [{**each, "key": masked(each["key"])} for each in refused[: -REFUSED - 1 : -1]],
+        "refused": [{**refusal, "key": masked(refusal["key"])} for refusal in refused[: -REFUSED - 1 : -1]],
         "addresses": addresses(origin),
         "send_line": lines.send_line(f"{origin}/v2", "test-demo"),
         "open_line": lines.open_line(f"{origin}/_sandbox"),
         "refresh": 0,
     }
     return html("overview.html", data)
-
-
-def addresses(origin: str) -> dict[str, str]:
-    """The four base addresses, by the names that clients know them by."""
-    return {
-        "base_url": f"{origin}/v2",
-        "rest_url": f"{origin}/v1",
-        "verify_url": origin,
-        "http_api_url": origin,
-    }
 
 
 def world(
@@ -235,7 +226,7 @@ def world(
     origin: str,
     version: str,
 ) -> str:
-    """One world: its clock, and the newest of what happened in it; `messages` None = no service sends any."""
+    """The page of one world: its clock, and the newest of everything in it; `messages` None = no service sends any."""
     world_url = f"{origin}/_sandbox/worlds/{segment(shown['id'])}"
     data = {
         "version": version,
@@ -244,17 +235,17 @@ def world(
         "clock": shown["clock"],
         "address": f"?world={segment(shown['id'])}",
         "api": f"worlds/{segment(shown['id'])}",
-        "messages": messages and [{**each, "way": attempts(each)} for each in reversed(messages)],
+        "messages": messages and [{**row, "way": attempts(row)} for row in reversed(messages)],
         "codes": codes,
         "lists": lists,
         "deliveries": [
             {
-                **each,
-                "tried": tries(each),
-                "more": max(0, len(each["events"]) - EVENTS),
-                "events": [event(told) for told in each["events"][:EVENTS]],
+                **row,
+                "tried": tries(row),
+                "more": max(0, len(row["events"]) - EVENTS),
+                "events": [event(body) for body in row["events"][:EVENTS]],
             }
-            for each in reversed(deliveries)
+            for row in reversed(deliveries)
         ],
         "remarks": remarks(words, entries),
         "send_line": lines.send_line(f"{origin}/v2", shown["id"]),

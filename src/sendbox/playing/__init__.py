@@ -1,4 +1,4 @@
-"""`sendbox play`: the traffic of a scenario in a world of this process; what happened as text, JSON or a diagram."""
+"""`sendbox play`: the traffic of a scenario in a world of this process, shown as text, JSON or a diagram."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
-#: What holds the number of a call's entry in the journal.
+#: The header with the number of a call's entry in the journal.
 _HINT: Final = b"sendbox-journal"
-#: How many seconds the sample client waits for an answer, or the next piece of one, before it gives up.
+#: How many seconds the sample client waits for an answer, or for the next part of it.
 READ: Final = 30.0
 
 
@@ -40,67 +40,67 @@ class Caller:
         self._origin = origin
         self._answers: dict[str, Any] = {}
 
-    async def send(self, asked: Asked) -> None:
-        """One request; what came of it goes into `asked`."""
-        entry = asked.traffic
+    async def send(self, request: Asked) -> None:
+        """One request; its result goes into `request`."""
+        entry = request.traffic
         if entry.form == "control":
-            await self._act(asked)
+            await self._act(request)
             return
         try:
             method, target, headers, body = self._request(entry)
         except LookupError as error:
-            asked.error, asked.sent = f"not sent: {error.args[0]}", False
+            request.error, request.sent = f"not sent: {error.args[0]}", False
             return
         journal = self._world.journal
-        asked.before = len(journal)
+        request.before = len(journal)
         try:
-            status, given, answer = await self._answered(method, target, headers, body)
+            status, answer_headers, answer = await self._answered(method, target, headers, body)
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # what a broken connection is to a client, as far as one is broken without a socket
-            asked.error = str(error) or type(error).__name__
-            asked.number = next(journal.find(CODE["request"], asked.before), None)
+        except Exception as error:  # what a client gets from a broken connection, as far as possible without a socket
+            request.error = str(error) or type(error).__name__
+            request.number = next(journal.find(CODE["request"], request.before), None)
             return
-        asked.status, asked.error = status, None
+        request.status, request.error = status, None
         try:
-            asked.answer = orjson.loads(answer)
+            request.answer = orjson.loads(answer)
         except orjson.JSONDecodeError:
-            asked.answer = answer.decode("utf-8", "replace")
-            asked.garbled = given.get(b"content-type", b"").startswith(b"application/json")
-        number = given.get(_HINT, b"").rpartition(b"/")[2]
-        asked.number = int(number) if number.isdigit() else None
+            request.answer = answer.decode("utf-8", "replace")
+            request.garbled = answer_headers.get(b"content-type", b"").startswith(b"application/json")
+        number = answer_headers.get(_HINT, b"").rpartition(b"/")[2]
+        request.number = int(number) if number.isdigit() else None
         if entry.name is not None:
-            self._answers[entry.name] = asked.answer
+            self._answers[entry.name] = request.answer
 
-    async def _act(self, asked: Asked) -> None:
-        """Something that a tester does."""
+    async def _act(self, request: Asked) -> None:
+        """An operation of a tester."""
         from sendbox.control.operation import ControlError
 
-        entry = asked.traffic
+        entry = request.traffic
         try:
             arguments = resolved(entry.value, self._answers)
-            asked.answer = await self._control.perform(self._origin, entry.operation, self._world.id, arguments)
+            request.answer = await self._control.perform(self._origin, entry.operation, self._world.id, arguments)
         except LookupError as error:
-            asked.error, asked.sent = f"not done: {error.args[0]}", False
+            request.error, request.sent = f"not done: {error.args[0]}", False
         except ControlError as error:
-            asked.status, asked.answer, asked.error = error.status, error.as_json(), None
+            request.status, request.answer, request.error = error.status, error.as_json(), None
         else:
-            asked.status, asked.error = self._control.served.by_name[entry.operation].status, None
+            request.status, request.error = self._control.served.by_name[entry.operation].status, None
             if entry.name is not None:
-                self._answers[entry.name] = asked.answer
+                self._answers[entry.name] = request.answer
 
     async def _answered(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, dict[bytes, bytes], bytes]:
-        """Status, headers and body. Raises what the application raises; ConnectionError without an answer.
+        """Status, headers and body. Raises exceptions of the application; ConnectionError without an answer.
 
-        A fault that no answer can show raises what it would in a client of httpx, at once: no real time passes.
+        A fault of the connection raises the same error as in a client of httpx, at once: no real time passes.
         """
-        parts = urlsplit(self._origin)
+        address = urlsplit(self._origin)
         path, _, query = target.partition("?")
-        given = [(name.encode(), value.encode()) for name, value in {"host": parts.netloc, **headers}.items()]
-        server = (parts.hostname or "", parts.port)
-        call = AsgiCall(method, parts.scheme, server, path, query, given, body, Inside(READ))
+        raw_headers = [(name.encode(), value.encode()) for name, value in {"host": address.netloc, **headers}.items()]
+        server = (address.hostname or "", address.port)
+        call = AsgiCall(method, address.scheme, server, path, query, raw_headers, body, Inside(READ))
         await call.run(self._app)
         if call.status is None:
             raise ConnectionError("the connection was closed without an answer")
@@ -109,11 +109,11 @@ class Caller:
     def _request(self, entry: Traffic) -> tuple[str, str, dict[str, str], bytes]:
         """Method, target, headers and body. LookupError where a reference leads nowhere."""
         key = self._key(entry.key)
-        kept = {} if not entry.type else {"content-type": entry.type}
+        content_type = {} if not entry.type else {"content-type": entry.type}
         if entry.form == "call":
             method, target = entry.operation.split(" ", 1)
             target = _local(str(resolved(target, self._answers)))
-            return method, target, {"x-api-key": key, **kept}, entry.content or b""
+            return method, target, {"x-api-key": key, **content_type}, entry.content or b""
         call = self._control.served.language.calls[entry.operation]
         params = {name: str(resolved(value, self._answers)) for name, value in entry.params}
         value = resolved(entry.value, self._answers)
@@ -122,7 +122,7 @@ class Caller:
             headers, value = {}, {"apikey": key, **(value or {})}
         target, body = self._target(entry.operation, call.path, params), b""
         if entry.content is not None:
-            return call.method, target, {**headers, **kept}, entry.content
+            return call.method, target, {**headers, **content_type}, entry.content
         if call.part == "query":
             target = f"{target}?{urlencode(value or {})}"
         elif call.part == "form":
@@ -164,5 +164,5 @@ class Caller:
 
 def _local(url: str) -> str:
     """An address without scheme and host."""
-    parts = urlsplit(url)
-    return f"{parts.path}?{parts.query}" if parts.query else parts.path
+    address = urlsplit(url)
+    return f"{address.path}?{address.query}" if address.query else address.path

@@ -1,4 +1,4 @@
-"""What was played as plain objects, for `--format json`, and for `sendbox diff`, which reads them again."""
+"""A played scenario as plain objects, for `--format json`, which `sendbox diff` reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def objects(played: Played) -> dict[str, Any]:
         "digest": played.digest,
         "engine": ENGINE,
         "order_sensitive": played.order_sensitive,
-        "requests": [_asked(each) for each in played.asked],
+        "requests": [_asked(request) for request in played.asked],
         "messages": [message_view(world, message) for message in played.messages],
         "entries": played.entries,
         "canonical": played.canonical,
@@ -36,24 +36,25 @@ def objects(played: Played) -> dict[str, Any]:
 
 
 def _anywhere(verdict: dict[str, Any]) -> dict[str, Any]:
-    """The verdict with the places of library scenarios as they are on every machine: the name of the file."""
+    """The verdict with places in library scenarios that are the same on every machine: the name of the file."""
     library = f"{folder()}{os.sep}"
     expectations = [
-        {**each, "place": each["place"] and each["place"].removeprefix(library)} for each in verdict["expectations"]
+        {**expectation, "place": expectation["place"] and expectation["place"].removeprefix(library)}
+        for expectation in verdict["expectations"]
     ]
     return {**verdict, "expectations": expectations}
 
 
-def _asked(asked: Asked) -> dict[str, Any]:
-    traffic = asked.traffic
+def _asked(request: Asked) -> dict[str, Any]:
+    traffic = request.traffic
     return {
-        "at": iso(asked.at),
+        "at": iso(request.at),
         "name": traffic.name,
         "operation": traffic.operation,
-        "status": asked.status,
+        "status": request.status,
         "expected": traffic.status,
-        "ok": asked.ok,
-        "error": asked.error,
-        "answer": asked.answer,
-        "entry": asked.number,
+        "ok": request.ok,
+        "error": request.error,
+        "answer": request.answer,
+        "entry": request.number,
     }

@@ -1,4 +1,4 @@
-"""What was asked while a scenario was played, and what became of it."""
+"""The requests of a played scenario, and their results."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Asked:
-    """One request of the traffic, and what came of it.
+    """One request of the traffic, and its result.
 
     `status` None = no answer came, and `error` says why. `number` is that of its entry in the journal, None where it
-    has none. `at` is the instant at which it was sent. `garbled` = the answer says that it is JSON, and is none.
+    has none. `at` is the instant at which it was sent. `garbled` = the answer claims to be JSON, and is not.
     """
 
     traffic: Traffic
@@ -30,26 +30,26 @@ class Asked:
     answer: Any = None
     error: str | None = None
     number: int | None = None
-    #: False where a reference led nowhere
+    #: False where a reference has no target
     sent: bool = True
     garbled: bool = False
-    #: how many entries the journal had before; those up to `number` are of what the request did
+    #: how many entries the journal had before; those up to `number` are effects of the request
     before: int | None = None
 
     @property
     def ok(self) -> bool:
-        """Whether its own expectation holds, if it has one, and whether it could be sent at all."""
-        wanted = self.traffic.status
-        if not self.sent or (self.error is not None and self.status is None and wanted is None):
+        """Whether it was sent, and its own expectation holds, if it has one."""
+        expected = self.traffic.status
+        if not self.sent or (self.error is not None and self.status is None and expected is None):
             return False
-        return wanted is None or wanted == (self.status or 0)
+        return expected is None or expected == (self.status or 0)
 
 
 @dataclass(slots=True)
 class Played:
-    """What became of a scenario. `entries` are the journal's, rendered; `verdict` None = the scenario expects nothing.
+    """The result of a scenario. `entries` are the journal's, rendered; `verdict` None = the scenario expects nothing.
 
-    `sampled` says that the traffic is the built-in one; `stopped` that time was up before the world was idle;
+    `sampled` says that the traffic is the built-in one; `stopped` that the time ended before the world was idle;
     `served` is what was played on.
     """
 
@@ -77,5 +77,5 @@ class Played:
 
     @property
     def passed(self) -> bool:
-        """Whether every request went as its entry expects, and the scenario's own expectations were met."""
-        return all(each.ok for each in self.asked) and (self.verdict is None or bool(self.verdict["passed"]))
+        """Whether every request had the result that its entry expects, and the scenario's expectations were met."""
+        return all(request.ok for request in self.asked) and (self.verdict is None or bool(self.verdict["passed"]))

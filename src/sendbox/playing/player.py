@@ -1,4 +1,4 @@
-"""Plays a scenario: opens a world in this process, sends the traffic, lets time pass, and keeps all that happened.
+"""Plays a scenario: opens a world in this process, sends the traffic, moves the clock, and keeps everything.
 
 Nothing leaves the process: deliveries with a target of their own are answered here as the built-in receiver answers.
 World, keys and start are fixed, so that the same scenario gives the same names, entries and digest, on any machine.
@@ -16,8 +16,7 @@ from sendbox.engine.clock import Goal
 from sendbox.engine.durations import DAY, instant
 from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.traffic import WORLD, Reception, Traffic
-from sendbox.playing.played import Asked as Asked
-from sendbox.playing.played import Played as Played
+from sendbox.playing.played import Asked, Played
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Served
@@ -29,13 +28,13 @@ if TYPE_CHECKING:
 
 #: Where the world says it is; nothing listens there.
 ORIGIN: Final = "http://127.0.0.1:7357"
-#: When a world begins whose scenario does not say it: a Monday morning.
+#: The start of a world whose scenario does not set it: a Monday morning.
 START: Final = instant("2026-03-02T09:00:00Z")
-#: What the names of the world are salted with.
+#: The salt of the world's names.
 SALT: Final = "play"
-#: Virtual milliseconds from the start after which nothing is waited for any more, unless told otherwise.
+#: Virtual milliseconds from the start at which playing ends, unless `until` is given.
 LONGEST: Final = 30 * DAY
-#: Real seconds that an answer may take while the world stands still; what takes longer waits for its time to pass.
+#: Real seconds that an answer may take while the clock stands; a later answer needs the world's time to pass.
 PATIENCE: Final = 1.0
 
 
@@ -74,14 +73,14 @@ async def aplay(
     try:
         app = make_app(runtime, Contract(*served.schemas), served)
         start = START if blueprint.start is None else blueprint.start
-        # only what a world begins with is pinned here: a later reset would go by the blueprint again
+        # only the opening is set here: a later reset uses the blueprint again
         pinned = replace(blueprint, start=start, mode="manual")
         hosted = runtime.open(WORLD, blueprint=pinned, seed=seed, salt=SALT)
-        # the built-in receiver stays what it is, unless the scenario has one; what goes elsewhere ends here
+        # the built-in receiver stays, unless the scenario has one; other targets are answered here
         hosted.deliverer = _Receiver(blueprint.receiver, hosted.world).received
         if blueprint.receiver:
             runtime.deliver_to(hosted, hosted.deliverer)
-        # a list that is empty says that nobody sends anything
+        # an empty list says that no client sends anything
         sampled = not blueprint.traffic and (blueprint.source or {}).get("traffic") is None
         played = Played(blueprint, hosted.world, sampled, served)
         traffic = sample(blueprint) if sampled else blueprint.traffic
@@ -111,8 +110,8 @@ class _Receiver:
 
     def __init__(self, receptions: tuple[Reception, ...], world: World) -> None:
         self._outlets = world.outlets
-        self._ends = {each.webhook: each.ends for each in receptions}
-        #: by the id of a webhook, whose copies share it: how its further tries end
+        self._ends = {reception.webhook: reception.ends for reception in receptions}
+        #: by the id of a webhook, which its copies share: the outcomes of its further tries
         self._left: dict[str, list[int | str]] = {}
 
     async def received(self, call: HttpCall) -> Outcome:
@@ -121,11 +120,11 @@ class _Receiver:
 
         name = next((value for header, value in call.headers if header.lower() == "x-request-id"), "")
         if name not in self._left:
-            found = self._outlets.find(name)
-            number = None if found is None else found.number
+            delivery = self._outlets.find(name)
+            number = None if delivery is None else delivery.number
             self._left[name] = list(self._ends.get(number, self._ends.get(None, ())))
-        left = self._left[name]
-        end = left.pop(0) if left else 200
+        remaining = self._left[name]
+        end = remaining.pop(0) if remaining else 200
         if isinstance(end, str):
             return Outcome(None, cast("Failure", end))
         return Outcome(end, "redirect" if 300 <= end < 400 else None)
@@ -143,23 +142,23 @@ class _Player:
         self._played = played
         self._end = end
         self._caller = Caller(app, Control(runtime, played.served), hosted.world, ORIGIN)
-        #: whether time goes on to the end, past the last thing that is due
+        #: whether time goes on to the end, after the last step that is due
         self.waits = False
         self._open: list[asyncio.Task[None]] = []
 
     async def play(self, traffic: tuple[Traffic, ...]) -> None:
-        """All of it, until nothing is due any more or time is up."""
+        """Sends everything, until nothing is due any more or the time is over."""
         world, played = self._hosted.world, self._played
         for entry in traffic:
             at = entry.at + world.start if entry.relative else entry.at
             if at > self._end:
                 played.stopped = True
                 break
-            # what the scenario does at an instant comes before what is sent at it, at the start too
+            # at one instant the scenario's steps come before requests, at the start too
             if at > world.now or (not played.asked and _due(world)):
                 await self._move(Goal("to", at))
             await self._send(entry)
-        await self._move(Goal("to", world.now))  # what the last request made is sent at its instant
+        await self._move(Goal("to", world.now))  # webhooks of the last request are sent at its instant
         while (due := world.timeline.next_due()) is not None and due <= self._end:
             await self._move(Goal("next", 1))
         played.stopped = played.stopped or due is not None
@@ -171,24 +170,24 @@ class _Player:
         await self._look()
 
     async def _move(self, goal: Goal) -> None:
-        """Moves the world. It stands still afterwards, whatever the scenario's timeline makes of its clock."""
+        """Moves the world. Its clock stands afterwards, whatever mode the scenario's timeline sets."""
         await self._runtime.advance(self._hosted, goal)
         if self._hosted.world.clock.mode != "manual":
             self._hosted.world.clock.switch("manual")
             self._runtime.kick(self._hosted)
 
     async def _send(self, entry: Traffic) -> None:
-        asked = Asked(entry, self._hosted.world.now)
-        self._played.asked.append(asked)
-        task = asyncio.ensure_future(self._caller.send(asked))
-        # a fault may hold an answer back until time passes, or for good: then the world goes on
-        done, _ = await asyncio.wait({task}, timeout=PATIENCE)
-        if not done:
-            asked.error = "no answer"
+        request = Asked(entry, self._hosted.world.now)
+        self._played.asked.append(request)
+        task = asyncio.ensure_future(self._caller.send(request))
+        # a fault may delay an answer until time passes, or for ever: then the world goes on
+        finished, _ = await asyncio.wait({task}, timeout=PATIENCE)
+        if not finished:
+            request.error = "no answer"
             self._open.append(task)
 
     async def _look(self) -> None:
-        """Everything that is kept, rendered while the world is open."""
+        """Renders everything that is kept, while the world is open."""
         from sendbox.control.operation import Control
 
         world, played = self._hosted.world, self._played
@@ -196,7 +195,7 @@ class _Player:
         played.entries = list(map(Observer(world, played.served.kinds).entry, range(len(world.journal))))
         journal = await control.perform(ORIGIN, "journal", world.id, {"form": "canonical", "limit": len(world.journal)})
         played.canonical = journal["entries"]
-        found = await control.perform(ORIGIN, "digest", world.id)
-        played.digest, played.order_sensitive = found["digest"], found["order_sensitive"]
+        answer = await control.perform(ORIGIN, "digest", world.id)
+        played.digest, played.order_sensitive = answer["digest"], answer["order_sensitive"]
         if self._played.blueprint.expect:
             played.verdict = await control.perform(ORIGIN, "verdict", world.id)

@@ -1,7 +1,7 @@
-"""Traffic for scenarios that have none: a message for each rule, so made that the rule is asked and decides.
+"""Traffic for scenarios that have none: a message for each rule, made so that the rule decides about it.
 
-What a rule asks for is turned into something that fits it: a pattern into a text, a phone pattern into a number. The
-rules of the default scenario are met only where a scenario has none of its own.
+Every condition of a rule is turned into a value that matches it: a pattern into a text, a phone pattern into a number.
+The rules of the default scenario are used only where a scenario has none of its own.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from sendbox.services.verify.rules import RANDOM, VerifyRule
 
 #: Milliseconds between two samples.
 GAP: Final = 10_000
-#: So many samples at most, and so many for one rule that counts messages.
+#: How many samples at most, and how many for one rule that counts messages.
 MOST: Final = 40
 REPEATED: Final = 5
 #: Digits of a phone number.
 DIGITS: Final = 12
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
-#: A text with a link to be opened.
+#: A text with a link that can be opened.
 _LINKED: Final = "Sample https://acme.example/offer"
-#: Operations that a sample can call by themselves: the others need something that was made before.
+#: Operations that need nothing that was made before.
 _JSON: Final = ("sendMessage", "sendPriorityMessage")
 
 
 def sample(blueprint: Blueprint) -> tuple[Traffic, ...]:
-    """Requests that show a scenario off; none where no service of its language sends messages."""
+    """Requests that demonstrate a scenario; none where no service of its language sends messages."""
     if "attempts" not in blueprint.settled:
         return ()
     samples = _Samples(blueprint)
@@ -52,10 +52,10 @@ def sample(blueprint: Blueprint) -> tuple[Traffic, ...]:
 
 
 def _own(rules: tuple[Any, ...], *, or_all: bool = True) -> list[Any]:
-    """The rules that are not the default scenario's; those, where there are no others."""
+    """The rules that are not from the default scenario; with `or_all` those, where there are no others."""
     default = data.folder("scenarios") / "default.yaml"
-    own = [rule for rule in rules if not _stands_in(rule.place, default)]
-    return own or (list(rules) if or_all else [])
+    kept_rules = [rule for rule in rules if not _stands_in(rule.place, default)]
+    return kept_rules or (list(rules) if or_all else [])
 
 
 def _stands_in(place: str | None, file: Path) -> bool:
@@ -63,7 +63,7 @@ def _stands_in(place: str | None, file: Path) -> bool:
 
 
 class _Samples:
-    """Samples in the making; each has a phone of its own, where its rule leaves it free."""
+    """Collects samples; each has a phone of its own, where its rule allows it."""
 
     def __init__(self, blueprint: Blueprint) -> None:
         self.made: list[Traffic] = []
@@ -71,14 +71,14 @@ class _Samples:
         self._free = 0
 
     def rule(self, rule: Rule) -> None:
-        """A message, or as many as the rule counts to, that the rule decides about."""
+        """A message that the rule decides about, or as many as it counts."""
         when = rule.when
-        asked = when.pattern("key")
-        key = None if asked is None else self._key(asked)
-        if asked is not None and key is None and not asked.matches(WORLD):
+        key_pattern = when.pattern("key")
+        key = None if key_pattern is None else self._key(key_pattern)
+        if key_pattern is not None and key is None and not key_pattern.matches(WORLD):
             return
         operation = (when.words("operation") or ("sendMessage",))[0]
-        if operation == "testTemplate":  # there is no business account whose template it could test
+        if operation == "testTemplate":  # it needs a business account with a template
             return
         send = self._send(rule)
         times = when.nth or (REPEATED if rule.mix is not None else 1)
@@ -87,7 +87,7 @@ class _Samples:
             self._add(rule.name, operation, _carried(operation, {**send, "to": [{"phone_number": phone}]}, phone), key)
 
     def _send(self, rule: Rule) -> dict[str, Any]:
-        """A message that fits a rule, without its recipient."""
+        """A message that matches a rule, without its recipient."""
         when = rule.when
         texts = {name: when.pattern(name) for name in ("body", "sender", "tag")}
         body = "Sample" if texts["body"] is None else filled(texts["body"], "Sample")
@@ -110,11 +110,11 @@ class _Samples:
         return send
 
     def message(self, title: str | None, body: str, key: str | None = None) -> None:
-        """A message to a phone that nothing is said about."""
+        """A message to a phone without a rule."""
         self._add(title, "sendMessage", {"body": body, "to": [{"phone_number": self._phone(None)}]}, key)
 
     def verify(self, rule: VerifyRule) -> None:
-        """A session, and where the rule settles the code, its right answer."""
+        """A session, and its right code where the rule sets it."""
         phone = self._phone(rule.when.pattern("phone"))
         name = f"session{len(self.made)}"
         self._add(name, "createValidation", {"phoneNumber": phone}, None)
@@ -128,29 +128,29 @@ class _Samples:
         self.made.append(Traffic(at, True, operation, value, params, key, name))
 
     def _phone(self, pattern: Pattern | None) -> str:
-        """A number that fits a pattern; one that no magic is about, where none is asked for."""
+        """A number that matches a pattern; without one, a number that is not magic."""
         self._free += 1
         if pattern is None:
             return f"420601{self._free:06}"
         if pattern.literal:
             return pattern.text
         text = pattern.text
-        if "*" in text:  # the first takes what is missing to a whole number
-            rest = len(text) - text.count("*")
-            text = text.replace("*", "?" * max(DIGITS - rest, 0), 1).replace("*", "")
+        if "*" in text:  # the first star gets the missing digits
+            others = len(text) - text.count("*")
+            text = text.replace("*", "?" * max(DIGITS - others, 0), 1).replace("*", "")
         digits = f"{self._free:0{max(text.count('?'), 1)}}"[-max(text.count("?"), 1) :]
         free = iter(digits)
         return "".join(next(free) if char == "?" else char for char in text)
 
     def _key(self, pattern: Pattern) -> str | None:
-        """The first sub-key that fits."""
+        """The first sub-key that matches."""
         for subkey in self._account.subkeys:
             if pattern.matches(f"{WORLD}~{subkey.name}"):
                 return subkey.name
         return None
 
     def _step(self, channel: str, body: str) -> dict[str, Any]:
-        """A step of a flow that is fit to be sent."""
+        """A step of a flow that can be sent."""
         row = ROWS[channel]
         step: dict[str, Any] = {"body": body} if row.takes_body else self._template(row)
         if row.needs_sender:
@@ -160,11 +160,11 @@ class _Samples:
         return {channel: step}
 
     def _template(self, row: Channel) -> dict[str, Any]:
-        """Which template a step sends: one of the account that any text can fill."""
+        """The template of a step: one of the account that any text can fill."""
         for template in self._account.templates:
-            parts = {part["type"]: part for part in template["components"]}
-            names = list(dict.fromkeys(_VARIABLE.findall(parts.get("BODY", {}).get("text", ""))))
-            if "HEADER" not in parts and all(name.isdecimal() for name in names):
+            components = {component["type"]: component for component in template["components"]}
+            names = list(dict.fromkeys(_VARIABLE.findall(components.get("BODY", {}).get("text", ""))))
+            if "HEADER" not in components and all(name.isdecimal() for name in names):
                 use: dict[str, Any] = {"template_name": template["name"], "language": template["language"]}
                 if names:
                     use["params"] = ["1234"] * len(names)
@@ -174,23 +174,23 @@ class _Samples:
     def _sender(self, row: Channel) -> str:
         """A sender of the account."""
         senders = self._account.senders
-        known = senders.get(row.family, ()) if isinstance(senders, dict) else ()
-        return min(known, default=row.least["sender"])
+        choices = senders.get(row.family, ()) if isinstance(senders, dict) else ()
+        return min(choices, default=row.least["sender"])
 
 
 def _given_up(body: str) -> dict[str, Any]:
-    """A step that goes on to the next one wherever it is not delivered."""
+    """A step that goes on to the next one where it is not delivered."""
     return {USUAL: {"body": body, "ttl": 5, "ttl_condition": "delivered"}}
 
 
 def filled(pattern: Pattern, word: str) -> str:
-    """A text that fits a pattern: its first wildcard stands for `word`, the others for nothing."""
+    """A text that matches a pattern: its first wildcard is `word`, the others are empty."""
     return pattern.text.replace("*", word, 1).replace("*", "")
 
 
-def _payload(wanted: tuple[tuple[tuple[str, ...], object], ...]) -> dict[str, Any]:
+def _payload(conditions: tuple[tuple[tuple[str, ...], object], ...]) -> dict[str, Any]:
     payload: dict[str, Any] = {}
-    for path, expected in wanted:
+    for path, expected in conditions:
         inner = payload
         for name in path[:-1]:
             inner = inner.setdefault(name, {})

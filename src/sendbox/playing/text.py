@@ -15,18 +15,18 @@ from sendbox.playing.rows import Row, rows
 #: Escape sequences by tone, and what ends them.
 _COLOURS: Final = {"good": "\x1b[32m", "bad": "\x1b[31m", "dim": "\x1b[2m", "head": "\x1b[1m", "plain": ""}
 _END: Final = "\x1b[0m"
-#: Columns: the time from the start, the clock, who. What happened gets the rest, at least so much of it.
+#: The width of the clock, and the least width of the last column.
 _CLOCK: Final = 12
 _LEAST: Final = 30
-#: So many messages are summed up one by one.
+#: How many messages the summary lists.
 MESSAGES: Final = 60
 
 
 def text(played: Played, *, width: int = 120, colour: bool = False) -> str:
-    """Everything, in lines of at most `width` columns as far as that can be."""
-    told, names = rows(played)
+    """The whole page, in lines of at most `width` columns where possible."""
+    shown, names = rows(played)
     page = _Page(width, colour=colour)
-    page_lines = [*page.head(played), "", *page.table(played, told), "", *page.summary(played, names)]
+    page_lines = [*page.head(played), "", *page.table(played, shown), "", *page.summary(played, names)]
     return "\n".join(line.rstrip() for line in page_lines)
 
 
@@ -40,7 +40,7 @@ class _Page:
         return f"{begin}{line}{_END}" if begin else line
 
     def head(self, played: Played) -> Iterator[str]:
-        """What is played."""
+        """The title, and what is played."""
         world = played.world
         yield self._in("head", cut(played.blueprint.name, self._width))
         count = len(played.asked)
@@ -48,32 +48,32 @@ class _Page:
         requests = f"{count} request{'' if count == 1 else 's'}"
         yield f"{traffic}, {requests}, seed {world.seed_given}, from {_instant(world.start)}"
 
-    def table(self, played: Played, told: list[Row]) -> Iterator[str]:
-        """The rows; what happened at one instant has its time once, and a new day is announced."""
+    def table(self, played: Played, shown: list[Row]) -> Iterator[str]:
+        """The rows; an instant shows its time once, and a new day has a line."""
         start = played.world.start
-        after = max([len("after"), *(len(_after(row.at, start)) for row in told)])
-        who = max([len("who"), *(len(row.who) for row in told)])
-        left = after + 2 + _CLOCK + 2 + who + 2
-        room = max(self._width - left, _LEAST)
+        after = max([len("after"), *(len(_after(row.at, start)) for row in shown)])
+        who = max([len("who"), *(len(row.who) for row in shown)])
+        indent = after + 2 + _CLOCK + 2 + who + 2
+        room = max(self._width - indent, _LEAST)
         yield self._in("head", f"{'after':>{after}}  {'clock':{_CLOCK}}  {'who':{who}}  what")
         last, day = -1, start // DAY
-        for row in told:
+        for row in shown:
             if row.at // DAY != day:
                 day = row.at // DAY
                 yield self._in("dim", f"{'':{after}}  {iso(row.at)[:10]}")
             at, clock = ("", "") if row.at == last else (_after(row.at, start), iso(row.at)[11:-1])
             last = row.at
             head = f"{at:>{after}}  {clock:{_CLOCK}}  {row.who:{who}}  "
-            parts = textwrap.wrap(row.text, room, break_on_hyphens=False) or [""]
-            yield head + self._in(row.tone, parts[0])
-            yield from (" " * left + self._in(row.tone, part) for part in parts[1:])
+            wrapped = textwrap.wrap(row.text, room, break_on_hyphens=False) or [""]
+            yield head + self._in(row.tone, wrapped[0])
+            yield from (" " * indent + self._in(row.tone, line) for line in wrapped[1:])
 
     def summary(self, played: Played, names: Names) -> Iterator[str]:
-        """What became of each message, what went wrong, the verdict, and the digest."""
+        """The results of the messages, the failed requests, the verdict, and the digest."""
         messages = [played.by_id[name] for name in names.ids if name in played.by_id]
         table = []
         for message in messages[:MESSAGES]:
-            way = ", ".join(f"{each.step.channel} {_result(each)}" for each in message.attempts)
+            way = ", ".join(f"{attempt.step.channel} {_result(attempt)}" for attempt in message.attempts)
             table.append((names.of(message.id), message.phone, message.result, way or "nothing was tried"))
         if table:
             heads = ("message", "phone", "result")
@@ -84,13 +84,14 @@ class _Page:
             if len(messages) > MESSAGES:
                 yield f"and {len(messages) - MESSAGES} more messages"
             yield ""
-        for asked in played.asked:
-            if not asked.ok:
-                wanted = asked.traffic.status
-                said = "" if wanted is None else f", expected {wanted or 'no answer'}"
-                came = asked.error or asked.status
+        for request in played.asked:
+            if not request.ok:
+                expected = request.traffic.status
+                expectation = "" if expected is None else f", expected {expected or 'no answer'}"
+                outcome = request.error or request.status
                 yield self._in(
-                    "bad", f"{asked.traffic.operation} at {_after(asked.at, played.world.start)}: {came}{said}"
+                    "bad",
+                    f"{request.traffic.operation} at {_after(request.at, played.world.start)}: {outcome}{expectation}",
                 )
         if played.stopped:
             yield f"stopped at {_instant(played.world.now)}: more is due later (--until)"
@@ -100,7 +101,7 @@ class _Page:
         yield self._in("dim", f"digest {played.digest}{marked}")
 
     def _verdict(self, verdict: dict[str, Any]) -> Iterator[str]:
-        """Which of the scenario's expectations were met, and of each that was not, why."""
+        """The scenario's expectations: which were met, and why the others were not."""
         first, *others = lines(verdict)
         tone = "good" if verdict["passed"] else "bad"
         yield self._in(tone, first)
@@ -109,7 +110,7 @@ class _Page:
                 tone = "dim" if line.startswith("  ok") else "bad"
             indent = line[: len(line) - len(line.lstrip())]
             wrapped = textwrap.wrap(line.strip(), max(self._width - len(indent), _LEAST), break_on_hyphens=False)
-            yield from (self._in(tone, f"{indent}{'  ' * bool(place)}{part}") for place, part in enumerate(wrapped))
+            yield from (self._in(tone, f"{indent}{'  ' * bool(place)}{piece}") for place, piece in enumerate(wrapped))
 
 
 def cut_end(line: str, width: int) -> str:
@@ -118,12 +119,12 @@ def cut_end(line: str, width: int) -> str:
 
 
 def _after(at: int, start: int) -> str:
-    """So much time, with milliseconds as a fraction of its seconds."""
-    whole, rest = divmod(at - start, 1000)
-    if not rest:
+    """A duration, with milliseconds as a fraction of its seconds."""
+    total, milliseconds = divmod(at - start, 1000)
+    if not milliseconds:
         return f"+{show(at - start)}"
-    minutes, seconds = divmod(whole, 60)
-    return f"+{show(minutes * 60_000) if minutes else ''}{seconds}.{rest:03}s"
+    minutes, seconds = divmod(total, 60)
+    return f"+{show(minutes * 60_000) if minutes else ''}{seconds}.{milliseconds:03}s"
 
 
 def _instant(at: int) -> str:

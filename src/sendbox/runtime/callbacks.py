@@ -74,14 +74,12 @@ class Callbacks:
     ports: frozenset[tuple[str, int]]
 
     @classmethod
-    def parse(cls, given: str | Iterable[str]) -> Callbacks:
+    def parse(cls, setting: str | Iterable[str]) -> Callbacks:
         """The setting that a text with commas, or a list of items, says."""
-        items = [
-            item.strip() for each in ([given] if isinstance(given, str) else given) for item in str(each).split(",")
-        ]
-        items = [item for item in items if item]
+        text = setting if isinstance(setting, str) else ",".join(map(str, setting))
+        items = [item.strip() for item in text.split(",") if item.strip()]
         if not items:
-            raise ValueError(f"{given!r} names nothing that webhooks may be sent to; {_LEGAL}")
+            raise ValueError(f"{setting!r} does not name a place that webhooks may be sent to; {_LEGAL}")
         widest = -1
         networks: set[Network] = set()
         hosts: set[str] = set()
@@ -120,10 +118,10 @@ class Callbacks:
         """
         if self._names(host, port, exactly=own):
             return
-        found = [plain(address) for address in addresses]
-        if own and not all((str(address), port) in self.ports for address in found):
+        parsed = [plain(address) for address in addresses]
+        if own and not all((str(address), port) in self.ports for address in parsed):
             raise self._refusal(host, port, "it is the port of the sandbox itself", f"{_bracketed(host)}:{port}")
-        for address in found:
+        for address in parsed:
             if not self._takes(address, port):
                 at = "" if str(address) == host else f"its address is {address}"
                 raise self._refusal(host, port, at)
@@ -132,7 +130,7 @@ class Callbacks:
         """Whether an item names this host; with `exactly`, one that names the port as well."""
         host = host.lower().rstrip(".")
         above = host.partition(".")[2]
-        wild = [f"*.{'.'.join(rest)}" for rest in _tails(above)]
+        wild = [f"*.{'.'.join(labels)}" for labels in _tails(above)]
         return any((name, port) in self.ports or (not exactly and name in self.hosts) for name in (host, *wild))
 
     def _takes(self, address: Address, port: int) -> bool:
@@ -149,16 +147,16 @@ class Callbacks:
 
 
 def plain(address: str) -> Address:
-    """An address without what hides it: a zone, an IPv4 address inside an IPv6 one, "this machine" (0.0.0.0)."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address):
-        if found in _TRANSLATED:
-            found = IPv4Address(int(found) & 0xFFFF_FFFF)
+    """An address without its other notations: a zone, an IPv4 address inside an IPv6 one, "this machine" (0.0.0.0)."""
+    parsed = ip_address(address.partition("%")[0])
+    if isinstance(parsed, IPv6Address):
+        if parsed in _TRANSLATED:
+            parsed = IPv4Address(int(parsed) & 0xFFFF_FFFF)
         else:
-            found = found.ipv4_mapped or found.sixtofour or found
-    if found.is_unspecified:  # a connection to it is one to this machine
-        return ip_address("127.0.0.1" if found.version == 4 else "::1")
-    return found
+            parsed = parsed.ipv4_mapped or parsed.sixtofour or parsed
+    if parsed.is_unspecified:  # a connection to it is one to this machine
+        return ip_address("127.0.0.1" if parsed.version == 4 else "::1")
+    return parsed
 
 
 @lru_cache(maxsize=1024)

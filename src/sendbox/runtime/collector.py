@@ -1,7 +1,7 @@
 """Python's garbage collector in a server of its own: what worlds retain is never walked again.
 
 A world keeps hundreds of thousands of records, and every full collection would walk them all while requests wait. So
-whatever survived two young collections is moved out of the collector's sight at once; what a closed world leaves is
+what survived two young collections is hidden from the collector at once; what a closed world leaves is
 freed by its counts, because closing takes its cycles apart (`World.dispose`). Only for a process that is ours: the
 collector of a user's test process is left alone.
 """
@@ -29,7 +29,7 @@ def tune() -> None:
 
 
 def untune() -> None:
-    """Back to the collector's own ways."""
+    """Restores the settings of the collector."""
     global _own
     if _own is not None:
         gc.callbacks.remove(_freeze)

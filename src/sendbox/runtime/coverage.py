@@ -1,16 +1,16 @@
-"""What was tried in the worlds of a process, kept over their resets and closings.
+"""What was tried in the worlds of a process, kept when they are reset or closed.
 
 Nothing is collected while a world works. Where the settings ask for it (`coverage`), a world that is reset, restored or
 closed is read once more before it is taken apart, in slices and after the call was answered; else only what the
-journals of open worlds hold is told.
+journals of open worlds hold is counted.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
 
 from sendbox.engine.coverage.collector import collect_in_slices
 from sendbox.engine.coverage.tally import Catalog, Collected, Sum, last_restore
@@ -18,18 +18,6 @@ from sendbox.runtime.slot import Hosted, Slice
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
-
-
-class Report(Protocol):
-    """Who adds up what was tried."""
-
-    catalog: Catalog
-
-    def add(self, collected: Collected) -> None:
-        """What was tried in one world."""
-
-    def add_counts(self, tally: Mapping[str, Mapping[str, int]], leaned: Mapping[str, int]) -> None:
-        """What was added up before."""
 
 
 def _not_handed_in() -> Catalog:
@@ -42,7 +30,7 @@ class Tried:
     def __init__(self, *, keeping: bool) -> None:
         self.keeping = keeping
         #: makes the catalog of all that can be tried, and names the item of a call (path, key) whose key opened no
-        #: world; whoever serves hands both in
+        #: world; `make_app` sets both
         self.load: Callable[[], Catalog] = _not_handed_in
         self.item_of: Callable[[str, str | None], str | None] = lambda path, key: None
         #: calls whose key opened no world, by the item they count for
@@ -72,7 +60,7 @@ class Tried:
         return world in self._reading
 
     def fold(self, world: World) -> Generator[None, None, None]:
-        """Reads a world that ended, if nobody did; pauses now and then."""
+        """Reads a world that ended, if it was not read yet; pauses now and then."""
         hosted = self._waiting.pop(world, None)
         if hosted is None:
             return
@@ -87,7 +75,7 @@ class Tried:
         hosted.tried.add(collected)
 
     async def _settle(self) -> None:
-        """Reads what ended; whoever takes worlds apart may be reading one as well."""
+        """Reads what ended; the sweep that takes worlds apart may be reading one as well."""
         work = Slice()
         for world in list(self._waiting):
             await work.through(self.fold(world))
@@ -100,25 +88,29 @@ class Tried:
         first = last_restore(hosted.world) if self.keeping else 0
         return await Slice().through(collect_in_slices(hosted.world, catalog, first))
 
-    async def of_world(self, hosted: Hosted, report: Report) -> None:
-        """Adds to a report what was tried in a world, its earlier epochs included where they were read."""
-        present = await self.present(hosted, report.catalog)
+    async def of_world(self, hosted: Hosted, catalog: Catalog) -> Sum:
+        """What was tried in a world, its earlier epochs included where they were read."""
+        present = await self.present(hosted, catalog)
         await self._settle()
-        report.add(present)
+        total = Sum()
+        total.add(present)
         if hosted.tried is not None:
-            report.add_counts(hosted.tried.tally, hosted.tried.leaned)
+            total.add_counts(hosted.tried.tally, hosted.tried.leaned)
+        return total
 
-    async def of_all(self, worlds: list[Hosted], report: Report) -> None:
-        """Adds to a report what was tried in all worlds, and which keys were denied."""
+    async def of_all(self, worlds: list[Hosted], catalog: Catalog) -> Sum:
+        """What was tried in all worlds, and which keys were denied."""
+        total = Sum()
         for hosted in worlds:
             hosted.readers += 1
             world = hosted.world
             try:
-                present = await self.present(hosted, report.catalog)
+                present = await self.present(hosted, catalog)
             finally:
                 hosted.readers -= 1
             if world not in self._waiting and world not in self._reading:  # else it ended meanwhile, and comes below
-                report.add(present)
+                total.add(present)
         await self._settle()
-        report.add_counts(self._all.tally, self._all.leaned)
-        report.add_counts({"errors": self.denied}, {})
+        total.add_counts(self._all.tally, self._all.leaned)
+        total.add_counts({"errors": self.denied}, {})
+        return total

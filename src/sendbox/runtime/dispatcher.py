@@ -1,4 +1,4 @@
-"""Carrying deliveries out: one try at a time, to whoever takes them, and their outcome back into the world."""
+"""Carrying deliveries out: one try at a time, to their receivers, and their outcome back into the world."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import orjson
 from sendbox.engine.commands.command import Overtake
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of
-from sendbox.engine.delivery.detours import FakedTry
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
+from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.world import World
 from sendbox.runtime import policy
 from sendbox.runtime.host import Host
@@ -31,11 +31,11 @@ class Carrier:
     def __init__(self, runtime: Host) -> None:
         self._runtime = runtime
 
-    async def launch(self, hosted: Hosted, taken: list[Delivery]) -> None:
+    async def launch(self, hosted: Hosted, batches: list[Delivery]) -> None:
         """Begins a try of each of these batches, side by side; does not wait for their outcome."""
         world = hosted.world
         work = Slice()
-        for number, delivery in enumerate(taken, 1):
+        for number, delivery in enumerate(batches, 1):
             call = _encoded(world, delivery)
             self._runtime.keep(hosted, asyncio.create_task(self._deliver(hosted, world, delivery, call)))
             if number % LAUNCH == 0 or work.over:
@@ -45,16 +45,16 @@ class Carrier:
                     return
 
     async def overtake(self, hosted: Hosted, requests: tuple[str, ...]) -> None:
-        """What of these requests is to be told before their answers is told now, and answered (a fault, `overtake`).
+        """Sends the events of these requests that overtake their answers (the fault `overtake`); waits for receivers.
 
-        Whatever is due at this instant happens first. Waits for the receiver no longer than the patience.
+        What is due at this instant happens first. Waits for receivers no longer than `patience`.
         """
         world, runtime = hosted.world, self._runtime
-        detours, timeline = world.outlets.detours, world.timeline
+        injection, timeline = world.outlets.injection, world.timeline
         first = len(world.outlets.deliveries)
         world.enter(Overtake(requests, leaves=False))
         work = Slice()
-        mine: list[Delivery] = []
+        own: list[Delivery] = []
         try:
             for _ in range(runtime.settings.max_rounds):
                 due = timeline.next_due()
@@ -66,19 +66,19 @@ class Carrier:
         finally:
             if hosted.world is world and not hosted.gone:
                 # those of another request that is answered just now may share a batch with these
-                mine = [each for each in world.outlets.deliveries[first:] if detours.concerns(each, requests)]
+                own = [batch for batch in world.outlets.deliveries[first:] if injection.concerns(batch, requests)]
                 world.enter(Overtake(requests, leaves=True))
         if hosted.gone or hosted.world is not world:
             return
         await self.launch(hosted, world.outlets.take())
 
         def landed() -> bool:
-            return hosted.gone or hosted.world is not world or not any(each.under_way for each in mine)
+            return hosted.gone or hosted.world is not world or not any(batch.under_way for batch in own)
 
-        # tries end by themselves, but for those of an app of the test that nobody serves just now
-        most = None if hosted.deliverer is None else runtime.settings.patience
+        # tries end by themselves, except for those of a test's app that is not being run just now
+        timeout = None if hosted.deliverer is None else runtime.settings.patience
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(most):
+            async with asyncio.timeout(timeout):
                 while not landed():
                     await hosted.change()
 
@@ -106,12 +106,12 @@ class Carrier:
         if not _ahead(delivery):
             if settles and len(landed) < len(under_way):
                 alone = not world.outlets.faults.overtakes
-                if alone or not all(each in landed or _ahead(each) for each in under_way):
+                if alone or not all(other in landed or _ahead(other) for other in under_way):
                     return
             if len(landed) > 1:
-                ended = [each for each in under_way if each in landed]
-        for each in ended:
-            self._ended(hosted, each, *landed.pop(each))
+                ended = [other for other in under_way if other in landed]
+        for other in ended:
+            self._ended(hosted, other, *landed.pop(other))
         hosted.stir()
         self._runtime.changed(hosted)
 
@@ -130,7 +130,7 @@ class Carrier:
     async def _carry(self, hosted: Hosted, delivery: Delivery, call: HttpCall) -> Outcome:
         last = delivery.tries[-1]
         if isinstance(last, FakedTry):
-            status, error = last.given
+            status, error = last.ending
             return Outcome(status, cast("policy.Failure | None", error), f'by the rule "{last.rule.title}"')
         patience = self._runtime.settings.patience
         timeout_ms = delivery.outlet.target.timeout_ms
@@ -143,7 +143,7 @@ class Carrier:
         return await self._runtime.senders.of(hosted.callbacks).send(call, patience)
 
     async def _pulled(self, hosted: Hosted, delivery: Delivery, call: HttpCall, patience: float) -> Outcome:
-        """Puts a call into the outbox and waits for somebody who carries it out."""
+        """Puts a call into the outbox and waits until a client carries it out."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         delivery_id = hosted.world.outlets.id_of(delivery)
         hosted.outbox[delivery_id] = (call, delivery, future)
@@ -163,9 +163,9 @@ class Carrier:
         if check is None:
             return
         world = hosted.world
-        made = world.outlets.deliveries
-        while hosted.checked < len(made):
-            delivery = made[hosted.checked]
+        deliveries = world.outlets.deliveries
+        while hosted.checked < len(deliveries):
+            delivery = deliveries[hosted.checked]
             hosted.checked += 1
             batch = body_of(world, delivery)
             for message in check(orjson.loads(batch)):
@@ -182,12 +182,4 @@ def _encoded(world: World, delivery: Delivery) -> HttpCall:
     target, batch, name = delivery.outlet.target, body_of(world, delivery), world.outlets.id_of(delivery)
     if not isinstance(delivery, FaultyDelivery):
         return policy.encode(target, batch, name)
-    spoilt = delivery.rule.fault.spoilt
-    return policy.encode(
-        target,
-        batch,
-        name,
-        content_type=spoilt.content_type,
-        bad_signature=spoilt.bad_signature,
-        urgent=delivery.ahead,
-    )
+    return policy.encode(target, batch, name, delivery.rule.fault.spoilt, urgent=delivery.ahead)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote, urlsplit
 
 from sendbox import __version__
+from sendbox.engine.delivery.batches import succeeded
+from sendbox.engine.delivery.faults.fault import NOT_SPOILT, Spoilt
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target
@@ -73,22 +75,15 @@ class Outcome:
     @property
     def ok(self) -> bool:
         """Whether the batch counts as delivered: a complete answer with any 2xx (A20)."""
-        return self.error is None and self.status is not None and 200 <= self.status < 300
+        return succeeded(self.status, self.error)
 
 
 def encode(
-    target: Target,
-    events: bytes,
-    request_id: str,
-    *,
-    content_type: str | None = None,
-    bad_signature: bool = False,
-    urgent: bool = False,
+    target: Target, events: bytes, request_id: str, spoilt: Spoilt = NOT_SPOILT, *, urgent: bool = False
 ) -> HttpCall:
     """The request that delivers `events`, an encoded JSON array, to `target` (§6, A01, A21, A69).
 
-    `request_id` is that of the delivery, the same on every try. Faults of a scenario: `content_type` is what the
-    request says its body is, which stays as it is; with `bad_signature` its signature is one of another secret.
+    `request_id` is that of the delivery, the same on every try; `spoilt` is what a fault of a scenario makes wrong.
     """
     own = [("User-Agent", USER_AGENT), ("X-Request-Id", request_id)]
     wrong: list[tuple[str, str]] = []
@@ -99,16 +94,17 @@ def encode(
         body = _field(events).encode() if target.content_type == FORM else events
         own.append(("Content-Type", target.content_type))
         if target.secret:
-            own.append(("X-Request-Signature", sign(f"not {target.secret}" if bad_signature else target.secret, body)))
-        if content_type is not None:
-            wrong.append(("Content-Type", content_type))
+            secret = f"not {target.secret}" if spoilt.bad_signature else target.secret
+            own.append(("X-Request-Signature", sign(secret, body)))
+        if spoilt.content_type is not None:
+            wrong.append(("Content-Type", spoilt.content_type))
     left_out = {*RESERVED, *(name.lower() for name, _ in wrong)}
-    given = [*((name, value) for name, value in target.headers if name.lower() not in left_out), *wrong]
-    names = {name.lower() for name, _ in given}
+    extra = [*((name, value) for name, value in target.headers if name.lower() not in left_out), *wrong]
+    names = {name.lower() for name, _ in extra}
     if "authorization" in names:
         url = _without_credentials(url)
     return HttpCall(
-        target.method, url, [(name, value) for name, value in own if name.lower() not in names] + given, body, urgent
+        target.method, url, [(name, value) for name, value in own if name.lower() not in names] + extra, body, urgent
     )
 
 

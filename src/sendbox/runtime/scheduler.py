@@ -20,7 +20,7 @@ from sendbox.runtime.slot import Conflict, Hosted, Slice
 
 #: Ticks between two looks at the machine's clock.
 CHUNK: Final = 32
-#: The longest real seconds a timer is wound for; then it is wound again.
+#: The longest real seconds a timer is set for; then it is set again.
 LONGEST_TIMER: Final = 86_400.0
 
 
@@ -40,7 +40,7 @@ class Mover:
             self._pump(hosted)
 
     def kick(self, hosted: Hosted) -> None:
-        """Winds the timer of a world whose time passes by itself."""
+        """Sets the timer of a world whose time passes by itself."""
         world = hosted.world
         if hosted.advancing or hosted.busy or hosted.gone:
             return
@@ -71,13 +71,13 @@ class Mover:
         work = Slice()
         try:
             while True:
-                done = world.run(until, CHUNK, settle=False)
+                ticks = world.run(until, CHUNK, settle=False)
                 until = world.clock.read(reading)  # the scenario may have changed the clock
                 self._carrier.check(hosted)
-                taken = world.outlets.take()
-                if taken:
-                    runtime.keep(hosted, self._loop.create_task(self._carrier.launch(hosted, taken)))
-                if not done or world.settled(until) or work.over:
+                batches = world.outlets.take()
+                if batches:
+                    runtime.keep(hosted, self._loop.create_task(self._carrier.launch(hosted, batches)))
+                if not ticks or world.settled(until) or work.over:
                     break
         finally:
             hosted.busy = False
@@ -103,7 +103,7 @@ class Mover:
             self._runtime.log(hosted.world.id, conflict.message)
 
     async def steady(self, hosted: Hosted) -> None:
-        """Waits until the step that an `auto` clock is taking has ended, so that it is in nobody's way."""
+        """Waits until the step that an `auto` clock is taking has ended, so that it disturbs no command."""
         if hosted.auto is not None:
             await asyncio.wait({hosted.auto}, timeout=self._runtime.settings.patience)
 
@@ -112,7 +112,7 @@ class Mover:
     async def advance(self, hosted: Hosted, goal: Goal) -> dict[str, Any]:
         """Moves a world forward and settles each instant.
 
-        An instant counts among the n where steps are due, the present one too. Answers `{from, to, fired, deliveries,
+        An instant counts among the n where steps are due, the present one too. Returns `{from, to, fired, deliveries,
         failed, first, last, idle, next_due}`; `first` and `last` bound the journal's entries made meanwhile. Raises
         `Conflict`: `advancing`, `past`, `loop`, `too_far`, `closed`.
         """
@@ -125,16 +125,16 @@ class Mover:
         world = hosted.world
         recorded = len(world.record)
         began, first, fired, failed = world.now, len(world.journal), world.fired, world.outlets.failed
-        made = len(world.outlets.deliveries)
-        way = _Way(self._runtime, self._carrier, hosted)
+        deliveries = len(world.outlets.deliveries)
+        journey = _Way(self._runtime, self._carrier, hosted)
         hosted.advancing = True
         try:
             if goal.way == "next":
-                await way.to_next(goal.value)
+                await journey.to_next(goal.value)
             elif goal.way == "idle":
-                await way.until_idle()
+                await journey.until_idle()
             else:
-                await way.to(goal.value if goal.way == "to" else began + goal.value)
+                await journey.to(goal.value if goal.way == "to" else began + goal.value)
         finally:
             hosted.advancing = False
             world.record.moved(world.now, world.ticks, recorded, by_hand=by_hand)
@@ -144,7 +144,7 @@ class Mover:
             "from": began,
             "to": world.now,
             "fired": world.fired - fired,
-            "deliveries": len(world.outlets.deliveries) - made,
+            "deliveries": len(world.outlets.deliveries) - deliveries,
             "failed": world.outlets.failed - failed,
             "first": first,
             "last": len(world.journal),
@@ -208,14 +208,14 @@ class _Way:
             )
 
     def _bounded(self) -> None:
-        most = self._settings.max_instants
-        if self._world.instants - self._instants > most:
-            raise Conflict("too_far", f"{most} instants are the most in one call: {self._busy_with()}")
+        limit = self._settings.max_instants
+        if self._world.instants - self._instants > limit:
+            raise Conflict("too_far", f"{limit} instants are the most in one call: {self._busy_with()}")
 
     def _turns(self, rounds: int, tried: int) -> None:
-        """A round is news and a delivery of it. A long queue for one target is none: it comes to its end."""
-        most = self._settings.max_rounds
-        if rounds > most or tried > most + len(self._world.outlets.deliveries):
+        """A round is new events and their delivery. A long queue for one target is not a round: it comes to its end."""
+        limit = self._settings.max_rounds
+        if rounds > limit or tried > limit + len(self._world.outlets.deliveries):
             at = iso(self._world.now)
             raise Conflict("loop", f"{self._world.id} stays at {at}: {self._busy_with()}", at=at)
 
@@ -233,24 +233,24 @@ class _Way:
                 work.begin()
             if hosted.gone:
                 raise Conflict("closed", f"{world.id} was closed while it advanced")
-            fired, made = world.fired, len(outlets.deliveries)
-            left = self._settings.max_instants - (world.instants - self._instants)
-            world.run(until, min(CHUNK, left + 1), rest=rest)
+            fired, deliveries = world.fired, len(outlets.deliveries)
+            remaining = self._settings.max_instants - (world.instants - self._instants)
+            world.run(until, min(CHUNK, remaining + 1), rest=rest)
             self._carrier.check(hosted)
             if world.now != at:
                 at, rounds, tried = world.now, 0, 0
-            if taken := outlets.take():
-                while taken:  # all of a round set out before any of it is waited for
-                    await self._carrier.launch(hosted, taken)
+            if batches := outlets.take():
+                while batches:  # all of a round set out before any of it is waited for
+                    await self._carrier.launch(hosted, batches)
                     tried += 1
                     self._turns(rounds, tried)
                     if outlets.waiting:
                         world.run(world.now, CHUNK)
-                    taken = outlets.take()
+                    batches = outlets.take()
                 await self._landed()
                 await asyncio.sleep(0)  # what the receivers asked of us meanwhile is on its way in
                 work.begin()
-                rounds += world.fired != fired or len(outlets.deliveries) != made
+                rounds += world.fired != fired or len(outlets.deliveries) != deliveries
             elif not hosted.open and self._done(until, rest):
                 return
             self._turns(rounds, tried)
@@ -270,7 +270,7 @@ class _Way:
         """What keeps the world busy, for a tester."""
         steps = self._world.timeline.steps
         if not steps:
-            return "its receivers make it deliver without end"
+            return "its receivers cause deliveries without end"
         at, _, _, handler, _ = steps[0]
         count = f"{len(steps)} steps are" if len(steps) > 1 else "one step is"
         return f"{count} scheduled, next {handler.__name__.removesuffix('_due').strip('_')} at {iso(at)}"

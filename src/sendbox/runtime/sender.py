@@ -79,7 +79,7 @@ class Sender:
                 self._allow_literal(call.url)
                 async with asyncio.timeout(timeout):
                     status = await self._exchange(session, call, verify)
-            except Exception as error:  # whatever it is, it is the outcome of this try
+            except Exception as error:  # every error is the outcome of this try
                 return Outcome(None, failure(error), str(error) or type(error).__name__)
         if 300 <= status < 400:
             return Outcome(status, "redirect", "redirects are not followed")
@@ -175,10 +175,10 @@ class _Resolver:
         """The addresses of a host. Raises `NotAllowed` where one may not be connected to."""
         self._callbacks.resolves(host, port)
         name = "localhost" if is_local(host) else host  # also where the resolver would ask the network for it
-        found: list[Mapping[str, Any]] = await self._resolver.resolve(name, port, family)
-        addresses = [str(each["host"]) for each in found]
+        answers: list[Mapping[str, Any]] = await self._resolver.resolve(name, port, family)
+        addresses = [str(answer["host"]) for answer in answers]
         self._callbacks.check(host, port, addresses, own=self._is_own(host, port, addresses))
-        return found
+        return answers
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -196,12 +196,12 @@ def _place(url: str) -> tuple[str, int]:
 
 def _of_this_machine(address: str) -> bool:
     """Whether an address is one of this machine's: only to such a one can a socket be bound."""
-    found = plain(address)
-    if found.is_loopback:
+    parsed = plain(address)
+    if parsed.is_loopback:
         return True
-    with socket.socket(socket.AF_INET if found.version == 4 else socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+    with socket.socket(socket.AF_INET if parsed.version == 4 else socket.AF_INET6, socket.SOCK_DGRAM) as probe:
         try:
-            probe.bind((str(found), 0))
+            probe.bind((str(parsed), 0))
         except OSError:
             return False
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
@@ -35,17 +36,15 @@ class Conflict(Exception):
         self.detail = detail
 
 
+@dataclass(slots=True, eq=False)
 class Refusal:
-    """A key that opened no world, and why. `at` is wall time: there is no world whose clock could tell."""
+    """A key that opened no world, and why. `at` is wall time: there is no world whose clock could be read."""
 
-    __slots__ = ("at", "key", "path", "what_to_do", "why")
-
-    def __init__(self, at: int, key: str | None, path: str, why: str, what_to_do: str) -> None:
-        self.at = at
-        self.key = key
-        self.path = path
-        self.why = why
-        self.what_to_do = what_to_do
+    at: int
+    key: str | None
+    path: str
+    why: str
+    what_to_do: str
 
 
 class Slice:
@@ -71,106 +70,80 @@ class Slice:
             await asyncio.sleep(0)
             self._began = wall.monotonic_ns()
 
-    async def through(self, work: Generator[None, None, T]) -> T:
-        """Does work that pauses now and then, and returns what it returns."""
+    async def through(self, work: Generator[Callable[[], None] | None, None, T]) -> T:
+        """Does work, pausing where it yields None, calling off the loop what else it yields; returns its result."""
         while True:
             try:
-                next(work)
-            except StopIteration as done:
-                found: T = done.value
-                return found
-            await self.pause()
+                load = next(work)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            if load is None:
+                await self.pause()
+            else:
+                await asyncio.get_running_loop().run_in_executor(None, load)
+                self.begin()
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Hosted:
     """A world and what the runtime keeps beside it."""
 
-    __slots__ = (
-        "advancing",
-        "auto",
-        "blueprint",
-        "busy",
-        "callbacks",
-        "changed",
-        "changes",
-        "checked",
-        "checkpoints",
-        "controls",
-        "deliverer",
-        "gone", "hint",
-        "landed",
-        "lingering",
-        "logged",
-        "next_blueprint",
-        "not_allowed",
-        "open",
-        "outbox",
-        "path",
-        "pulling",
-        "readers",
-        "spool",
-        "stirred",
-        "tasks",
-        "timer",
-        "told",
-        "tried",
-        "working",
-        "world",
-    )  # fmt: skip
+    world: World
+    blueprint: Blueprint
+    #: what a scenario change left for the next reset
+    next_blueprint: Blueprint | None = None
+    #: how addresses of its journal begin, for calls that came to an origin
+    hint: tuple[str, bytes] = ("", b"")
+    advancing: bool = False
+    #: done once the command that is at work in slices has ended; nothing else comes into the world before
+    working: asyncio.Future[None] | None = None
+    #: where long bodies lie
+    spool: Spool = field(default_factory=Spool)
+    #: outcomes of a round of which some tries have not ended
+    landed: dict[Delivery, tuple[HttpCall, Outcome]] = field(default_factory=dict)
+    #: the world was closed
+    gone: bool = False
+    #: advice that the log has said, and how far the journal was read for it
+    told: set[Advice] = field(default_factory=set)
+    logged: int = 0
+    #: what was tried in earlier epochs, where it is kept (`Tried`)
+    tried: Sum | None = None
+    #: the step that an `auto` clock is taking by itself
+    auto: asyncio.Task[None] | None = None
+    #: requests of emulated interfaces that are being answered, a token each
+    open: set[object] = field(default_factory=set)
+    #: ends the answers that a fault delays, with this epoch
+    lingering: set[asyncio.Future[None]] = field(default_factory=set)
+    #: calls of control that are at work, and those that may still look at this world
+    controls: int = 0
+    readers: int = 0
+    #: wakes an advance that waits for requests to be answered, or for deliveries to end
+    stirred: asyncio.Event | None = None
+    #: who waits for something to happen, and how often something did
+    changed: set[asyncio.Future[None]] = field(default_factory=set)
+    changes: int = 0
+    timer: asyncio.TimerHandle | None = None
+    busy: bool = False
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    deliverer: Deliverer | None = None
+    #: where this world's webhooks may go (None: where those of all may), and the targets that the log named so far
+    callbacks: Callbacks | None = None
+    not_allowed: set[str] = field(default_factory=set)
+    pulling: bool = False
+    outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome]]] = field(default_factory=dict)
+    checkpoints: dict[str, Record] = field(default_factory=dict)
+    #: how many of this epoch were held against the contract (tests only)
+    checked: int = 0
 
-    def __init__(self, world: World, blueprint: Blueprint) -> None:
-        self.world = world
-        self.blueprint = blueprint
-        #: what a scenario change left for the next reset
-        self.next_blueprint: Blueprint | None = None
-        #: where control shows this world
-        self.path = f"/_sandbox/worlds/{quote(world.id, safe='')}"
-        #: how addresses of its journal begin, for calls that came to an origin
-        self.hint = ("", b"")
-        self.advancing = False
-        #: done once the command that is at work in slices has ended; nothing else comes into the world before
-        self.working: asyncio.Future[None] | None = None
-        #: where long bodies lie
-        self.spool = Spool()
-        #: outcomes of a round that has not landed as a whole
-        self.landed: dict[Delivery, tuple[HttpCall, Outcome]] = {}
-        #: the world was closed
-        self.gone = False
-        #: advice that the log has said, and how far the journal was read for it
-        self.told: set[Advice] = set()
-        self.logged = 0
-        #: what was tried in earlier epochs, where it is kept (`Tried`)
-        self.tried: Sum | None = None
-        #: the step that an `auto` clock is taking by itself
-        self.auto: asyncio.Task[None] | None = None
-        #: requests of emulated interfaces that are being answered, a token each
-        self.open: set[object] = set()
-        #: ends the answers that a fault delays, with this epoch
-        self.lingering: set[asyncio.Future[None]] = set()
-        #: calls of control that are at work, and those that may still look at this world
-        self.controls = 0
-        self.readers = 0
-        #: wakes an advance that waits for requests to be answered, or for deliveries to land
-        self.stirred: asyncio.Event | None = None
-        #: who waits for something to happen, and how often something did
-        self.changed: set[asyncio.Future[None]] = set()
-        self.changes = 0
-        self.timer: asyncio.TimerHandle | None = None
-        self.busy = False
-        self.tasks: set[asyncio.Task[None]] = set()
-        self.deliverer: Deliverer | None = None
-        #: where this world's webhooks may go (None: where those of all may), and the targets that the log named so far
-        self.callbacks: Callbacks | None = None
-        self.not_allowed: set[str] = set()
-        self.pulling = False
-        self.outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome]]] = {}
-        self.checkpoints: dict[str, Record] = {}
-        #: how many of this epoch were held against the contract (tests only)
-        self.checked = 0
+    @property
+    def path(self) -> str:
+        """Where control shows this world."""
+        return f"/_sandbox/worlds/{quote(self.world.id, safe='')}"
 
     @property
     def still(self) -> bool:
-        """Whether nobody is at work here, or about to look."""
+        """Whether no task is at work here and no reader looks at it."""
         return not (self.open or self.readers or self.tasks or self.advancing)
 
     async def free(self) -> None:
@@ -179,25 +152,10 @@ class Hosted:
             await asyncio.shield(self.working)
 
     async def whole(self, work: Generator[Callable[[], None] | None, None, T]) -> T:
-        """Does a command that takes time, and holds everything else back meanwhile.
-
-        It pauses where it yields None; what else it yields is called off the loop.
-        """
-        loop = asyncio.get_running_loop()
-        self.working = loop.create_future()
+        """Does a command that takes time (`Slice.through`), and holds everything else back meanwhile."""
+        self.working = asyncio.get_running_loop().create_future()
         try:
-            pace = Slice()
-            while True:
-                try:
-                    load = next(work)
-                except StopIteration as done:
-                    found: T = done.value
-                    return found
-                if load is None:
-                    await pace.pause()
-                else:
-                    await loop.run_in_executor(None, load)
-                    pace.begin()
+            return await Slice().through(work)
         finally:
             ended, self.working = self.working, None
             ended.set_result(None)

@@ -27,16 +27,12 @@ class Spool:
         at = self.put(body)
         return body if at is None else Spooled(self, [at])
 
-    def writer(self) -> Writer:
-        """Takes in a body piece by piece."""
-        return Writer(self)
-
     def read(self, at: int, size: int) -> bytes:
         """A part of the file."""
         return os.pread(self._file, size, at)
 
     def put(self, data: bytes) -> tuple[int, int] | None:
-        """Appends to the file; answers where it lies, (place, size), or None where it cannot be written."""
+        """Appends to the file; returns where it lies, (place, size), or None where it cannot be written."""
         at = self._end
         try:
             if self._file < 0:

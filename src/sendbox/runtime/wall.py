@@ -32,5 +32,5 @@ def _monotonic() -> Callable[[], int]:
     return lambda: ticks()
 
 
-#: Nanoseconds of a clock that only runs forward, at its own pace, whatever a test has frozen.
+#: Nanoseconds of a clock that only runs forward, at its own pace, even in a frozen test.
 monotonic_ns: Callable[[], int] = _monotonic()

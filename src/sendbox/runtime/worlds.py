@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.clock import Mode
-from sendbox.engine.commands.command import Capture, Mark, Tune
+from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.identity import tag_of
 from sendbox.engine.journal import Capped
 from sendbox.engine.part import Part
@@ -91,7 +91,7 @@ class Runtime:
         self.desk: Any = None
         #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
-        #: kinds of entries that the log tells of, by code: the lines for what an entry is about
+        #: kinds of entries that the log shows, by code: makes the lines of an entry
         self.logged: Mapping[int, Callable[[World, Any], Iterable[str]]] = {}
         self.dropped: Callable[[], int] = lambda: 0
 
@@ -156,7 +156,7 @@ class Runtime:
     ) -> Hosted:
         """Opens a world. Raises `Conflict` for an id in use, or at the cap.
 
-        `pinned` False where `start` is only the present of whoever asks.
+        `pinned` False where `start` is only the present of the caller.
         """
         if world_id is None:
             world_id = self._draw_id()
@@ -166,36 +166,49 @@ class Runtime:
             raise Conflict("too_many_worlds", f"{len(self.worlds)} worlds are open, the cap; close some")
         blueprint = blueprint or self.blueprint
         settings = self.settings
-        reading = self.reading()
-        for given in (start, blueprint.start, settings.start):
-            if given is not None:
-                instant = given
-                break
-        else:
-            instant = wall.now_ms() // 1000 * 1000
-            pinned = False
-        world = World(
+        # the server's seed is for its own scenario; one that came with the call has a seed of its own
+        if seed is None and blueprint is self.blueprint:
+            seed = settings.seed
+        instant = next((instant for instant in (start, blueprint.start, settings.start) if instant is not None), None)
+        opening = Open(
             world_id,
-            blueprint,
-            start=instant,
-            reading=reading,
-            # the server's seed is for its own scenario; one that came with the call has a seed of its own
-            seed=settings.seed if seed is None and blueprint is self.blueprint else seed,
-            salt=salt,
+            settings.shard,
+            epoch=0,
+            seed=blueprint.seed if seed is None else seed,
+            salt=world_id if salt is None else salt,
+            start=wall.now_ms() // 1000 * 1000 if instant is None else instant,
+            pinned=pinned and instant is not None,
             mode=mode or blueprint.mode or settings.mode,
-            rate=rate,
-            shard=settings.shard,
-            max_journal=settings.max_journal,
-            pinned=pinned,
-            services=self.services,
+            rate=blueprint.rate if rate is None else rate,
+            blueprint=blueprint,
         )
+        world = self.begun(opening)
         hosted = Hosted(world, blueprint)
         self.worlds[world_id] = hosted
         self.closed.discard(world_id)
         self._tags[world.tag] = world_id
-        world.begin()
         self.kick(hosted)
         return hosted
+
+    def begun(self, opening: Open) -> World:
+        """A world as it is opened, not yet in the place of another one."""
+        world = World(
+            opening.world,
+            opening.blueprint,
+            start=opening.start,
+            reading=self.reading(),
+            seed=opening.seed,
+            salt=opening.salt,
+            mode=opening.mode,
+            rate=opening.rate,
+            shard=opening.shard,
+            epoch=opening.epoch,
+            pinned=opening.pinned,
+            max_journal=self.settings.max_journal,
+            services=self.services,
+        )
+        world.begin()
+        return world
 
     def legal_id(self, world_id: str) -> bool:
         """Whether a key may be the id of a world here."""
@@ -203,7 +216,7 @@ class Runtime:
         return given or bool(KEY.fullmatch(world_id))
 
     def _draw_id(self) -> str:
-        """An id that nobody uses: derived from the process's own count and age, so that two servers differ."""
+        """An unused id: derived from the process's own count and age, so that two servers differ."""
         while True:
             drawn = f"test-{tag_of(f'{self.instance} {wall.monotonic_ns()} {next(self._drawn)}')[2:]}"
             if drawn not in self.worlds and drawn not in self.closed:
@@ -231,31 +244,15 @@ class Runtime:
         self.not_advancing(hosted)
         old = hosted.world
         blueprint = hosted.next_blueprint or hosted.blueprint
-        seed: int | str | None = old.seed_given
-        start = old.start_given
-        mode: Mode = old.clock.own_mode
+        pinned = old.pinned or blueprint.start is not None
+        opening = old.opening._replace(epoch=old.epoch + 1, blueprint=blueprint, pinned=pinned)
+        if blueprint.rate != old.blueprint.rate:  # else it stays as a tester set it
+            opening = opening._replace(rate=blueprint.rate)
         if hosted.next_blueprint is not None:
-            seed, mode = blueprint.seed, blueprint.mode or mode
-            start = start if blueprint.start is None else blueprint.start
+            start = opening.start if blueprint.start is None else blueprint.start
+            opening = opening._replace(seed=blueprint.seed, mode=blueprint.mode or opening.mode, start=start)
         hosted.next_blueprint = None
-        world = World(
-            old.id,
-            blueprint,
-            start=start,
-            reading=self.reading(),
-            seed=seed,
-            salt=old.salt,
-            mode=mode,
-            # else the new scenario has a say
-            rate=old.clock.own_rate / 1000 if blueprint.rate == old.blueprint.rate else None,
-            shard=old.shard,
-            epoch=old.epoch + 1,
-            max_journal=self.settings.max_journal,
-            pinned=old.pinned or blueprint.start is not None,
-            services=self.services,
-        )
-        world.begin()
-        self.begin_epoch(hosted, world)
+        self.begin_epoch(hosted, self.begun(opening))
 
     def tune(self, hosted: Hosted, given: Mapping[str, Any]) -> None:
         """Sets `mode` or `rate` of a clock."""
@@ -269,7 +266,7 @@ class Runtime:
         self.not_advancing(hosted)
         world = hosted.world
         _ = world.record.opening
-        world.enter(Mark(name))
+        world.enter(Checkpoint(name))
         hosted.checkpoints[name] = world.record.head(len(world.record))
 
     def begin_epoch(self, hosted: Hosted, world: World) -> None:
@@ -306,25 +303,25 @@ class Runtime:
             raise Conflict("advancing", f"{hosted.world.id} is advancing; wait until that call has answered")
 
     def _discard(self, hosted: Hosted, world: World) -> None:
-        """Takes a world apart that nobody needs any more, once nobody looks at it (`World.dispose`)."""
+        """Takes a world that is no longer needed apart, once it has no readers (`World.dispose`)."""
         self._gone.append((hosted, world))
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(SWEEP, self._sweep)
 
     def _sweep(self) -> None:
         self._sweeper = None
-        gone, self._gone = self._gone, []
-        for hosted, world in gone:
+        discarded, self._gone = self._gone, []
+        for hosted, world in discarded:
             if hosted.still and not self.tried.reads(world):
                 self._take_apart(itertools.chain(self.tried.fold(world), world.dispose()))
             else:
                 self._discard(hosted, world)
 
-    def _take_apart(self, rest: Iterator[None]) -> None:
+    def _take_apart(self, steps: Iterator[None]) -> None:
         work = Slice()
-        for _ in rest:
+        for _ in steps:
             if work.over:
-                self._loop.call_soon(self._take_apart, rest)
+                self._loop.call_soon(self._take_apart, steps)
                 return
 
     async def aclose(self) -> None:
@@ -343,7 +340,7 @@ class Runtime:
     # -- what happens around a request
 
     def changed(self, hosted: Hosted) -> None:
-        """After a request, an outcome or an act: waiters look again, and the clock is wound."""
+        """After a request, an outcome or an act: waiters look again, and the timer is set."""
         hosted.touch()
         self.log_refusals(hosted)
         self.kick(hosted)
@@ -361,13 +358,13 @@ class Runtime:
                     self.log(world.id, line)
 
     def kick(self, hosted: Hosted) -> None:
-        """Winds the timer of a world whose time passes by itself."""
+        """Sets the timer of a world whose time passes by itself."""
         if self.settings.max_journal is not None:
             self._forget(hosted)
         self.mover.kick(hosted)
 
     def _forget(self, hosted: Hosted) -> None:
-        """Keeps a journal at its cap, a chunk at a time; never under the eyes of somebody who reads it."""
+        """Keeps a journal at its cap, a chunk at a time; never while it is being read."""
         journal = hosted.world.journal
         if not hosted.readers and not hosted.gone and isinstance(journal, Capped) and journal.forget(FORGOTTEN):
             if hosted.world.record.cut is None:

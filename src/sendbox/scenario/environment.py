@@ -1,10 +1,10 @@
 """Values of the environment in scenarios: `${NAME}` and `${NAME:default}` inside a text, `$${` for the characters.
 
-What stands there is put in once and is text; nothing in it is read as YAML, and nothing in it is replaced again. Only
-where the language takes a number or a boolean, a value that is one `${…}` and nothing else becomes what it looks like:
+The value is inserted once, as text: it is not read as YAML, and nothing in it is replaced again. Only where the
+language takes a number or a boolean, a value that is one `${…}` and nothing else becomes what it looks like:
 `seed: ${SEED:7}` is the number 7. In quotes it stays text where text is legal, too.
 
-The environment is passed in, and a scenario that came from elsewhere has none: it could ask for what is not its own.
+The environment is an argument. A scenario that came over the network has none: it could read values that are secret.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sendbox.scenario.model import Node, Problem, nearest, problem, show
 from sendbox.scenario.shape import Shape, property_of
 
 MARK: Final = "${"
-#: Why a scenario may not ask, by where it came from.
+#: Why a scenario may not use the environment, by its origin.
 FROM_AFAR: Final = "a scenario that came over the network does not see the environment of the server"
 FROM_LIBRARY: Final = "a scenario of the library is the same everywhere"
 
@@ -28,25 +28,37 @@ _KINDS: Final[dict[type, tuple[str, ...]]] = {bool: ("boolean",), int: ("integer
 
 
 def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str | None = None) -> list[Problem]:
-    """Puts values of the environment into the texts of a scenario; what is wrong with that.
+    """Puts values of the environment into the texts of a scenario, and answers the problems.
 
-    `refused` says why this scenario may not ask. A variable that is empty counts as one that is not set.
+    `refused` says why this scenario may not use the environment. An empty variable counts as not set.
     """
     from sendbox.scenario.parse import scalar, unfit
 
     problems: list[Problem] = []
     for node, takes in _texts(root, shape, [shape.schema]):
         text = str(node.value)
-        found: list[str] = []
-        parts, end = [], 0
-        for use in _USE.finditer(text):
-            parts += [text[end : use.start()], _value(use, node, environment, refused, problems, found)]
-            end = use.end()
-        node.value = "".join([*parts, text[end:]])
-        if len(found) == 1 and _USE.fullmatch(text) and (node.bare or not any(_text(part, found[0]) for part in takes)):
-            looked = scalar(found[0])
-            kinds = {kind for part in takes for kind in _kinds(part)}
-            if kinds.intersection(_NUMBERS) and (wrong := unfit(looked, found[0])) is not None:
+        values: list[str] = []
+
+        def put_in(use: re.Match[str], node: Node = node, values: list[str] = values) -> str:
+            if use[0] == "$${":
+                return MARK
+            try:
+                values.append(_value(use, environment, refused))
+            except _Refused as error:
+                problems.append(problem(node, "environment", str(error), nearest=error.near, value=use[0]))
+                node.cut = True  # the stand-in is legal nearly everywhere
+                return "1"
+            return values[-1]
+
+        node.value = _USE.sub(put_in, text)
+        if (
+            len(values) == 1
+            and _USE.fullmatch(text)
+            and (node.bare or not any(_takes_text(branch, values[0]) for branch in takes))
+        ):
+            looked = scalar(values[0])
+            kinds = {kind for branch in takes for kind in _types(branch)}
+            if kinds.intersection(_NUMBERS) and (wrong := unfit(looked, values[0])) is not None:
                 problems.append(problem(node, *wrong, value=text))
                 node.value, node.cut = 1, True
             elif kinds.intersection(_KINDS.get(type(looked), ())):
@@ -55,7 +67,7 @@ def fill(root: Node, shape: Shape, environment: Mapping[str, str], refused: str 
 
 
 def escaped(value: Any) -> Any:
-    """A value whose texts `fill` would make the same of, whatever they hold."""
+    """A value with its texts escaped, so that `fill` gives the same value again."""
     if isinstance(value, dict):
         return {key: escaped(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -63,42 +75,35 @@ def escaped(value: Any) -> Any:
     return value.replace(MARK, f"${MARK}") if isinstance(value, str) else value
 
 
-def _value(
-    use: re.Match[str],
-    node: Node,
-    environment: Mapping[str, str],
-    refused: str | None,
-    problems: list[Problem],
-    found: list[str],
-) -> str:
-    """What stands in place of one `${…}`; the values of the environment are added to `found`."""
-    whole, name, default = use[0], use[1], use[2]
-    if whole == "$${":
-        return MARK
-    message, near = None, None
-    value = None if name is None else environment.get(name) or default
+class _Refused(Exception):
+    """A use of the environment that is not legal: the reason, and a similar name."""
+
+    def __init__(self, message: str, near: str | None = None) -> None:
+        super().__init__(message)
+        self.near = near
+
+
+def _value(use: re.Match[str], environment: Mapping[str, str], refused: str | None) -> str:
+    """The value of one `${…}`. Raises `_Refused`."""
+    use_text, name, default = use[0], use[1], use[2]
     if name is None:
-        rest = use.string[use.start() :]
-        message = f"{show(rest)} opens a value of the environment: ${{NAME}} or ${{NAME:default}} are legal"
-        message = f"{message}, and $${{ for the characters themselves"
-    elif refused is not None:
-        message = f"{show(whole)} asks for a value of the environment, and {refused}"
-        message = f"{message}; write the value, or $${{ for the characters themselves"
-    elif value is None:
-        near = nearest(name, environment)
-        message = f"{show(whole)} is empty or not set in the environment; set {name}, or give a default: ${{{name}:…}}"
-    elif not _sound(value):
-        message = f"{show(whole)} is set to something that is no text in UTF-8"
-    if message is None and value is not None:
-        found.append(value)
-        return value
-    problems.append(problem(node, "environment", str(message), nearest=near, value=whole))
-    # legal nearly everywhere, and not its own
-    node.cut = True
-    return "1"
+        message = f"{show(use.string[use.start() :])} opens a value of the environment: ${{NAME}} or ${{NAME:default}}"
+        raise _Refused(f"{message} are legal, and $${{ for the characters themselves")
+    if refused is not None:
+        message = f"{show(use_text)} asks for a value of the environment, and {refused}"
+        raise _Refused(f"{message}; write the value, or $${{ for the characters themselves")
+    value = environment.get(name) or default
+    if value is None:
+        message = (
+            f"{show(use_text)} is empty or not set in the environment; set {name}, or give a default: ${{{name}:…}}"
+        )
+        raise _Refused(message, nearest(name, environment))
+    if not _is_utf8(value):
+        raise _Refused(f"{show(use_text)} is set to a value that is not UTF-8")
+    return value
 
 
-def _sound(value: str) -> bool:
+def _is_utf8(value: str) -> bool:
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -106,31 +111,31 @@ def _sound(value: str) -> bool:
     return True
 
 
-def _texts(node: Node, shape: Shape, parts: list[dict[str, Any]]) -> Iterator[tuple[Node, list[dict[str, Any]]]]:
-    """Every text with a `${`, and what the language takes there."""
+def _texts(node: Node, shape: Shape, schemas: list[dict[str, Any]]) -> Iterator[tuple[Node, list[dict[str, Any]]]]:
+    """Every text with a `${`, and the schemas of its place."""
     value = node.value
     if isinstance(value, str):
         if MARK in value:
-            yield node, list(shape.branches(parts))
+            yield node, shape.branches(schemas)
     elif isinstance(value, dict):
-        branches = shape.branches(parts)
+        branches = shape.branches(schemas)
         for key, item in value.items():
-            yield from _texts(item, shape, [part for branch in branches if (part := property_of(branch, key))])
+            yield from _texts(item, shape, [schema for branch in branches if (schema := property_of(branch, key))])
     elif isinstance(value, list):
-        inner = [branch["items"] for branch in shape.branches(parts) if "items" in branch]
+        inner = [branch["items"] for branch in shape.branches(schemas) if "items" in branch]
         for item in value:
             yield from _texts(item, shape, inner)
 
 
-def _text(part: dict[str, Any], text: str) -> bool:
-    """Whether a text is legal where a part of the language stands: not every one is, where words are listed."""
+def _takes_text(schema: dict[str, Any], text: str) -> bool:
+    """Whether a text is legal for a schema: where words are listed, only they are."""
     return (
-        "string" in _kinds(part)
-        and text in part.get("enum", (text,))
-        and bool(re.search(part.get("pattern", ""), text))
+        "string" in _types(schema)
+        and text in schema.get("enum", (text,))
+        and bool(re.search(schema.get("pattern", ""), text))
     )
 
 
-def _kinds(part: dict[str, Any]) -> list[str]:
-    kinds = part.get("type", ())
+def _types(schema: dict[str, Any]) -> list[str]:
+    kinds = schema.get("type", ())
     return [kinds] if isinstance(kinds, str) else list(kinds)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.expect.subjects import Thing
+from sendbox.engine.expect.subjects import Subject
 from sendbox.scenario import library
 from sendbox.scenario.keys.api import compile_api_rule
 from sendbox.scenario.keys.expect import compile_expectation
@@ -21,13 +21,13 @@ from sendbox.scenario.keys.timeline import Happening, compile_timeline
 from sendbox.scenario.keys.traffic import Called, compile_receiver, compile_traffic
 from sendbox.scenario.keys.webhooks import compile_webhook_rule
 from sendbox.scenario.model import Node, Problem, ScenarioError, Source, errors, in_order, listed, show
-from sendbox.scenario.read import Given, read
+from sendbox.scenario.read import Scenarios, read
 from sendbox.scenario.shape import Shape
-from sendbox.scenario.values import Reader, entries, items, text_of
+from sendbox.scenario.values import COUNTRY, Reader, entries, items, text_of
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.scenario.write import standalone
 
-#: The rules of calls and of deliveries, which the engine asks.
+#: The rules of calls and of deliveries, which the engine applies.
 API: Final = Key(
     "api",
     lambda node, reader: entries(node, reader, compile_api_rule),
@@ -42,7 +42,7 @@ WEBHOOKS: Final = Key(
     lists=(RuleList(("webhooks",), ("result", "event", "gateway", "phone", "tag"), (("fault",),)),),
     times=(),
 )
-#: What single draws give. It comes before all keys whose texts are invented.
+#: The values of single draws. It is compiled before all keys that generate texts.
 PLAN: Final = Key("plan", compile_plan)
 #: Keys of the schema that settle no part of a blueprint by themselves.
 SETTINGS: Final = frozenset("sendbox name extends include seed locale clock digest assume".split())
@@ -53,9 +53,9 @@ CLOCK: Final = Happening("clock")
 class Language:
     """The language with the keys of these services, in this order.
 
-    `subjects` are what a scenario may expect, `calls` what its traffic may ask for, `emulated` the operations of which
-    a rule may speak. `assume` compiles the settings that the services share; `country` finds the calling code that
-    national numbers of a scenario get.
+    `subjects` are what a scenario may expect, `calls` what its traffic may call, `emulated` the operations that a rule
+    may name. `assume` compiles the settings that the services share; `country` finds the calling code that national
+    numbers of a scenario get.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class Language:
         *,
         assume: Callable[[Node | None, Reader], Any],
         country: Callable[[Node], Node | None],
-        subjects: Mapping[str, Thing],
+        subjects: Mapping[str, Subject],
         calls: Mapping[str, Called],
         emulated: tuple[str, ...],
     ) -> None:
-        self.shape = Shape(*(each.schema for each in vocabularies))
+        self.shape = Shape(*(item.schema for item in vocabularies))
         self._vocabularies = vocabularies
         self._assume = assume
         #: what traffic may ask for, by name
@@ -76,17 +76,17 @@ class Language:
         self._country = country
         self._facts: dict[str, Any] = {
             "emulated": emulated,
-            "families": {word: means for each in vocabularies for word, means in each.families.items()},
+            "families": {word: means for item in vocabularies for word, means in item.families.items()},
         }
         self._library: dict[str, Blueprint] = {}
 
         def expected(node: Node | None, reader: Reader) -> Any:
-            return entries(node, reader, lambda each, reader: compile_expectation(each, reader, subjects))
+            return entries(node, reader, lambda item, reader: compile_expectation(item, reader, subjects))
 
-        own = [key for each in vocabularies for key in each.keys]
+        own = [key for item in vocabularies for key in item.keys]
         #: the keys of services, by name
         self.brought = {key.name: key for key in own}
-        #: the keys that settle something, by name, in the order in which they are compiled
+        #: the keys that are compiled, by name, in that order
         self.keys = {
             key.name: key
             for key in (
@@ -105,31 +105,40 @@ class Language:
     @cached_property
     def happenings(self) -> dict[str, Happening]:
         """The kinds of entries of a timeline, in the order of the schema."""
-        known = {each.kind: each for given in self._vocabularies for each in given.happenings} | {CLOCK.kind: CLOCK}
+        kinds = {
+            happening.kind: happening for vocabulary in self._vocabularies for happening in vocabulary.happenings
+        } | {CLOCK.kind: CLOCK}
         listed = self.shape.schema["$defs"]["happening"]["properties"]
-        return {kind: known[kind] for kind in listed if kind in known}
+        return {kind: kinds[kind] for kind in listed if kind in kinds}
 
     def load(
-        self, source: Given, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
+        self, source: Scenarios, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
     ) -> Blueprint:
         """The blueprint of a scenario: a name of the library, a path, YAML text, or an object as JSON gives it.
 
-        Or of a list of them, the later over the earlier. `name` is what messages call a text or object, `env` what
-        `${NAME}` asks. With `paths` False no file but the library's is read, and no environment, as for a
+        Or of a list of them: a later one overrides the earlier. `name` names a text or an object in messages, `env` has
+        the values of `${NAME}`. With `paths` False only files of the library are read, and no environment, as for a
         scenario that comes over the network. Raises `ScenarioError` with every problem. A scenario of the library is
         compiled once.
         """
-        if isinstance(source, str) and source in library.names():
-            known = self._library.get(source)
-            return known or self._library.setdefault(source, self._load(source, None, paths=True, env=None))
-        return self._load(source, name, paths=paths, env=env)
+        shared = isinstance(source, str) and source in library.names()
+        if shared and source in self._library:
+            return self._library[str(source)]
+        if shared:
+            name, paths, env = None, True, None
+        blueprint, problems = self._compile(source, name, paths=paths, env=env)
+        if (wrong := errors(problems)) or blueprint is None:
+            raise ScenarioError(wrong)
+        if shared:
+            self._library[str(source)] = blueprint
+        return blueprint
 
     def check(
-        self, source: Given, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
+        self, source: Scenarios, *, name: str | None = None, paths: bool = True, env: Mapping[str, str] | None = None
     ) -> list[Problem]:
-        """Every problem of a scenario, those of shape and those of meaning, by file and place; empty when it is fine.
+        """Every problem of a scenario, of shape and of meaning, by file and place; empty when there is none.
 
-        Among them are the warnings, for which `load` does not refuse it.
+        Warnings are among them; `load` does not refuse a scenario because of warnings.
         """
         return self._compile(source, name, paths=paths, env=env, doubts=True)[1]
 
@@ -140,7 +149,7 @@ class Language:
         """
         form = self.keys[key].rules
         assert form is not None
-        node, reader, problems = self._alone(rule, form.definition, country)
+        node, reader, problems = self._single(rule, form.definition, country)
         reader.assume = self._assume(None, reader) if assume is None else assume
         compiled = form.compile(node, reader)
         _raise_any(problems + reader.problems)
@@ -149,37 +158,31 @@ class Language:
     def compile_patch(
         self, key: str, patch: Mapping[str, Any], *, country: str | None = None, current: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The changes of what a key settled, by name: only what the patch names. Raises `ScenarioError`; places are
-        paths.
+        """The changes to the compiled value of a key, by name: only what the patch names. Raises `ScenarioError`;
+        places are paths.
 
-        `country` is the world's, `current` what stands there now.
+        `country` is the world's, `current` the value now.
         """
         compiling = self.keys[key].patch
         assert compiling is not None
-        node, reader, problems = self._alone(patch, key, country)
-        found = compiling(node, reader, current)
+        node, reader, problems = self._single(patch, key, country)
+        changes = compiling(node, reader, current)
         _raise_any(problems + reader.problems)
-        return found
+        return changes
 
-    def _alone(
-        self, given: Mapping[str, Any], definition: str, country: str | None
+    def _single(
+        self, value: Mapping[str, Any], definition: str, country: str | None
     ) -> tuple[Node, Reader, list[Problem]]:
-        """A part of no file, held to its definition in the schema."""
+        """A part that does not come from a file, checked against its definition in the schema."""
         from sendbox.scenario import parse
 
-        node, problems = parse.from_object(given, Source("rule"))
+        node, problems = parse.from_object(value, Source("rule"))
         problems += self.shape.check(node, definition)
-        return node, Reader(country, **self._facts), problems
-
-    def _load(self, source: Given, name: str | None, *, paths: bool, env: Mapping[str, str] | None) -> Blueprint:
-        blueprint, problems = self._compile(source, name, paths=paths, env=env)
-        if (found := errors(problems)) or blueprint is None:
-            raise ScenarioError(found)
-        return blueprint
+        return node, Reader(country or COUNTRY, **self._facts), problems
 
     def _compile(
         self,
-        source: Given,
+        source: Scenarios,
         name: str | None,
         *,
         paths: bool,
@@ -190,7 +193,7 @@ class Language:
         if node is None:
             return None, in_order(problems)
         reader = Reader(
-            text_of(self._country(node)),
+            text_of(self._country(node)) or COUNTRY,
             text_of(node.get("locale")) or LOCALE,
             root=node,
             file=origin.file,
@@ -208,9 +211,9 @@ class Language:
                 reader.complain(value, "unknown-key", message)
         reader.assume = self._assume(node.get("assume"), reader)
         for key in self.brought.values():
-            part = node.get(key.name)
-            if key.assumes is not None and part is not None:
-                reader.assume = key.assumes(part, reader)
+            content = node.get(key.name)
+            if key.assumes is not None and content is not None:
+                reader.assume = key.assumes(content, reader)
         clock = (node.get("clock") or Node({}, origin, "$")).entries()
         start, rate, mode = clock.get("start"), clock.get("rate"), clock.get("mode")
         title, seed, digest = node.get("name"), node.get("seed"), node.get("digest")
@@ -232,13 +235,16 @@ class Language:
         )
 
     def _doubts(self, blueprint: Blueprint, reader: Reader, root: Node, problems: list[Problem]) -> list[Problem]:
-        """What a scenario says that can be used, and is probably not meant; `problems` are those it has already."""
+        """Warnings about a scenario that can be used, but probably says something else than was intended.
+
+        `problems` are those that it has already.
+        """
         from sendbox.scenario.lint import lengths, reach, shadows, spelling
         from sendbox.scenario.lint.doubts import Doubts
 
         doubts = Doubts(root, blueprint, reader, problems)
         keys = self.keys.values()
-        shadows.find(doubts, [each for key in keys for each in key.lists])
+        shadows.find(doubts, [rules for key in keys for rules in key.lists])
         reach.timeline(doubts, self.happenings)
         for vocabulary in self._vocabularies:
             for find in vocabulary.doubts:

@@ -8,14 +8,14 @@ from sendbox import data
 
 
 def folder() -> Path:
-    """Where they are."""
+    """The folder of the library."""
     return data.folder("scenarios").resolve()
 
 
 def names() -> tuple[str, ...]:
     """The names of the library's scenarios, `default` first."""
-    found = sorted(file.stem for file in folder().glob("*.yaml"))
-    return tuple(sorted(found, key=lambda name: name != "default"))
+    stems = sorted(file.stem for file in folder().glob("*.yaml"))
+    return tuple(sorted(stems, key=lambda name: name != "default"))
 
 
 def path(name: str) -> Path:

@@ -1,9 +1,9 @@
-"""What scenarios are made of before they are compiled: nodes with places, and the problems found in them."""
+"""Scenarios before they are compiled: nodes with their places, and the problems found in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -34,8 +34,8 @@ class Node:
     """A value with its place.
 
     `line` and `column` count from 1 and are None in an object; `keys` are the places of a mapping's keys. `cut` says
-    that something was taken out of it because it had no legal shape, so that what is missing proves nothing. `bare` is
-    a text that was written without quotes.
+    that something was removed because its shape was not legal, so that a missing key means nothing. `bare` says that a
+    text was written without quotes.
     """
 
     value: dict[str, Node] | list[Node] | Scalar
@@ -48,16 +48,28 @@ class Node:
     bare: bool = False
 
     def get(self, key: str) -> Node | None:
-        """The value of a mapping's key, None when the key is absent or this is no mapping."""
+        """The value of a mapping's key, None when the key is absent or this is not a mapping."""
         return self.value.get(key) if isinstance(self.value, dict) else None
 
     def entries(self) -> dict[str, Node]:
-        """The entries of a mapping; empty when this is none."""
+        """The entries of a mapping; empty for anything else."""
         return self.value if isinstance(self.value, dict) else {}
 
     def items(self) -> list[Node]:
-        """The items of a list; empty when this is none."""
+        """The items of a list; empty for anything else."""
         return self.value if isinstance(self.value, list) else []
+
+    def mappings(self) -> Iterator[Node]:
+        """This one and all inside it that are mappings, from the outside in."""
+        if isinstance(self.value, dict):
+            yield self
+        for inner in (*self.entries().values(), *self.items()):
+            yield from inner.mappings()
+
+    @property
+    def where(self) -> str:
+        """`line 7`, or the path inside an object."""
+        return self.path if self.line is None else f"line {self.line}"
 
     @property
     def place(self) -> str:
@@ -78,7 +90,7 @@ def plain(node: Node) -> Any:
 class Problem:
     """Why a scenario cannot be used: one value, the rule it breaks, and what would have been legal.
 
-    With the severity `warning` it can be used, and probably does not do what was meant. `line` and `column` count from
+    With the severity `warning` it can be used, but is probably not intended. `line` and `column` count from
     1 and are None in an object, where `path` alone is the place. `rule` is a keyword of the schema (`enum`) or the name
     of a rule of meaning (`transition`). `message` begins with the value.
     """
@@ -105,17 +117,7 @@ class Problem:
 
     def as_json(self) -> dict[str, Any]:
         """The problem as control answers it; a value that is long, or beyond JSON, as the message quotes it."""
-        return {
-            "file": self.file,
-            "line": self.line,
-            "column": self.column,
-            "path": self.path,
-            "value": _short(self.value),
-            "rule": self.rule,
-            "message": self.message,
-            "nearest": self.nearest,
-            "severity": self.severity,
-        }
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"value": _short(self.value)}
 
 
 class ScenarioError(Exception):
@@ -127,8 +129,8 @@ class ScenarioError(Exception):
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:
-    """Those for which a scenario cannot be used."""
-    return [found for found in problems if found.severity == "error"]
+    """The problems that make a scenario unusable."""
+    return [reported for reported in problems if reported.severity == "error"]
 
 
 def problem(
@@ -157,15 +159,20 @@ def problem(
 def in_order(problems: Iterable[Problem], first: str = "") -> list[Problem]:
     """Problems without repetitions: those of the file `first`, then file by file in the order met; each by place."""
     files = {first: 0}
-    seen: dict[object, Problem] = {}
-    for found in problems:
-        files.setdefault(found.file, len(files))
-        seen.setdefault((found.file, found.line, found.column, found.line is None and found.path, found.message), found)
-    return sorted(seen.values(), key=lambda found: (files[found.file], found.line or 0, found.column or 0))
+    unique: dict[object, Problem] = {}
+    for reported in problems:
+        files.setdefault(reported.file, len(files))
+        unique.setdefault(
+            (reported.file, reported.line, reported.column, reported.line is None and reported.path, reported.message),
+            reported,
+        )
+    return sorted(
+        unique.values(), key=lambda reported: (files[reported.file], reported.line or 0, reported.column or 0)
+    )
 
 
 def child(path: str, key: str) -> str:
-    """The path of a mapping's key: `$.a.b`, or `$.a['b c']` for a key that is no plain word."""
+    """The path of a mapping's key: `$.a.b`, or `$.a['b c']` for a key that is not a plain word."""
     return f"{path}.{key}" if key.replace("-", "_").isidentifier() else f"{path}[{key!r}]"
 
 
@@ -190,10 +197,15 @@ def listed(words: Iterable[str]) -> str:
     return ", ".join(words)
 
 
+def article(noun: str) -> str:
+    """A noun with its article."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 def nearest(word: object, words: Iterable[str]) -> str | None:
-    """The legal word most like `word`, case aside, None when none is like it."""
+    """The legal word that is most similar to `word`, whatever the case; None when none is similar."""
     if not isinstance(word, str) or len(word) > QUOTED:
         return None
     folded = {legal.lower(): legal for legal in words}
-    found = get_close_matches(word.lower(), folded, 1)
-    return folded[found[0]] if found else None
+    matches = get_close_matches(word.lower(), folded, 1)
+    return folded[matches[0]] if matches else None

@@ -1,10 +1,10 @@
 """Reads scenarios: YAML text, or an object that was parsed elsewhere, into nodes with places.
 
-The C parser of PyYAML splits the text into events; what the events mean is decided here, because PyYAML itself speaks
-YAML 1.1, where `off`, `YES`, `9:00` and `0777000101` are not what they look like, and because it loses a duplicate
-key. The rules are those of the YAML 1.2 core schema, with three of our own: a whole number has no leading zero (it is
-a phone number then, and stays text), a key is the text as written, and `.inf` and `.nan` are errors, since no key
-takes them. Nothing here recurses over the text, so that no nesting can overflow the stack.
+The C parser of PyYAML splits the text into events; their meaning is decided here, because PyYAML itself follows YAML
+1.1, where `off`, `YES`, `9:00` and `0777000101` are not what they look like, and because it loses a duplicate key. The
+rules are those of the YAML 1.2 core schema, with three exceptions: a whole number has no leading zero (it is a phone
+number then, and stays text), a key is the text as written, and `.inf` and `.nan` are errors, since no key takes them.
+Nothing here recurses over the text, so that no nesting can overflow the stack.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import yaml
@@ -39,7 +40,7 @@ _NOT_FINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
 def scalar(text: str) -> Scalar:
-    """What a plain YAML scalar stands for; `math.inf` for a number that is not finite."""
+    """The value of a plain YAML scalar; `math.inf` for a number that is not finite."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
@@ -54,7 +55,7 @@ def scalar(text: str) -> Scalar:
 
 
 def unfit(value: Scalar, text: str) -> tuple[str, str] | None:
-    """The rule that a plain scalar breaks, and why; None for nearly all. `text` is how it was written."""
+    """The rule that a plain scalar breaks, and the reason; None for nearly all. `text` is how it was written."""
     broken = bounds.wrong(value)
     if broken is None:
         return None
@@ -63,7 +64,7 @@ def unfit(value: Scalar, text: str) -> tuple[str, str] | None:
 
 
 def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
-    """The nodes of a YAML text and what is wrong with its form; None when nothing can be made of it."""
+    """The nodes of a YAML text and the problems of its form; None when the text cannot be read."""
     reader = _Reader(source)
     try:
         reader.read(yaml.parse(text, Loader=_LOADER))
@@ -71,24 +72,20 @@ def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
         pass
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        what = " ".join(filter(None, (error.context, error.problem)))
+        reason = " ".join(filter(None, (error.context, error.problem)))
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        message = f"this is not YAML: {what}{_remedy(what, text, line)}"
+        message = f"this is not YAML: {reason}{_remedy(reason, text, line)}"
         reader.problems.append(_at(source, line, column, "syntax", message))
-    except yaml.reader.ReaderError as error:
-        before = text[: error.position]
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        message = f"{show(text[error.position : error.position + 1])} is a character that YAML does not allow"
-        reader.problems.append(_at(source, line, column, "character", message))
-    except UnicodeEncodeError as error:
-        before = text[: error.start]
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        message = f"{text[error.start]!a} is half of a character and cannot be encoded"
-        reader.problems.append(_at(source, line, column, "character", message))
+    except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
+        position = error.start if isinstance(error, UnicodeEncodeError) else error.position
+        before, character = text[:position], text[position : position + 1]
+        message = f"{show(character)} is a character that YAML does not allow"
+        if isinstance(error, UnicodeEncodeError):
+            message = f"{character!a} is half of a character and cannot be encoded"
+        place = before.count("\n") + 1, len(before) - before.rfind("\n")
+        reader.problems.append(_at(source, *place, "character", message))
     if reader.root is None and not reader.problems:
-        reader.problems.append(
-            _at(source, 1, 1, "empty", 'nothing is written here; a scenario begins with "sendbox: 1"')
-        )
+        reader.problems.append(_at(source, 1, 1, "empty", 'this is empty; a scenario begins with "sendbox: 1"'))
     return reader.root, reader.problems
 
 
@@ -120,14 +117,14 @@ def _wrap(value: object, source: Source, path: str, depth: int, problems: list[P
     elif value is None or isinstance(value, bool | int | float):
         node.value = value
     else:
-        what = f"is a {type(value).__name__}, which a scenario cannot hold"
-        problems.append(problem(node, "type", f"{value} {what}", value=str(value)))
+        reason = f"is a {type(value).__name__}, which a scenario cannot hold"
+        problems.append(problem(node, "type", f"{value} {reason}", value=str(value)))
         _stand_in(node)
     return node
 
 
 def _stand_in(node: Node) -> None:
-    """Gives a node that was complained about a value that is legal nearly everywhere, and marks it as not its own."""
+    """Gives a node with a problem a value that is legal nearly everywhere, and marks it."""
     node.value, node.cut = 1, True
 
 
@@ -143,22 +140,20 @@ def _broken(node: Node, problems: list[Problem]) -> bool:
 
 
 class _Stop(Exception):
-    """Nothing more can be read; the reason is among the problems."""
+    """Reading cannot continue; the reason is among the problems."""
 
 
+@dataclass(slots=True)
 class _Frame:
     """A mapping or list that is being read. `key` is the key whose value comes next; `lost` drops that value."""
 
-    __slots__ = ("anchor", "as_key", "key", "key_place", "lost", "node", "size")
-
-    def __init__(self, node: Node, anchor: str | None, *, as_key: bool) -> None:
-        self.node = node
-        self.anchor = anchor
-        self.as_key = as_key
-        self.key: str | None = None
-        self.key_place = (0, 0)
-        self.lost = False
-        self.size = 1
+    node: Node
+    anchor: str | None
+    as_key: bool
+    key: str | None = None
+    key_place: tuple[int, int] = (0, 0)
+    lost: bool = False
+    size: int = 1
 
 
 class _Reader:
@@ -171,7 +166,7 @@ class _Reader:
         self._frames: list[_Frame] = []
         #: anchor -> what it names, and how many values that is
         self._anchors: dict[str, tuple[Node, int]] = {}
-        #: anchor -> the remark that nothing refers to it, until something does
+        #: anchor -> the warning that nothing refers to it, until something does
         self._unused: dict[str, Problem] = {}
         self._aliases = 0
         self._expanded = 0
@@ -215,7 +210,7 @@ class _Reader:
         self._put(node, 1)
 
     def _named(self, event: Any) -> None:
-        """Remembers an anchor as one that nothing refers to yet; its namesake before it can be referred to no more."""
+        """Remembers that nothing refers to an anchor yet. An earlier one of the same name can no longer be used."""
         if (lost := self._unused.pop(event.anchor, None)) is not None:
             self.problems.append(lost)
         name = f"&{event.anchor}"
@@ -238,7 +233,7 @@ class _Reader:
     def _alias(self, event: yaml.AliasEvent) -> None:
         name = show(f"*{event.anchor}")
         if any(frame.anchor == event.anchor for frame in self._frames):
-            self._complain(event, "alias", f"{name} refers to what it stands in, which would never end")
+            self._complain(event, "alias", f"{name} refers to a value that contains it, which would never end")
             raise _Stop
         if event.anchor not in self._anchors:
             self._complain(event, "alias", f"{name} refers to no anchor; &{event.anchor} must stand before it")
@@ -252,7 +247,7 @@ class _Reader:
             self._complain(event, "alias", f"{name} is one alias too many: a scenario has at most {limits}")
             raise _Stop
         if self._wants_key():
-            self._complain(event, "key", f"{name} stands where a key is wanted; write the key itself")
+            self._complain(event, "key", f"{name} stands where a key is expected; write the key itself")
             self._frames[-1].key, self._frames[-1].lost = "", True
             return
         self._put(_copy(target, self._next_path()), size)
@@ -275,13 +270,15 @@ class _Reader:
             frame.lost = True
 
     def _put(self, node: Node, size: int, *, as_key: bool = False) -> None:
-        """Gives a finished value to the mapping or list it stands in."""
+        """Puts a finished value into the mapping or list around it."""
         if not self._frames:
             self.root = node
             return
         frame = self._frames[-1]
         if as_key:
-            self.problems.append(problem(node, "key", f"{show_kind(node)} stands where a key is wanted; a key is text"))
+            self.problems.append(
+                problem(node, "key", f"{show_kind(node)} stands where a key is expected; a key is text")
+            )
             frame.key, frame.lost = "", True
             return
         frame.size += size
@@ -321,30 +318,28 @@ class _Reader:
         return True
 
     def _complain(self, event: Any, rule: str, message: str) -> None:
-        mark = event.start_mark
-        node = Node(None, self._source, self._next_path(), mark.line + 1, mark.column + 1)
-        self.problems.append(problem(node, rule, message))
+        self.problems.append(problem(self._node(event, None), rule, message))
 
 
 def show_kind(node: Node) -> str:
-    """What a node is, in words."""
+    """The kind of a node, in words."""
     return "a mapping" if isinstance(node.value, dict) else "a list"
 
 
 def _copy(node: Node, path: str) -> Node:
-    """A node again, for an alias: its own path, the place of what it refers to."""
+    """A copy of a node for an alias: with a path of its own, and the place of the original."""
     value: Any = node.value
     if isinstance(value, dict):
         value = {key: _copy(item, child(path, key)) for key, item in value.items()}
     elif isinstance(value, list):
         value = [_copy(item, f"{path}[{at}]") for at, item in enumerate(value)]
-    return Node(value, node.source, path, node.line, node.column, node.keys, node.cut, node.bare)
+    return replace(node, value=value, path=path)
 
 
-def _remedy(what: str, text: str, line: int) -> str:
-    if "cannot start any token" in what and _tab(text, line):
+def _remedy(reason: str, text: str, line: int) -> str:
+    if "cannot start any token" in reason and _tab(text, line):
         return "; tabs cannot indent, use spaces"
-    if "mapping values are not allowed" in what:
+    if "mapping values are not allowed" in reason:
         return '; a value that holds ": " needs quotes; a key must stand under its neighbours'
     if "${" in _line(text, line):
         return "; inside { } and [ ] a value with ${ needs quotes"

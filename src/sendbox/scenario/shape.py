@@ -1,12 +1,11 @@
-"""The shape of a scenario: its nodes against the language's JSON Schema, each deviation as a problem with its place.
+"""The shape of a scenario: its nodes are checked against the JSON Schema of the language, each deviation is a problem.
 
-`jsonschema-rs` decides, which takes microseconds; `jsonschema` is imported only to explain what it refused. A schema
-node says in `x-says` what is wanted there, in words; in `x-without` what is wrong with a mapping that has none of the
-keys of which it needs one; in `x-refused` which keys people look for in vain, and why; in `x-stand-ins`, where it was
-added to the language, something legal for each key that a mapping must have.
+`jsonschema-rs` decides, which takes microseconds; `jsonschema` is imported only to explain what it refused. A node of
+the schema has in `x-says` what is wanted there, in words; in `x-without` what is wrong with a mapping that has none of
+the keys of which it needs one; in `x-refused` keys that people expect and that do not exist, with the reason.
 
-After the complaints the deviating parts are cut off, and what is missing gets a stand-in, so that the rules of meaning
-can be asked about all the rest and no problem hides another.
+After the problems are noted, the deviating parts are cut off, and missing keys get a small legal value, so that the
+rules of meaning can check everything else and no problem hides another.
 """
 
 from __future__ import annotations
@@ -18,76 +17,19 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox import data
-from sendbox.engine.delivery.faults.table import DELIVERIES
-from sendbox.engine.faults.row import stand_ins
-from sendbox.engine.faults.table import CALLS
-from sendbox.scenario.model import Node, Problem, listed, nearest, plain, problem, show
+from sendbox.scenario.model import Node, Problem, article, listed, nearest, plain, problem, show
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 Error = Any  # a `ValidationError` of jsonschema; its types leave every attribute unset or any
-#: Part of the schema to which a whole scenario is held; the others are `rule` and `account`.
+#: The part of the schema for a whole scenario; other parts are definitions, such as `rule` and `account`.
 SCENARIO: Final = ""
 
-#: So many legal keys are listed even when one of them is near.
+#: How many legal keys are listed even when one of them is similar.
 _LISTED: Final = 13
-#: Words for true and false that other languages know, YAML 1.1 among them.
+#: Words for true and false in other languages, YAML 1.1 among them.
 _TRUTHS: Final = {"on": "true", "yes": "true", "y": "true", "off": "false", "no": "false", "n": "false"}
-
-#: By title of a mapping, something legal for each key that it must have.
-_INBOUND: Final = {"channel": "sms", "from": "420777000000", "body": ""}
-_BODY: Final = {"type": "BODY"}
-_REQUEST: Final = {"operation": "showKey"}
-_STAND_INS: Final[dict[str, dict[str, Any]]] = {
-    "scenario": {"sendbox": 1},
-    "phone": {"number": "*"},
-    "rule": {"then": "delivered"},
-    "reply": {"body": "-"},
-    "verify rule": {"then": {"code": "random"}},
-    "webhook rule": {"fault": "drop"},
-    "click": {"after": 0},
-    "happening": {"at": 0, "inbound": _INBOUND},
-    "inbound": _INBOUND,
-    "timeline reply": {"phone": "420777000000", "body": "-"},
-    "phone act": {"number": "420777000000", "act": "online"},
-    "outage": {"for": 1, "channel": "sms"},
-    "clock change": {"mode": "manual"},
-    "after": {"result": "undelivered"},
-    "template": {"name": "-", "language": "en", "components": [_BODY]},
-    "component": _BODY,
-    "button": {"type": "URL"},
-    "subkey": {"name": "-"},
-    "queue": {"normal": "1/s"},
-    "rate": {"max": 1, "within": 1},
-    "price": {"eur": 0, "czk": 0},
-    "business account": {"waba_id": "1"},
-    "business number": {"phone_number": "420777000000"},
-    "library template": {"name": "-", "components": [_BODY]},
-    "template change": {"name": "-", "status": "APPROVED"},
-    "number change": {"phone_number": "*"},
-    "expectation": {"that": "messages"},
-    "following thing": {"that": "messages"},
-    "traffic": {"at": 0, "request": _REQUEST},
-    "traffic request": _REQUEST,
-    "traffic control": {"operation": "clock"},
-    "content": {"base64": ""},
-    "reception": {"ends": [200]},
-    "planned draw": {"rule": "-", "subject": "", "purpose": "-", "value": 0},
-    "api rule": {"fault": "timeout"},
-    **stand_ins(CALLS),
-    **stand_ins(DELIVERIES),
-}
-#: What a mapping is given that must have one of several keys and has none.
-_FIRST: Final = {
-    "rule": "then",
-    "happening": "inbound",
-    "outage": "channel",
-    "clock change": "mode",
-    "after": "result",
-    "traffic": "request",
-    "traffic request": "operation",
-}
 
 
 @functools.cache
@@ -98,8 +40,8 @@ def schema() -> dict[str, Any]:
 
 
 class Shape:
-    """The schema of the language, with what is added to it: parts of the same form, whose mappings are joined with
-    those of the schema and whose lists follow them."""
+    """The schema of the language and additions of the same form: their mappings are joined with those of the schema,
+    their lists follow those of the schema."""
 
     def __init__(self, *additions: Mapping[str, Any]) -> None:
         self._additions = additions
@@ -107,26 +49,26 @@ class Shape:
 
     @functools.cached_property
     def schema(self) -> dict[str, Any]:
-        """The whole of it."""
+        """The whole schema."""
         return functools.reduce(_joined, self._additions, schema())
 
-    def check(self, node: Node, part: str = SCENARIO) -> list[Problem]:
-        """Every deviation from the schema; afterwards `node` has a legal shape, if not its own."""
+    def check(self, node: Node, definition: str = SCENARIO) -> list[Problem]:
+        """Every deviation from the schema; afterwards `node` has a legal shape, where necessary a changed one."""
         value = plain(node)
-        if self._validator(part).is_valid(value):
+        if self._validator(definition).is_valid(value):
             return []
-        explainer = self._explainer(part)
+        explainer = self._explainer(definition)
         problems: list[Problem] = []
         first = True
         while errors := list(explainer.iter_errors(value)):
             leaves = [leaf for error in errors for leaf in _leaves(error)]
             if first:
-                news = [leaf for leaf in leaves if not _is_said(leaf, node, leaves)]
-                problems = [found for leaf in news for found in _explain(leaf, node, leaves)]
+                news = [leaf for leaf in leaves if not _is_covered(leaf, node, leaves)]
+                problems = [complaint for leaf in news for complaint in _explain(leaf, node, leaves)]
                 first = False
             for leaf in leaves:
                 if leaf.validator == "required" or _decides_nothing(leaf):
-                    _fill(node, leaf)
+                    self._fill(node, leaf)
             doomed = sorted({tuple(path) for leaf in leaves for path in _cuts(leaf)}, key=_order, reverse=True)
             if () in doomed:
                 node.value = {}
@@ -138,54 +80,89 @@ class Shape:
             return [problem(node, "schema", f"{show(value)} is refused by the schema of the language")]
         return problems
 
-    def branches(self, parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Parts of the schema with what they refer to in their place, and unions as their branches."""
-        found = []
-        for part in parts:
-            target = part
+    def branches(self, schema_nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Parts of the schema with their references resolved, and unions as their branches."""
+        resolved = []
+        for schema_node in schema_nodes:
+            target = schema_node
             while "$ref" in target:
                 ref = target["$ref"]
                 target = self.schema if ref == "#" else self.schema["$defs"][ref.rpartition("/")[2]]
             unions = [branch for branch in target.get("anyOf", ()) if branch.keys() != {"required"}]
-            found += self.branches(unions) if unions else [target]
-        return found
+            resolved += self.branches(unions) if unions else [target]
+        return resolved
 
-    def _part(self, part: str) -> dict[str, Any]:
+    def least(self, schema_node: dict[str, Any]) -> Any:
+        """A small legal value for a part of the schema: the first word, the first example, or an empty value."""
+        first = self.branches([schema_node])[0]
+        for words in ("enum", "examples"):
+            if words in first:
+                return first[words][0]
+        match first["type"]:
+            case "object":
+                return {key: self.least(first["properties"][key]) for key in needed(first)}
+            case "array":
+                return [self.least(first["items"])] * first.get("minItems", 0)
+            case "boolean":
+                return False
+            case "string":
+                return "-" * first.get("minLength", 0)
+        return first.get("minimum", 0)
+
+    def _fill(self, node: Node, error: Error) -> None:
+        """Gives a mapping the keys that it must have and does not have."""
+        for step in error.absolute_path:
+            node.cut = True
+            node = _step(node, step)
+        node.cut = True
+        entries = node.entries()
+        for key in needed(error.schema):
+            if key not in entries:
+                entries[key] = _stand_in(self.least(error.schema["properties"][key]), node)
+
+    def _part(self, definition: str) -> dict[str, Any]:
         whole = self.schema
-        if part == SCENARIO:
+        if definition == SCENARIO:
             return whole
-        return {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{part}"}
+        return {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{definition}"}
 
-    def _validator(self, part: str) -> Any:
+    def _validator(self, definition: str) -> Any:
         import jsonschema_rs
 
-        if part not in self._validators:
-            self._validators[part] = jsonschema_rs.validator_for(self._part(part))
-        return self._validators[part]
+        if definition not in self._validators:
+            self._validators[definition] = jsonschema_rs.validator_for(self._part(definition))
+        return self._validators[definition]
 
-    def _explainer(self, part: str) -> Validator:
+    def _explainer(self, definition: str) -> Validator:
         from jsonschema import Draft202012Validator
 
-        return Draft202012Validator(self._part(part))
+        return Draft202012Validator(self._part(definition))
 
 
-def _joined(whole: Any, addition: Any) -> Any:
-    if isinstance(whole, dict):
-        return {**whole, **{key: _joined(whole.get(key), item) for key, item in addition.items()}}
-    return [*whole, *addition] if isinstance(whole, list) else addition
+def _joined(base: Any, addition: Any) -> Any:
+    if isinstance(base, dict):
+        return {**base, **{key: _joined(base.get(key), item) for key, item in addition.items()}}
+    return [*base, *addition] if isinstance(base, list) else addition
 
 
-def property_of(part: dict[str, Any], key: str) -> dict[str, Any] | None:
-    """What the schema says about a key of a mapping, None when it says nothing."""
-    found = part.get("properties", {}).get(key, part.get("additionalProperties"))
-    return found if isinstance(found, dict) else None
+def needed(schema_node: dict[str, Any]) -> list[str]:
+    """The keys that a mapping must have, and the first of those of which it must have one."""
+    choices = [branch["required"] for branch in schema_node.get("anyOf", ()) if branch.keys() == {"required"}]
+    needed = [*schema_node.get("required", ()), *(choices[0] if choices else ())]
+    return needed or list(schema_node.get("properties", ()))[: schema_node.get("minProperties", 0)]
+
+
+def property_of(schema_node: dict[str, Any], key: str) -> dict[str, Any] | None:
+    """The schema of a key of a mapping, None where there is none."""
+    described = schema_node.get("properties", {}).get(key, schema_node.get("additionalProperties"))
+    return described if isinstance(described, dict) else None
 
 
 # Which errors count
 
 
 def _leaves(error: Error) -> Iterator[Error]:
-    """The errors that say what is wrong: inside a union those of the branch that was meant, which its type tells."""
+    """The errors that say what is wrong: inside a union those of the intended branch, which the type shows."""
     if error.validator != "anyOf" or not error.context:
         yield error
         return
@@ -195,40 +172,26 @@ def _leaves(error: Error) -> Iterator[Error]:
     meant = [
         inner
         for inner in branches.values()
-        if not any(found.validator == "type" and not found.relative_path for found in inner)
+        if not any(leaf.validator == "type" and not leaf.relative_path for leaf in inner)
     ]
     if len(meant) == 1:
-        for found in meant[0]:
-            yield from _leaves(found)
+        for leaf in meant[0]:
+            yield from _leaves(leaf)
     else:
         yield error
 
 
 def _decides_nothing(error: Error) -> bool:
-    return error.validator == "anyOf" and all(found.validator == "required" for found in error.context)
+    return error.validator == "anyOf" and all(inner.validator == "required" for inner in error.context)
 
 
 def _cuts(error: Error) -> Iterator[list[Any]]:
-    """The paths that must go for an error to be gone."""
+    """The paths that must be removed so that an error disappears."""
     path = list(error.absolute_path)
     if error.validator == "additionalProperties":
         yield from ([*path, key] for key in _surplus(error))
     elif error.validator != "required" and not _decides_nothing(error):
         yield path
-
-
-def _fill(node: Node, error: Error) -> None:
-    """Gives a mapping what it must have and has not."""
-    for part in error.absolute_path:
-        node.cut = True
-        node = _step(node, part)
-    node.cut = True
-    entries = node.entries()
-    wanted = error.validator_value if error.validator == "required" else [_FIRST[error.schema["title"]]]
-    for key in wanted:
-        if key not in entries:
-            legal = error.schema.get("x-stand-ins") or _STAND_INS[error.schema["title"]]
-            entries[key] = _stand_in(legal[key], node)
 
 
 def _stand_in(value: Any, parent: Node) -> Node:
@@ -240,26 +203,26 @@ def _stand_in(value: Any, parent: Node) -> Node:
 
 
 def _order(path: tuple[Any, ...]) -> tuple[tuple[int, str], ...]:
-    return tuple((part, "") if isinstance(part, int) else (-1, part) for part in path)
+    return tuple((step, "") if isinstance(step, int) else (-1, step) for step in path)
 
 
 def _cut(node: Node, path: tuple[Any, ...]) -> None:
-    """Takes what is at `path` out of the tree, and marks all that is not whole any more. The deepest are cut first."""
-    *way, last = path
+    """Removes the value at `path` from the tree, and marks all nodes around it as cut. The deepest are cut first."""
+    *parents, last = path
     node.cut = True
-    for part in way:
-        node = _step(node, part)
+    for step in parents:
+        node = _step(node, step)
         node.cut = True
     node.value.pop(last)  # type: ignore[union-attr] # a mapping's key or a list's index
 
 
-def _step(node: Node, part: Any) -> Node:
-    return node.value[part]  # type: ignore[index, return-value] # a mapping's key or a list's index
+def _step(node: Node, step: Any) -> Node:
+    return node.value[step]  # type: ignore[index, return-value] # a mapping's key or a list's index
 
 
 def _at(node: Node, error: Error) -> Node:
-    for part in error.absolute_path:
-        node = _step(node, part)
+    for step in error.absolute_path:
+        node = _step(node, step)
     return node
 
 
@@ -271,8 +234,8 @@ def _surplus(error: Error) -> list[str]:
 # What they say
 
 
-def _is_said(error: Error, root: Node, errors: list[Error]) -> bool:
-    """Whether something else is said about the same place: that it cannot be read, or which words are legal."""
+def _is_covered(error: Error, root: Node, errors: list[Error]) -> bool:
+    """Whether another problem covers the same place: it cannot be read, or the legal words are listed."""
     return _at(root, error).cut or (
         error.validator == "type"
         and any(other.validator == "enum" and other.absolute_path == error.absolute_path for other in errors)
@@ -285,7 +248,7 @@ def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
     if rule == "additionalProperties":
         return [_unknown(node, key, error.schema) for key in _surplus(error)]
     if rule in ("required", "anyOf"):
-        # a key that is misspelt or not built yet is named already; that it is missing then says nothing new
+        # a misspelt key is reported already; that the key is missing adds nothing
         beside = [
             key
             for other in errors
@@ -296,7 +259,7 @@ def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
             return _missing(node, error, beside)
         if beside and _decides_nothing(error):
             return []
-    message = _WORDING.get(rule, _not_what_is_wanted)(error)
+    message = _WORDING.get(rule, _not_wanted)(error)
     key = error.instance if "propertyNames" in error.schema_path else None
     return [problem(node, rule, message, key=key, nearest=_near(rule, error))]
 
@@ -309,12 +272,12 @@ def _near(rule: str, error: Error) -> str | None:
     return None
 
 
-def _unknown(node: Node, key: str, part: dict[str, Any]) -> Problem:
-    if key in part.get("x-refused", ()):
-        return problem(node, "refused", f"{show(key)} {part['x-refused'][key]}", key=key)
-    legal, title = part["properties"], part["title"]
+def _unknown(node: Node, key: str, schema_node: dict[str, Any]) -> Problem:
+    if key in schema_node.get("x-refused", ()):
+        return problem(node, "refused", f"{show(key)} {schema_node['x-refused'][key]}", key=key)
+    legal, title = schema_node["properties"], schema_node["title"]
     near = nearest(key, legal)
-    owner = title if node.path.endswith(f".{title}") else _article(title)
+    owner = title if node.path.endswith(f".{title}") else article(title)
     message = f"{show(key)} is not a key of {owner}"
     if near is None or len(legal) <= _LISTED:
         message = f"{message}; legal: {listed(legal)}"
@@ -322,9 +285,9 @@ def _unknown(node: Node, key: str, part: dict[str, Any]) -> Problem:
 
 
 def _missing(node: Node, error: Error, beside: list[str]) -> list[Problem]:
-    wanted = error.validator_value
-    meant = {nearest(key, wanted) for key in beside}
-    missing = [key for key in wanted if key not in error.instance and key not in meant]
+    needed_keys = error.validator_value
+    meant = {nearest(key, needed_keys) for key in beside}
+    missing = [key for key in needed_keys if key not in error.instance and key not in meant]
     if not missing:
         return []
     if missing == ["sendbox"]:
@@ -335,12 +298,12 @@ def _missing(node: Node, error: Error, beside: list[str]) -> list[Problem]:
     return [problem(node, "required", message)]
 
 
-def _not_what_is_wanted(error: Error) -> str:
+def _not_wanted(error: Error) -> str:
     return f"{show(error.instance)} is not {error.schema['x-says']}"
 
 
 def _wrong_type(error: Error) -> str:
-    value, message = error.instance, _not_what_is_wanted(error)
+    value, message = error.instance, _not_wanted(error)
     if value is None:
         return f"{message}; give it a value, or leave the key out"
     text_wanted = "string" in error.schema.get("type", ())
@@ -353,28 +316,19 @@ def _wrong_type(error: Error) -> str:
 
 def _not_a_word(error: Error) -> str:
     legal = listed(word if isinstance(word, str) else show(word) for word in error.validator_value)
-    return f"{_not_what_is_wanted(error)}; legal: {legal}"
+    return f"{_not_wanted(error)}; legal: {legal}"
 
 
-def _outside(error: Error) -> str:
-    words = {
-        "minimum": "is below the minimum of",
-        "exclusiveMinimum": "is not above",
-        "maximum": "is above the maximum of",
-    }[str(error.validator)]
-    return f"{show(error.instance)} {words} {show(error.validator_value)}; wanted: {error.schema['x-says']}"
+def _outside(words: str) -> Callable[[Error], str]:
+    return lambda error: (
+        f"{show(error.instance)} {words} {show(error.validator_value)}; wanted: {error.schema['x-says']}"
+    )
 
 
-def _too_long(error: Error) -> str:
-    return f"{show(error.instance)} has {len(error.instance)} characters, at most {error.validator_value} are legal"
-
-
-def _too_many(error: Error) -> str:
-    return f"{show(error.instance)} has {len(error.instance)} entries, at most {error.validator_value} are legal"
-
-
-def _repeated(error: Error) -> str:
-    return f"{show(error.instance)} names something twice"
+def _too_many(noun: str) -> Callable[[Error], str]:
+    return lambda error: (
+        f"{show(error.instance)} has {len(error.instance)} {noun}, at most {error.validator_value} are legal"
+    )
 
 
 def _undecided(error: Error) -> str:
@@ -386,15 +340,11 @@ def _undecided(error: Error) -> str:
 _WORDING: Final[dict[str, Callable[[Error], str]]] = {
     "type": _wrong_type,
     "enum": _not_a_word,
-    "minimum": _outside,
-    "exclusiveMinimum": _outside,
-    "maximum": _outside,
-    "maxLength": _too_long,
-    "maxItems": _too_many,
-    "uniqueItems": _repeated,
+    "minimum": _outside("is below the minimum of"),
+    "exclusiveMinimum": _outside("is not above"),
+    "maximum": _outside("is above the maximum of"),
+    "maxLength": _too_many("characters"),
+    "maxItems": _too_many("entries"),
+    "uniqueItems": lambda error: f"{show(error.instance)} names something twice",
     "anyOf": _undecided,
 }
-
-
-def _article(noun: str) -> str:
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
@@ -32,7 +32,7 @@ COUNTRY: Final = "420"
 _PHONE_PATTERN: Final = re.compile(r"[0-9*?]+")
 _NOT_IN_A_PATTERN: Final = re.compile(r"[^0-9*?]+")
 _QUOTED: Final = re.compile(r"\A'([^'\\]*)'")
-#: Units as people write them, to those of the language.
+#: Units as people write them, and those of the language.
 _UNITS: Final = (
     (re.compile(r"milli-?sec(?:ond)?s?|millis|msecs?"), "ms"),
     (re.compile(r"sec(?:ond)?s?"), "s"),
@@ -43,37 +43,29 @@ _UNITS: Final = (
 _MILLIONTHS: Final = 1_000_000
 
 
+@dataclass(eq=False)
 class Reader:
     """Reads values and collects the problems.
 
-    `country` is the calling code that national numbers get (A14), `locale` the language of what is invented, `emulated`
-    are the operations that there are, `families` the words that stand for several. `root` is the whole scenario, None
-    where a rule or a change comes alone; `file` the one that was asked for.
+    `country` is the calling code that national numbers get (A14), `locale` the language of generated texts, `emulated`
+    the operations that exist, `families` the words that stand for several. `root` is the whole scenario, None for a
+    single rule or change; `file` is the scenario's own file.
     """
 
-    def __init__(
-        self,
-        country: str | None = None,
-        locale: str = "en_US",
-        *,
-        emulated: Sequence[str] = (),
-        families: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
-        root: Node | None = None,
-        file: str = "",
-    ) -> None:
-        self.problems: list[Problem] = []
-        self.country = COUNTRY if country is None else country
-        self.locale = locale
-        self.emulated = emulated
-        self.families = families
-        self.root = root
-        self.file = file
-        #: the settings of the assumptions
-        self.assume: Any = None
-        #: what is asked for what texts invent
-        self.chooser: Chooser = UNSEEDED
-        #: where the world is pinned to begin; None = it is not
-        self.start: int | None = None
+    country: str = COUNTRY
+    locale: str = "en_US"
+    _: KW_ONLY
+    emulated: Sequence[str] = ()
+    families: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    root: Node | None = None
+    file: str = ""
+    problems: list[Problem] = field(default_factory=list)
+    #: the settings of the assumptions
+    assume: Any = None
+    #: decides what is generated for texts
+    chooser: Chooser = UNSEEDED
+    #: the start of the world, None where the scenario does not set it
+    start: int | None = None
 
     def complain(self, node: Node, rule: str, message: str, *, key: str | None = None, near: str | None = None) -> None:
         """Adds a problem."""
@@ -93,7 +85,7 @@ class Reader:
         return self._by(spans.duration, node, "duration", 0)
 
     def span(self, node: Node | None) -> Span:
-        """A span of milliseconds; at once when there is no node."""
+        """A span of milliseconds; 0 when there is no node."""
         return Span(0, 0) if node is None else self._by(spans.span, node, "span", Span(0, 0))
 
     def instant(self, node: Node) -> int:
@@ -107,16 +99,27 @@ class Reader:
             return Moment(self.instant(node), relative=False)
         return Moment(self._by(_from_start, node, "duration", 0), relative=True)
 
-    def window(self, asked: dict[str, Node]) -> tuple[Moment | None, Moment | None]:
-        """The moments of `from` and `until`, the second one after the first where that can be told."""
-        begins, ends = (self.moment(asked[key]) if key in asked else None for key in ("from", "until"))
+    def window(self, entries: dict[str, Node]) -> tuple[Moment | None, Moment | None]:
+        """The moments of `from` and `until`; a problem where the second one is known not to be after the first."""
+        begins, ends = (self.moment(entries[key]) if key in entries else None for key in ("from", "until"))
         if begins is not None and ends is not None and self._never(begins, ends):
-            values = f"{show(plain(asked['from']))} to {show(plain(asked['until']))}"
-            self.complain(asked["until"], "window", f"{values} is no window: it ends before it begins")
+            values = f"{show(plain(entries['from']))} to {show(plain(entries['until']))}"
+            self.complain(entries["until"], "window", f"{values} is not a window: it ends before it begins")
         return begins, ends
 
+    def limits(self, entries: dict[str, Node], nth: str = "nth") -> dict[str, Any]:
+        """What a rule asks beside its conditions, as `When` takes it; `nth` is the key of the ordinal."""
+        begins, ends = self.window(entries)
+        return {
+            "begins": begins,
+            "ends": ends,
+            "share": self.share(entries["share"]) if "share" in entries else None,
+            "nth": whole(entries[nth]) if nth in entries else None,
+            "every": whole(entries["every"]) if "every" in entries else None,
+        }
+
     def _never(self, begins: Moment, ends: Moment) -> bool:
-        """Whether a window ends before it begins, as far as that can be told without knowing where the world begins."""
+        """Whether a window is known to end before it begins; without the start of the world that may stay open."""
         if begins.relative == ends.relative:
             return begins.at >= ends.at
         if self.start is None:
@@ -125,7 +128,7 @@ class Reader:
         return first >= last
 
     def rate(self, node: Node) -> Rate:
-        """So many in so much time, from either form."""
+        """A number of events in a time, from either form."""
         return self._by(spans.rate, node, "rate", Rate(1, 1))
 
     def share(self, node: Node) -> float:
@@ -133,31 +136,31 @@ class Reader:
         text = str(node.value)
         share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
         if not 0 < share <= 1:
-            self.complain(node, "share", f"{show(node.value)} is no share; legal: above 0% up to 100%")
+            self.complain(node, "share", f"{show(node.value)} is not a share; legal: above 0% up to 100%")
         return share
 
-    def operations(self, node: Node | None, legal: Sequence[str], what: str) -> tuple[str, ...] | None:
-        """An operation or a list of them, each one of the `legal`; any other is `what`."""
+    def operations(self, node: Node | None, legal: Sequence[str], fault: str) -> tuple[str, ...] | None:
+        """An operation or a list of them, each one of the `legal`; any other is `fault`."""
         if node is None:
             return None
         for item in node.items() or [node]:
             if isinstance(item.value, str) and item.value not in legal:
-                message = f"{show(item.value)} is {what}; legal: {listed(legal)}"
+                message = f"{show(item.value)} is {fault}; legal: {listed(legal)}"
                 self.complain(item, "operation", message, near=nearest(item.value, legal))
         return words(node)
 
     def number(self, node: Node) -> str:
         """A phone number in international form."""
         value = str(node.value)
-        found = normalize(value, self.country)
-        if found is None:
+        normal = normalize(value, self.country)
+        if normal is None:
             self.complain(
                 node,
                 "number",
-                f"{show(value)} is no phone number: 8 to 15 digits with an assigned calling code (A14)",
+                f"{show(value)} is not a phone number: 8 to 15 digits with an assigned calling code (A14)",
             )
             return value
-        return found
+        return normal
 
     def phones(self, node: Node) -> Pattern:
         """A phone pattern; a text without wildcards is a number and is normalized like one."""
@@ -165,9 +168,9 @@ class Reader:
         if "*" not in text and "?" not in text:
             return Pattern(self.number(node), digits=True)
         if not _PHONE_PATTERN.fullmatch(text):
-            # what a pattern is compared with has neither + nor blanks, so they would never match
+            # a pattern is compared with digits only: with + or blanks it would never match
             near = _NOT_IN_A_PATTERN.sub("", text)
-            message = f"{show(text)} is no phone pattern: digits, * for any digits, ? for exactly one"
+            message = f"{show(text)} is not a phone pattern: digits, * for any digits, ? for exactly one"
             self.complain(node, "pattern", message, near=near)
         return Pattern(text, digits=True)
 
@@ -192,7 +195,7 @@ class Reader:
         if not meant:
             by_name = {place.name: place.iso for place in every}
             near = by_name.get(nearest(node.value, by_name) or "")
-            message = f"{show(node.value)} is no country: an MCC such as 230 (§6), or two letters such as CZ"
+            message = f"{show(node.value)} is not a country: an MCC such as 230 (§6), or two letters such as CZ"
             self.complain(node, "country", message, near=near)
         return meant
 
@@ -215,16 +218,15 @@ class Reader:
 
 
 def names_differ(nodes: list[Node], reader: Reader) -> None:
-    """A name stands once in a file; another file may use it again, for its own version of the rule."""
+    """A name may be used once in a file; another file may use it again, for its own version of the rule."""
     first: dict[tuple[int, object], Node] = {}
     for node in nodes:
         name = node.get("name")
         if name is None:
             continue
-        known = first.setdefault((id(node.source), name.value), name)
-        if known is not name:
-            where = known.path if known.line is None else f"line {known.line}"
-            reader.complain(name, "name", f"{show(name.value)} is the name of another rule already, at {where}")
+        earlier = first.setdefault((id(node.source), name.value), name)
+        if earlier is not name:
+            reader.complain(name, "name", f"{show(name.value)} is the name of another rule already, at {earlier.where}")
 
 
 def words(node: Node | None) -> tuple[str, ...] | None:
@@ -235,10 +237,10 @@ def words(node: Node | None) -> tuple[str, ...] | None:
 
 
 def entries(node: Node | None, reader: Reader, compiling: Callable[[Node, Reader], T]) -> tuple[T, ...]:
-    """The entries of a list, in order. Draws, counts and verdicts are keyed by their names, so that these differ."""
+    """The entries of a list, in order. Draws, counts and verdicts are keyed by their names, so names must differ."""
     nodes = items(node)
     names_differ(nodes, reader)
-    return tuple(compiling(each, reader) for each in nodes)
+    return tuple(compiling(item, reader) for item in nodes)
 
 
 def items(node: Node | None) -> list[Node]:
@@ -247,7 +249,7 @@ def items(node: Node | None) -> list[Node]:
 
 
 def whole(node: Node) -> int:
-    """A whole number, which it is by its shape."""
+    """A whole number, as the schema guarantees."""
     assert isinstance(node.value, int)
     return node.value
 
@@ -258,7 +260,7 @@ def text_of(node: Node | None) -> str | None:
 
 
 def canonical(rule: dict[str, Any]) -> str:
-    """The text by which a rule without a name is known, in one fixed order: equal rules have equal texts."""
+    """The text that identifies a rule without a name, in one fixed order: equal rules have equal texts."""
     return orjson.dumps(rule, default=_canonical_value, option=orjson.OPT_SORT_KEYS).decode()
 
 
@@ -269,16 +271,18 @@ def _canonical_value(value: object) -> object:
 
 
 def _from_start(value: Any) -> int:
-    """A duration that stands where an instant may."""
+    """A duration in a place that also takes an instant."""
     try:
         return spans.duration(value)
     except ValueError as error:
-        said = str(error).replace(" is not a duration: ", " is neither a duration from the start nor a date and time: ")
-        raise ValueError(said.removesuffix(" are legal") + ", or 2026-03-01T09:00:00Z are legal") from None
+        message = str(error).replace(
+            " is not a duration: ", " is neither a duration from the start nor a date and time: "
+        )
+        raise ValueError(message.removesuffix(" are legal") + ", or 2026-03-01T09:00:00Z are legal") from None
 
 
 def _in_units(value: object, read: Callable[[Any], object]) -> str | None:
-    """What was meant by `5 minutes` or `2S`, None when it is nothing in any words."""
+    """The duration that `5 minutes` or `2S` probably means, None where it means none."""
     text = str(value).lower().replace(" ", "")
     for words, unit in _UNITS:
         text = words.sub(unit, text)
@@ -290,7 +294,7 @@ def _in_units(value: object, read: Callable[[Any], object]) -> str | None:
 
 
 def _requoted(text: str, value: object) -> str:
-    """A message of the core with the value it begins with quoted like all in messages about scenarios, as JSON."""
+    """A message of the engine, with the value at its beginning quoted as in all messages about scenarios: as JSON."""
     if isinstance(value, dict) and text.startswith(spans.shown(value)):
         return show(value) + text.removeprefix(spans.shown(value))
-    return _QUOTED.sub(lambda found: show(found[1]), text, count=1)
+    return _QUOTED.sub(lambda match: show(match[1]), text, count=1)

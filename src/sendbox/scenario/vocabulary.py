@@ -1,4 +1,4 @@
-"""What a service brings to the language: keys, happenings of the timeline, doubts, additions to the schema."""
+"""What a service adds to the language: keys, happenings of the timeline, lints, parts of the schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Rules(NamedTuple):
-    """The rules of a key, as control takes one: its definition in the schema, and what compiles it.
+    """How control takes one rule of a key: the rule's definition in the schema, and the function that compiles it.
 
     A rule is a dataclass that has `key`, `name` and `place`.
     """
@@ -25,12 +25,12 @@ class Rules(NamedTuple):
 
 
 class RuleList(NamedTuple):
-    """A list of rules, of which an earlier one may leave nothing to a later one.
+    """A list of rules, in which an earlier rule may make a later one useless.
 
     `path` leads to it; `when` is the key of the conditions, "" where they stand in the entry. `asks` are the conditions
-    that can be compared, `decides` the keys of things decided apart from each other, several for one thing; under
-    `within` they stand in a mapping of their own. Without `decides` the first rule that fits decides everything.
-    `extra` are keys that neither ask nor decide.
+    that can be compared, `decides` groups of keys, each group decided independently of the others; with `within` they
+    stand in a mapping of their own. Without `decides` the first rule that matches decides everything. `extra` are keys
+    that are neither conditions nor decisions.
     """
 
     path: tuple[str, ...]
@@ -42,16 +42,16 @@ class RuleList(NamedTuple):
 
 
 class Key(NamedTuple):
-    """A key of the language, whose node (None: a scenario does not have it) `compile` makes into what it settles.
+    """A key of the language. `compile` turns its node (None: a scenario does not have the key) into a value.
 
-    That is a tuple of records, or a record with `shared()`, the parts of it that a checkpoint does not copy.
+    The value is a tuple of records, or a record with `shared()`, the parts of it that a checkpoint does not copy.
 
     - `late`: it is compiled after the timeline.
-    - `assumes` makes of it the settings of the assumptions, where it has a say in them.
-    - `rules` and `patch` are what control may give a world: a rule, or a change of what the key settles, compiled with
-      what of it stands now; the schema has the definition of the change under the key's name.
-    - `lists` are its rules as doubts compare them; `times` the words under which times stand in it, beside those of
-      the language; None: it has no times that are waited for.
+    - `assumes` reads settings of the assumptions from it, where it has any.
+    - `rules` and `patch` are what control may give a world: a rule, or a change of the key's value, compiled with the
+      value as it is now; the schema has the definition of the change under the key's name.
+    - `lists` are its rules as lints compare them; `times` the keys of durations in it, beside those of the language;
+      None: it has no durations that a world waits for.
     """
 
     name: str
@@ -65,12 +65,12 @@ class Key(NamedTuple):
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Where its rules stand in a scenario."""
+        """The path of its rules in a scenario."""
         return self.lists[0].path
 
 
 class Vocabulary(NamedTuple):
-    """All that one service brings.
+    """Everything that one service adds.
 
     `families` are words that stand for several, such as a family of channels; `schema` is added to the schema of the
     language (`Shape`).

@@ -1,4 +1,4 @@
-"""Writes scenarios as YAML that this package reads as it was meant."""
+"""Writes scenarios as YAML, so that this package reads the same scenario again."""
 
 from __future__ import annotations
 
@@ -10,50 +10,54 @@ from sendbox.scenario.environment import escaped
 from sendbox.scenario.model import Node, Source, plain
 from sendbox.scenario.read import WHOLE
 
-#: So many scenarios one may include; the last of them includes the others (`include` in the schema).
+#: How many scenarios one may include; the last of them includes the others (`include` in the schema).
 MOST: Final = 50
 
 
 def standalone(root: Node) -> dict[str, Any]:
-    """A scenario and all that it builds on as one that builds on nothing, and means the same.
+    """A scenario and everything that it builds on, as one scenario with the same meaning that builds on no other.
 
-    What a file says once, a list of several files says more than once: a template that another one overrides, a rule
-    that has its own version. So the items of other files are scenarios that are written out under `include`.
+    What may be said once in a file may be said several times in a list of several files: a template that another one
+    overrides, a rule with a second version. So the items of other files become scenarios of their own under `include`.
     """
-    parts: list[dict[str, Any]] = [{}]
+    contents: list[dict[str, Any]] = [{}]
     for key, node in root.entries().items():
         if key not in ("extends", "include"):
-            _put(node, (key,), parts)
-    for at in range(len(parts) // MOST * MOST, -1, -MOST):  # the last first, since the others hold it
-        if others := parts[at + 1 : at + 1 + MOST]:
-            numbered = enumerate(others, at + 2)
-            parts[at]["include"] = [{"sendbox": 1, "name": f"part {number}", **part} for number, part in numbered]
-    return parts[0]
+            _put(node, (key,), contents)
+    for at in range(
+        len(contents) // MOST * MOST, -1, -MOST
+    ):  # from the last to the first: each includes the one after it
+        if followers := contents[at + 1 : at + 1 + MOST]:
+            numbered = enumerate(followers, at + 2)
+            contents[at]["include"] = [
+                {"sendbox": 1, "name": f"part {number}", **content} for number, content in numbered
+            ]
+    return contents[0]
 
 
-def _put(node: Node, path: tuple[str, ...], parts: list[dict[str, Any]]) -> None:
-    """Puts a value into the parts; the items of a list into one after the other, as the file changes."""
+def _put(node: Node, path: tuple[str, ...], contents: list[dict[str, Any]]) -> None:
+    """Puts a value into `contents`; the items of a list into the next one wherever the file changes."""
     if node.entries() and path[0] not in WHOLE:
         for key, item in node.entries().items():
-            _put(item, (*path, key), parts)
+            _put(item, (*path, key), contents)
     elif node.items() and path[0] not in WHOLE:
         for at, (_, items) in enumerate(groupby(node.items(), lambda item: id(item.source))):
-            if at == len(parts):
-                parts.append({})
-            _set(parts[at], path, [plain(item) for item in items])
+            if at == len(contents):
+                contents.append({})
+            _set(contents[at], path, [plain(item) for item in items])
     else:
-        _set(parts[0], path, plain(node))
+        _set(contents[0], path, plain(node))
 
 
-def _set(part: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    *way, last = path
-    for key in way:
-        part = part.setdefault(key, {})
-    part[last] = value
+def _set(target: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    *parents, last = path
+    for key in parents:
+        target = target.setdefault(key, {})
+    target[last] = value
 
 
 def dump(value: dict[str, Any]) -> str:
-    """A scenario as YAML, keys in their order. What plain YAML would make something else of is JSON, which is YAML."""
+    """A scenario as YAML, keys in their order; as JSON, which is YAML too, where plain YAML would change a value."""
     import yaml
 
     from sendbox.scenario import parse

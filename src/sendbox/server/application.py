@@ -23,8 +23,8 @@ class Application(Starlette):
     """
 
     def __init__(self, emulated: Emulated, routes: Sequence[BaseRoute]) -> None:
-        rest = (emulated, *routes, Route("/", _home, methods=["GET"]))
-        super().__init__(routes=rest, exception_handlers={404: _not_found, 405: _wrong_method})
+        all_routes = (*routes, Route("/", _home, methods=["GET"]))
+        super().__init__(routes=all_routes, exception_handlers={404: _not_found, 405: _wrong_method})
         self.router.redirect_slashes = False
         self._emulated = emulated
 
@@ -50,8 +50,8 @@ async def _not_found(request: Request, _error: Exception) -> Response:
 
 async def _wrong_method(request: Request, _error: Exception) -> Response:
     """A method that a tool does not have; `Allow` says which it has."""
-    fitting = [each for each in request.app.routes if each.matches(request.scope)[0] != Match.NONE]
-    legal = ", ".join(sorted(set().union(*(each.methods for each in fitting))))
+    fitting = [route for route in request.app.routes if route.matches(request.scope)[0] != Match.NONE]
+    legal = ", ".join(sorted(set().union(*(route.methods for route in fitting))))
     message = f"{request.method} is not served at {request.url.path}; legal: {legal}"
     return json_answer({"error": "method_not_allowed", "message": message}, 405, {"allow": legal})
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
 
-from sendbox.server.wire import WIRE, Inside, Message
+from starlette.types import Message
+
+from sendbox.server.wire import WIRE, Inside
 
 
 class AsgiCall:

@@ -8,11 +8,15 @@ here.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from starlette.types import Message, Receive, Scope, Send
 
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.wire import End, Piece, Wait
-from sendbox.server.wire import Receive, Scope, Send, wire_of
+from sendbox.server.wire import wire_of
 from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
@@ -24,7 +28,7 @@ async def carry_out(
 ) -> None:
     """Does to the connection what a fault says; `answer` is what would have come."""
     wire, begun = wire_of(scope), False
-    async with _Epoch(hosted) as ended:
+    with _lingering(hosted) as ended:
         acts = applied.rule.fault.acts(len(answer.body), applied.time)
         for number, act in enumerate(acts, 1):
             match act:
@@ -34,8 +38,9 @@ async def carry_out(
                 case Piece(begin, end):
                     if not begun:
                         begun = True
-                        await _begin(send, answer)
-                    await _send(send, answer.body[begin:end], more=number < len(acts))
+                        await send(_head(answer))
+                    more = number < len(acts)
+                    await send({"type": "http.response.body", "body": answer.body[begin:end], "more_body": more})
                 case End(data, reset):
                     wire.write(data)
                     await wire.end(receive, reset=reset)
@@ -43,39 +48,24 @@ async def carry_out(
             await wire.end(receive)
 
 
-class _Epoch:
-    """While a connection is being spoilt: a future that is done once the world was closed or reset."""
-
-    def __init__(self, hosted: Hosted) -> None:
-        self._lingering = hosted.lingering
-        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    async def __aenter__(self) -> asyncio.Future[None]:
-        self._lingering.add(self._ended)
-        return self._ended
-
-    async def __aexit__(self, *_: object) -> None:
-        self._lingering.discard(self._ended)
-
-
-async def _begin(send: Send, answer: Answer) -> None:
-    """Sends the head of an answer."""
-    await send({"type": "http.response.start", "status": answer.status, "headers": _headers(answer)})
+@contextlib.contextmanager
+def _lingering(hosted: Hosted) -> Iterator[asyncio.Future[None]]:
+    """While a fault uses a connection: a future that is done once the world was closed or reset."""
+    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    hosted.lingering.add(ended)
+    try:
+        yield ended
+    finally:
+        hosted.lingering.discard(ended)
 
 
 async def reply(send: Send, answer: Answer) -> None:
-    """Sends an answer whole; on the way of every call, so nothing else is waited for."""
-    await send({"type": "http.response.start", "status": answer.status, "headers": _headers(answer)})
+    """Sends an answer whole; every call comes here, so it does not wait for anything else."""
+    await send(_head(answer))
     await send({"type": "http.response.body", "body": answer.body})
 
 
-def _headers(answer: Answer) -> list[tuple[bytes, bytes]]:
-    return [
-        (b"content-type", answer.content_type),
-        (b"content-length", b"%d" % len(answer.body)),
-        *answer.headers,
-    ]
-
-
-async def _send(send: Send, piece: bytes, *, more: bool) -> None:
-    await send({"type": "http.response.body", "body": piece, "more_body": more})
+def _head(answer: Answer) -> Message:
+    length = b"%d" % len(answer.body)
+    headers = [(b"content-type", answer.content_type), (b"content-length", length), *answer.headers]
+    return {"type": "http.response.start", "status": answer.status, "headers": headers}

@@ -1,7 +1,7 @@
 """The emulated interfaces as one Starlette route: the hot path.
 
 A row is found by a dictionary look-up and answered without request objects. Here is decided who is let in: by key, by
-a token in its place, or by a name in the body; whoever is not let in is told so in the shape of the interface. What
+a token in its place, or by a name in the body; a refusal has the shape of the interface. What
 becomes of a call that is let in, the desk decides (`services/http/desk.py`).
 """
 
@@ -9,38 +9,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from starlette.requests import ClientDisconnect
-from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from sendbox.contract.validators import NotLoaded
-from sendbox.engine.commands.command import Call
 from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.world import World
 from sendbox.runtime.spool import LONGEST
 from sendbox.runtime.worlds import Hosted, Runtime
 from sendbox.server.faults import carry_out, reply
-from sendbox.server.origin import Headers, heading_of, key_field, origin_of, read_body
+from sendbox.server.origin import Headers, call_of, heading_of, key_field, origin_of, read_body
 from sendbox.services.http.desk import TOO_LONG, Desk, Handled
 from sendbox.services.http.exchange import Answer, Route, Tokens, Whose
 from sendbox.services.http.handling import handled
 
-#: So many different remarks are remembered a world, so that the log says each of them once.
+#: So many different remarks are remembered for a world, so that the log says each of them once.
 MOST_TOLD: Final = 1_000
 #: Why a call reached no world, and what to do about it.
 _NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
 _TOO_LONG: Final = (TOO_LONG, "send less at once")
 _LATE: Final = (
     "its world was closed or reset while the call was on its way",
-    "let clients end before the test does that they belong to",
+    "stop clients before their test ends",
 )
 
 
-class Emulated(BaseRoute):
-    """All rows of the emulated interfaces as one route."""
+class Emulated:
+    """All rows of the emulated interfaces, in front of the routes of Starlette."""
 
     def __init__(self, runtime: Runtime, desk: Desk) -> None:
         self._runtime = runtime
@@ -49,7 +47,7 @@ class Emulated(BaseRoute):
         if runtime.settings.check_answers:
             desk.check = self._check
         #: answers what needs neither key nor world where none is named
-        self._nobody = World("", runtime.language.load({"sendbox": 1}), start=0, services=runtime.services)
+        self._keyless = World("", runtime.language.load({"sendbox": 1}), start=0, services=runtime.services)
 
     def takes(self, scope: Scope) -> bool:
         """Every path of the table, and everything else below the prefixes of the interfaces."""
@@ -57,14 +55,6 @@ class Emulated(BaseRoute):
             return False
         path: str = scope["path"]
         return path in self._paths or path.startswith(self.desk.prefixes)
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """The same, as Starlette asks it."""
-        return (Match.FULL if self.takes(scope) else Match.NONE), {}
-
-    def url_path_for(self, name: str, /, **path_params: Any) -> Any:
-        """Emulated rows have no names to be looked up by."""
-        raise NoMatchFound(name, path_params)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one call of an emulated interface."""
@@ -83,11 +73,11 @@ class Emulated(BaseRoute):
                 key = None if body is None else key_field(body if route.method == "POST" else scope["query_string"])
             elif route.whose is not None:  # no key: what the body names tells whose call it is
                 body, read = await read_body(receive), True
-                known = None if body is None else self._runtime.by_tag(route.whose.name_of(body))
-                if known is None:
+                owner = None if body is None else self._runtime.by_tag(route.whose.name_of(body))
+                if owner is None:
                     await reply(send, await self._homeless(scope, route, route.whose, body))
                     return
-                key = known.world.id
+                key = owner.world.id
             else:
                 key = heading.key
                 if key is None and route.auth == "header-or-query":
@@ -118,7 +108,7 @@ class Emulated(BaseRoute):
                 self._runtime.changed(hosted)
             if answer.fault is not None:  # takes its time, and the world goes on meanwhile
                 await carry_out(answer.fault, answer, hosted, scope, receive, send)
-        except ClientDisconnect:  # whoever called does not wait for an answer, and half a body is no request
+        except ClientDisconnect:  # the client does not wait for an answer, and half a body is not a request
             pass
 
     async def _world_of(self, tokens: Tokens, jwt: str) -> str | None:
@@ -147,25 +137,19 @@ class Emulated(BaseRoute):
             self._runtime.refuse(key, scope["path"], *_LATE)
             return self._refused(scope, route.deny(True))
         runtime = self._runtime
-        origin = origin_of(runtime, scope)
-        call = Call(route.method, scope["path"], scope["query_string"], headers, body, origin, key)
+        call = call_of(runtime, scope, key, body, headers)
         runtime.present(hosted)
-        done = self.desk.serve(world, call, route, params)
-        if not isinstance(done, Handled):
-            done = await hosted.whole(done)
-        self.note(hosted, done)
-        if done.hasty and hosted.world is world:
-            await runtime.carrier.overtake(hosted, tuple(done.hasty))
-        return self.hinted(done, hosted, origin)
+        outcome = self.desk.serve(world, call, route, params)
+        if not isinstance(outcome, Handled):
+            outcome = await hosted.whole(outcome)
+        self.note(hosted, outcome)
+        if outcome.hasty and hosted.world is world:
+            await runtime.carrier.overtake(hosted, tuple(outcome.hasty))
+        return self.hinted(outcome, hosted, call.origin)
 
-    def _call(self, scope: Scope, key: str, body: bytes | None) -> Call:
-        """A call as a command."""
-        origin, headers = origin_of(self._runtime, scope), heading_of(scope).headers
-        return Call(scope["method"], scope["path"], scope["query_string"], headers, body, origin, key)
-
-    def note(self, hosted: Hosted, done: Handled) -> None:
+    def note(self, hosted: Hosted, outcome: Handled) -> None:
         """Puts a long body away, and logs what is remarked on a call."""
-        record = done.record
+        record = outcome.record
         if record is not None:
             record.put_away(hosted.spool.keep, LONGEST)
             if record.fault is not None:
@@ -173,22 +157,22 @@ class Emulated(BaseRoute):
             if record.findings or record.advice:
                 _log_remarks(self._runtime, hosted, record)
 
-    def hinted(self, done: Handled, hosted: Hosted, origin: str) -> Answer:
+    def hinted(self, outcome: Handled, hosted: Hosted, origin: str) -> Answer:
         """The answer with the address of its call's entry in the journal."""
-        answer = done.answer
+        answer = outcome.answer
         if self._runtime.settings.hints:
-            known = hosted.hint
-            if known[0] != origin:
-                known = hosted.hint = (origin, f"{origin}{hosted.path}/journal/".encode("latin-1", "replace"))
-            answer.headers = (*answer.headers, (b"sendbox-journal", b"%b%d" % (known[1], done.number)))
+            hint = hosted.hint
+            if hint[0] != origin:
+                hint = hosted.hint = (origin, f"{origin}{hosted.path}/journal/".encode("latin-1", "replace"))
+            answer.headers = (*answer.headers, (b"sendbox-journal", b"%b%d" % (hint[1], outcome.number)))
         return answer
 
     async def _homeless(self, scope: Scope, route: Route, whose: Whose, body: bytes | None) -> Answer:
-        """A call without key of which it is not known whose it is: answered as in an empty world, journaled nowhere."""
+        """A call without key whose world is not known: answered as in an empty world, and not journaled."""
         if body is None:
             return self._refused(scope, route.error(413, TOO_LONG))
         self._runtime.refuse(None, scope["path"], *whose.unknown)
-        exchange = self.desk.exchange(self._nobody, self._call(scope, "", body), route, {})
+        exchange = self.desk.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
         while True:
             try:
                 return self._refused(scope, handled(exchange)[0])
@@ -209,18 +193,18 @@ class Emulated(BaseRoute):
         hosted = None
         if key is None:
             why = self.desk.lost(scope["method"], path)[1]
-            self._runtime.refuse(None, path, why, "what is served stands at /openapi.json")
+            self._runtime.refuse(None, path, why, "/openapi.json lists what is served")
         else:
             hosted = self._runtime.find(key, path)
         if key is None or hosted is None:
             return self._refused(scope, self.desk.lost(scope["method"], path)[0])
         await hosted.free()
-        call = self._call(scope, key, b"")
+        call = call_of(self._runtime, scope, key, b"")
         self._runtime.present(hosted)
-        done = self.desk.unserved(hosted.world, call)
-        self.note(hosted, done)
+        outcome = self.desk.unserved(hosted.world, call)
+        self.note(hosted, outcome)
         self._runtime.changed(hosted)
-        return self.hinted(done, hosted, call.origin)
+        return self.hinted(outcome, hosted, call.origin)
 
     def _check(self, route: Route, answer: Answer) -> None:
         """In tests: what goes out keeps to the contract too."""
@@ -230,13 +214,13 @@ class Emulated(BaseRoute):
         value: object = answer.body.decode()
         if answer.content_type.startswith(b"application/json"):
             value = orjson.loads(answer.body)
-        found = self.desk.contract.checker(ref).findings(value)
-        if found:
-            self._runtime.violations.append(f"{route.operation} answered {answer.body!r}: {found[0].message}")
+        findings = self.desk.contract.checker(ref).findings(value)
+        if findings:
+            self._runtime.violations.append(f"{route.operation} answered {answer.body!r}: {findings[0].message}")
 
 
 def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> None:
-    """A line for each finding, and for each advice that this world was not told before."""
+    """A line for each finding, and for each advice that the log does not have yet for this world."""
     world_id = hosted.world.id
     for finding in record.findings:
         word = "refused" if record.status >= 400 else "rejected"

@@ -1,4 +1,4 @@
-"""Addresses that worlds give out for whoever has them (`services/http/interfaces.py`), as Starlette routes."""
+"""Links that worlds give out, open to everyone (`services/http/interfaces.py`), as Starlette routes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sendbox.engine.commands.command import Call
-from sendbox.server.origin import origin_of
+from sendbox.server.origin import call_of
 
 if TYPE_CHECKING:
     from sendbox.runtime.worlds import Runtime
@@ -30,9 +29,7 @@ def link_route(runtime: Runtime, desk: Desk, link: Link) -> Route:
         if hosted is None or hosted.gone or not link.known(hosted.world, code):
             return response(link.lost)
         runtime.present(hosted)
-        scope, origin = request.scope, origin_of(runtime, request.scope)
-        call = Call(request.method, scope["path"], scope["query_string"], (), b"", origin, hosted.world.id)
-        answer = desk.follow(hosted.world, call, link)
+        answer = desk.follow(hosted.world, call_of(runtime, request.scope, hosted.world.id, b"", ()), link)
         if answer.status < 400:
             runtime.changed(hosted)
         return response(answer)

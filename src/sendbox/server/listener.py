@@ -12,10 +12,12 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import uvicorn
+from starlette.types import ASGIApp as App
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sendbox.server.thread import ServerThread
@@ -23,12 +25,6 @@ from sendbox.server.wire import WIRE, Line
 from sendbox.server.writes import Joined
 
 __all__ = ["App", "CannotListen", "HttpServer", "ServerThread"]
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 #: Seconds a connection may be idle: longer than a developer looks at a breakpoint, so that a client's pool stays good.
 KEEP_ALIVE: Final = 300
@@ -39,7 +35,7 @@ TURNS: Final = 5
 
 
 class CannotListen(OSError):
-    """The server cannot listen where it was told to; the message says why and what to do."""
+    """The server cannot listen at the given address; the message says why and what to do."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -53,7 +49,7 @@ class Protocol(HttpToolsProtocol):
     next request (Kludex/uvicorn#2722). So a new parser reads the head again, without the offer, and then the rest.
 
     Where a client sends its next request before it has an answer, uvicorn tells the end of the connection to the newest
-    request only. Here those before it are told too: a fault may keep one of them waiting for just that.
+    request only. Here those before it learn of it too: a fault may keep one of them waiting for just that.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -263,10 +259,10 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
 async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
     kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
     try:  # an address needs no resolver, and no thread that waits for it
-        found = socket.getaddrinfo(host or None, port, type=kind, flags=flags | socket.AI_NUMERICHOST)
+        infos = socket.getaddrinfo(host or None, port, type=kind, flags=flags | socket.AI_NUMERICHOST)
     except socket.gaierror:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=kind, flags=flags)
-    return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
+        infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=kind, flags=flags)
+    return list(dict.fromkeys((family, address) for family, _, _, _, address in infos))
 
 
 def _new_socket(family: socket.AddressFamily) -> socket.socket:

@@ -16,7 +16,7 @@ Kind = Literal["auto", "uvloop", "asyncio"]
 
 
 class SteadyLoop(asyncio.SelectorEventLoop):
-    """asyncio's own loop on a clock that nobody replaces."""
+    """asyncio's own loop on a clock that is never replaced."""
 
     def time(self) -> float:
         """Seconds of the machine's monotonic clock."""

@@ -1,4 +1,4 @@
-"""What is read from a call that arrives, before anybody knows whose it is: its key, its body, its origin."""
+"""What is read from a call that arrives, before its world is known: its key, its body, its origin."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
+from sendbox.engine.commands.command import Body, Call
 from sendbox.services.http.desk import BODY_CAP, HEADERS
 from sendbox.services.http.exchange import header
 
@@ -49,14 +50,22 @@ def origin_of(runtime: Runtime, scope: Scope) -> str:
 
 def heading_of(scope: Scope) -> Heading:
     """What the headers of a call say: one object for all calls that say the same."""
-    found = tuple([pair for pair in scope["headers"] if pair[0] in HEADERS])
-    known = _HEADINGS.get(found)
-    if known is None:
+    headers = tuple([pair for pair in scope["headers"] if pair[0] in HEADERS])
+    heading = _HEADINGS.get(headers)
+    if heading is None:
         if len(_HEADINGS) >= _REMEMBERED:
             _HEADINGS.clear()
-        value = header(found, b"x-api-key")
-        known = _HEADINGS[found] = Heading(found, None if value is None else value.decode("latin-1"))
-    return known
+        value = header(headers, b"x-api-key")
+        heading = _HEADINGS[headers] = Heading(headers, None if value is None else value.decode("latin-1"))
+    return heading
+
+
+def call_of(runtime: Runtime, scope: Scope, key: str, body: Body, headers: Headers | None = None) -> Call:
+    """A call as a command; `headers` where they were read before, or have no part in the answer."""
+    if headers is None:
+        headers = heading_of(scope).headers
+    path, query, origin = scope["path"], scope["query_string"], origin_of(runtime, scope)
+    return Call(scope["method"], path, query, headers, body, origin, key)
 
 
 async def read_body(receive: Receive) -> bytes | None:

@@ -18,7 +18,7 @@ from sendbox.server.loop import Kind, new_loop
 T = TypeVar("T")
 P = ParamSpec("P")
 
-#: Seconds of the loop's clock that cancelled tasks have for their last words when the thread stops.
+#: Seconds of the loop's clock that cancelled tasks have to end when the thread stops.
 PARTING: Final = 1.0
 
 
@@ -27,7 +27,7 @@ class ServerThread:
 
     Work may be handed in from any thread but its own. A forked child has no such thread: there every call raises
     RuntimeError, and `stop` leaves the parent's loop alone. `errors` holds the exceptions that reached the loop itself,
-    out of a callback or of a task that nobody awaited; they are logged by asyncio as well.
+    out of a callback or of a task that was not awaited; they are logged by asyncio as well.
     """
 
     def __init__(self, kind: Kind = "auto", *, name: str = "sendbox") -> None:
@@ -118,13 +118,13 @@ class ServerThread:
                 "start another thread here, or talk to the parent's over HTTP"
             )
         if self._death is not None:
-            raise RuntimeError(f"{self.name} has died of {self._death!r}") from self._death
+            raise RuntimeError(f"{self.name} was ended by {self._death!r}") from self._death
         if self._loop is None:
             raise RuntimeError(f"{self.name} is not running: start it first")
         return self._loop
 
     def _watch(self, future: Future[T]) -> Future[T]:
-        """Makes sure that whoever waits for `future` learns of the thread's end."""
+        """Makes sure that all who wait for `future` learn of the thread's end."""
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
         if self._over:

@@ -1,6 +1,6 @@
 """A certificate for this machine, and the authority that signed it, made when the server starts (`--tls self`).
 
-Valid from 2000 to 3000, whatever a test has done to the clock. Keys are the one thing here that is really random.
+Valid from 2000 to 3000, so that a frozen clock does not matter. Keys are the one thing here that is really random.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ def self_signed(hostnames: Iterable[str] = ()) -> Tls:
     try:
         leaf = authority.issue_cert(*names, organization_name="Sendbox")
     except (UnicodeError, ValueError) as error:
-        given = ", ".join(name for name in names if name not in LOCAL)
-        raise NoTls(f"{given} cannot be in a certificate ({error}): give host names and IP addresses") from error
+        refused = ", ".join(name for name in names if name not in LOCAL)
+        raise NoTls(f"{refused} cannot be in a certificate ({error}): give host names and IP addresses") from error
     folder = Path(tempfile.mkdtemp(prefix="sendbox-tls-"))  # for its owner only (0700)
     certfile, keyfile = folder / "certificate.pem", folder / "key.pem"
-    certfile.write_bytes(b"".join(part.bytes() for part in leaf.cert_chain_pems))
+    certfile.write_bytes(b"".join(pem.bytes() for pem in leaf.cert_chain_pems))
     keyfile.touch(mode=0o600)
     keyfile.write_bytes(leaf.private_key_pem.bytes())
     return Tls(str(certfile), str(keyfile), authority.cert_pem.bytes(), names)

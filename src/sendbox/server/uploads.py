@@ -12,10 +12,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from sendbox.engine.commands.command import Call
+from sendbox.runtime.spool import Writer
 from sendbox.server.faults import carry_out
 from sendbox.server.links import response
-from sendbox.server.origin import heading_of, origin_of
+from sendbox.server.origin import call_of
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Body
@@ -42,15 +42,13 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
             await hosted.free()
             if hosted.gone or hosted.world is not world:
                 return lost()
-            scope = request.scope
-            origin, headers = origin_of(runtime, scope), heading_of(scope).headers
-            call = Call("PUT", scope["path"], scope["query_string"], headers, body, origin, world.id)
+            call = call_of(runtime, request.scope, world.id, body)
             runtime.present(hosted)
-            done = await hosted.whole(desk.upload(world, call, upload))
-            emulated.note(hosted, done)
-            answer = emulated.hinted(done, hosted, origin)
+            outcome = await hosted.whole(desk.upload(world, call, upload))
+            emulated.note(hosted, outcome)
+            answer = emulated.hinted(outcome, hosted, call.origin)
             return response(answer) if answer.fault is None else _Spoilt(answer.fault, answer, hosted)
-        except ClientDisconnect:  # no client waits for an answer, and half a body is none
+        except ClientDisconnect:  # no client waits for an answer, and half a body is not a body
             return response(error(400, "Upload was broken off"))
         finally:
             hosted.request_ended(token)
@@ -67,7 +65,7 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
 
 async def _read(request: Request, hosted: Hosted, longest: int) -> Body:
     """The body, cut off where it is longer than what is taken in: that much is enough to refuse it."""
-    body = hosted.spool.writer()
+    body = Writer(hosted.spool)
     async for chunk in request.stream():
         if body.size <= longest:
             body.feed(chunk[: longest + 1 - body.size])

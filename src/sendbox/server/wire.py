@@ -1,7 +1,7 @@
 """Wires: what brought a call, for faults that no HTTP answer can show.
 
-A server puts its wire into `scope["extensions"]` under `WIRE`. Whoever calls the application without a socket has none,
-or puts an `Inside` there: on it a fault raises what a client of httpx would have seen, and no real time passes.
+A server puts its wire into `scope["extensions"]` under `WIRE`. A caller of the application without a socket puts none
+there, or an `Inside`: on it a fault raises what a client of httpx would have seen, and no real time passes.
 """
 
 from __future__ import annotations
@@ -11,16 +11,12 @@ import errno
 import os
 import socket
 import struct
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from starlette.types import Receive, Scope
 
 if TYPE_CHECKING:
     import httpx
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 #: Where a wire stands among the extensions of a scope.
 WIRE: Final = "sendbox.wire"
@@ -34,7 +30,7 @@ class Wire(Protocol):
     """The connection that a call came by."""
 
     def write(self, data: bytes) -> None:
-        """Sends bytes that are no answer."""
+        """Sends bytes that are not an answer."""
 
     async def end(self, receive: Receive, *, reset: bool = False) -> None:
         """Ends the connection, after what was sent or, by a `reset`, at once; returns once it has ended."""
@@ -59,11 +55,11 @@ class Line:
         self.hangs = False
 
     def write(self, data: bytes) -> None:
-        """Sends bytes that are no answer."""
+        """Sends bytes that are not an answer."""
         self._transport.write(data)
 
     async def end(self, receive: Receive, *, reset: bool = False) -> None:
-        """Ends the connection; a server that was told nothing would answer 500 by itself, so its end is waited for.
+        """Ends the connection; waits for its end, as a server whose app sends nothing would answer 500.
 
         A socket that does not linger is closed by a TCP RST.
         """

@@ -77,28 +77,28 @@ ADVICE: Final[dict[str, Kind]] = {
     GATEWAY_DIRECT_WITHOUT_NUMBER: Kind("gateway `direct` without a virtual number as sender", "§2.2", "A80"),
     GATEWAY_SIM_WITHOUT_NUMBER: Kind("gateway `simhost` or `gsm` in an account without a number", "§2.2", "A80"),
     TAGS_CLEANED: Kind("tags that were normalized: lower case, and only a-z, 0-9, `-`, `.`, `_`", "§2.1"),
-    EMPTY_TAGS: Kind("tags of which nothing is left after cleaning; the default tag is used", "§2.1", "A60"),
+    EMPTY_TAGS: Kind("tags that are empty after cleaning; the default tag is used", "§2.1", "A60"),
     CONTENT_TYPE_MISSING: Kind("a JSON request without a content type", "§4", "A75"),
-    CONTENT_TYPE_NOT_JSON: Kind("a JSON request under another content type", "§4", "A75"),
+    CONTENT_TYPE_NOT_JSON: Kind("a JSON request with another content type", "§4", "A75"),
     REPEATED_PARAMETER: Kind(
         "a parameter of a query or form that is given more than once; the last one counts", "§4.1"
     ),
     ANSWER_NOT_200: Kind("a receiver that answered another 2xx than 200; it counts as delivered", "§6", "A20"),
-    NO_TARGET: Kind("a message from a phone that nobody is told of: there is no callback", "§6", "A68"),
+    NO_TARGET: Kind("a message that a phone wrote and that is not reported: there is no callback", "§6", "A68"),
     NATIONAL_NUMBER: Kind("a number to be verified that looks national; it is taken as it is", "§4.5"),
-    PROOF_CANNOT_HOLD: Kind("a proof where none can hold: no secret, or a session not verified", "§4.5", "A52"),
+    PROOF_CANNOT_HOLD: Kind("a proof that cannot be valid: no secret, or a session not verified", "§4.5", "A52"),
     HAPPENING_BEFORE_START: Kind(
         "an entry of `timeline:` whose instant lies before the start of the world; it happens at the start", "§1"
     ),
-    NUMBER_DOUBTFUL: Kind("a number whose length or beginning its country does not assign", "§2.1", "A14"),
+    NUMBER_DOUBTFUL: Kind("a number with a length or prefix that its country does not use", "§2.1", "A14"),
     UNICODE_BY_ONE_CHARACTER: Kind("an sms that has more segments because of one character", "§6"),
     ONE_CHARACTER_OVER: Kind("an sms whose last segment holds one character only", "§6"),
     TTL_TOO_SHORT: Kind("a ttl that ends before the condition can be met; the next step is always used", "§2.2", "A63"),
-    CALLBACK_MISSING: Kind("a message without a callback where no default is set; nobody hears of it", "§6", "A68"),
-    START_NOT_PINNED: Kind("a decision by the day or the hour in a world whose start nobody pinned", "§2.1"),
+    CALLBACK_MISSING: Kind("a message without a callback and without a default one; nothing is reported", "§6", "A68"),
+    START_NOT_PINNED: Kind("a decision by the day or the hour in a world whose start is not pinned", "§2.1"),
     POLLING_STOPPED_CLOCK: Kind("the same question with the same answer again and again while time stands", "§4.4"),
     TEMPLATE_NEAR_LIMIT: Kind("a template that, filled, is close to the limit of a body", "§8", "A06"),
-    PLAN_VALUE_UNUSABLE: Kind("a value of the scenario's plan that its place cannot have; the seed decides", "§1"),
+    PLAN_VALUE_UNUSABLE: Kind("a value in the plan that is not legal for its draw; the seed decides", "§1"),
 }
 
 
@@ -119,11 +119,11 @@ def on_answer(status: int | None, path: str = "$.callback") -> Advice | None:
 
 
 def codes(words: Iterable[str]) -> frozenset[str]:
-    """The words, each of which must be a code. Raises ValueError that names the first that is none, and the nearest."""
-    found = frozenset(words)
-    for word in sorted(map(str, found)):
+    """The words, each of which must be a code. `ValueError` names the first that is not, and the nearest."""
+    chosen = frozenset(words)
+    for word in sorted(map(str, chosen)):
         if word not in ADVICE:
             near = get_close_matches(word, ADVICE, 1)
             hint = f'; did you mean "{near[0]}"?' if near else ""
-            raise ValueError(f"{word!r} is no code of advice{hint}; legal: {', '.join(ADVICE)}")
-    return found
+            raise ValueError(f"{word!r} is not a code of advice{hint}; legal: {', '.join(ADVICE)}")
+    return chosen

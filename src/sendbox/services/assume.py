@@ -31,6 +31,8 @@ Encoding = Literal["hex", "base64", "base64url"]
 #: The values of a proof, in the usual order.
 PROVED: Final = ("phoneNumber", "token", "code", "timestamp")
 _OFF: Final = "off"
+#: Results that take the time of the good one in whose place they come.
+_BAD_ENDS: Final = {"undelivered": "delivered", "failed": "sent"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +44,20 @@ class Timing:
     delivered: int = 2_000
     seen: int = 5_000
 
+    def after(self, result: str) -> int:
+        """How long a result takes after the one before: a bad end as long as what it stands for."""
+        return int(getattr(self, _BAD_ENDS.get(result, result), 0))
+
     @property
     def longest(self) -> int:
-        """How long the whole way takes."""
+        """How long the whole path takes."""
         return self.sending + self.sent + self.delivered + self.seen
 
 
 _TIMING: Final = mapping(
     "timing",
     "The usual times, each after the result before.",
-    {each.name: duration(f"The time of {each.name}.") for each in fields(Timing)},
+    {result.name: duration(f"The time of {result.name}.") for result in fields(Timing)},
     "a mapping of results to durations",
 )
 
@@ -64,17 +70,17 @@ class VerifyLimits:
     number: Rate | None = Rate(5, 600_000)
 
 
-def read_limits(given: Given, reader: Reads, base: VerifyLimits) -> VerifyLimits:
+def read_limits(node: Given, reader: Reads, base: VerifyLimits) -> VerifyLimits:
     """`off`, or a mapping of limits; what that leaves out stays as in `base`."""
-    if given.value == _OFF:
+    if node.value == _OFF:
         return VerifyLimits(None, None)
-    limits = {name: None if item.value == _OFF else reader.rate(item) for name, item in given.entries().items()}
+    limits = {name: None if item.value == _OFF else reader.rate(item) for name, item in node.entries().items()}
     return replace(base, **limits)
 
 
 _LIMITS: Final[Form[Reads]] = (
     {"$ref": "#/$defs/limits", "description": "How many validation sessions may begin in how much time."},
-    lambda given, reader: read_limits(given, reader, VerifyLimits()),
+    lambda node, reader: read_limits(node, reader, VerifyLimits()),
 )
 
 
@@ -139,12 +145,15 @@ def _of_channel(channel: str) -> Node:
     }
 
 
-def _read_prices(given: Given, reader: Reads) -> Prices:
+def _read_prices(node: Given, reader: Reads) -> Prices:
     table = {}
-    for channel, codes in given.entries().items():
+    for channel, codes in node.entries().items():
         for code, price in codes.entries().items():
-            each = price.entries()
-            table[channel, "" if code == "default" else code] = (reader.money(each["eur"]), reader.money(each["czk"]))
+            amounts = price.entries()
+            table[channel, "" if code == "default" else code] = (
+                reader.money(amounts["eur"]),
+                reader.money(amounts["czk"]),
+            )
     return Prices(table)
 
 
@@ -204,22 +213,22 @@ _HOURS: Final[Node] = {
 }
 
 
-def _read_hours(given: Given, reader: Reads) -> tuple[int, int] | None:
-    if given.value is None:
+def _read_hours(node: Given, reader: Reads) -> tuple[int, int] | None:
+    if node.value is None:
         return None
-    start, _, end = str(given.value).partition("-")
+    start, _, end = str(node.value).partition("-")
     first, last = (int(time[:2]) * 60 + int(time[3:]) for time in (start, end))
     if first == last:
-        message = f'"{given.value}" is no time at all; leave the setting out, or null'
-        reader.complain(given, "promotional_window", message)
+        message = f'"{node.value}" is an empty window; leave the setting out, or null'
+        reader.complain(node, "promotional_window", message)
     return first, last
 
 
-def _read_wait(given: Given, reader: Reads) -> int:
-    time = reader.duration(given)
-    if time == 0 and given.value in (0, "0s", "0ms"):
-        shown = orjson.dumps(given.value).decode()
-        reader.complain(given, "webhook_retry", f"{shown} is no time to wait; a try follows after 1ms or more")
+def _read_wait(node: Given, reader: Reads) -> int:
+    time = reader.duration(node)
+    if time == 0 and node.value in (0, "0s", "0ms"):
+        shown = orjson.dumps(node.value).decode()
+        reader.complain(node, "webhook_retry", f"{shown} is not a time to wait; a try follows after 1ms or more")
     return time
 
 
@@ -232,14 +241,14 @@ class Assume:
         "at_once", "A04", choice("After a bad end the flow moves on at once, or waits for the ttl.", OnFailure)
     )
     invalid_number: InvalidNumber = setting(
-        "webhook", "A08", choice("Where an invalid number is told: by webhook, or in the response.", InvalidNumber)
+        "webhook", "A08", choice("Where an invalid number is reported: by webhook, or in the response.", InvalidNumber)
     )
     messages_accepted: Accepted = setting(
-        "object", "A09", choice("What an entry of accepted of POST /messages stands for.", Accepted)
+        "object", "A09", choice("What one entry of `accepted` of POST /messages stands for.", Accepted)
     )
     legacy_error: LegacyError = setting("code", "A13", choice("Whether a legacy error has a code.", LegacyError))
     country: str | None = setting(
-        None, "A14", (_COUNTRY, lambda given, reader: reader.country_code(given)), "the account's"
+        None, "A14", (_COUNTRY, lambda node, reader: reader.country_code(node)), "the account's"
     )
     queue: Rate | None = setting(None, "A18", into(lambda normal: normal, _QUEUE), "no limit")
     nulls: Nulls = setting(
@@ -262,23 +271,23 @@ class Assume:
         (30_000, 60_000, 120_000, 240_000),
         "A20",
         sequence(
-            "How long after the start of a try the next one follows; as many entries as there are further tries.",
+            "How long after the start of a try the next one follows; one entry for each further try.",
             ({"$ref": "#/$defs/duration"}, _read_wait),
             "a list of durations such as [30s, 60s]",
             maxItems=100,
         ),
     )
     webhook_timeout: int = setting(5_000, "A20", duration("How long a receiver has for its answer."))
-    bundle: bool = setting(True, "A22", switch("Whether events of one instant for one target travel together."))
+    bundle: bool = setting(True, "A22", switch("Whether events of one instant for one target are sent in one webhook."))
     allowed: tuple[str, ...] | None = setting(
         None,
         "A83",
         sequence(
             "The only numbers that may be written to.",
-            ({"$ref": "#/$defs/numberPattern"}, lambda given, reader: reader.phones(given).text),
+            ({"$ref": "#/$defs/numberPattern"}, lambda node, reader: reader.phones(node).text),
             "a list of phone patterns",
         ),
-        "everybody",
+        "every number",
     )
     identical: Rate | None = setting(None, "A83", rate("How many identical messages a phone may get."), "no limit")
     list_delay: int = setting(1_000, "A81", duration("How long until an opt-out or a blacklist entry is in force."))

@@ -21,16 +21,17 @@ _UNCLOSED: Final = re.compile(r"\{\{(?![^{}]*\}\})")
 
 def compile_assume(node: Node | None, reader: Reader) -> Assume:
     """The settings, with the defaults for those that are not given."""
-    given = {} if node is None else node.entries()
-    return Assume(**{name: SETTINGS[name].read(item, reader) for name, item in given.items()})
+    entries = {} if node is None else node.entries()
+    return Assume(**{name: SETTINGS[name].read(item, reader) for name, item in entries.items()})
 
 
 def compile_sender(node: Node, family: str, forms: Mapping[str, SenderForm], reader: Reader) -> str:
-    """A sender of an account, in the form that its family of channels wants (A59)."""
+    """A sender of an account, in the form of its family of channels (A59)."""
     text = str(node.value)
     if forms[family] == "number":
         if not (text.isascii() and text.isdigit()):
-            reader.complain(node, "sender", f"{show(text)} is no sender of {family}: a phone number id has digits only")
+            message = f"{show(text)} is not a sender of {family}: a Phone Number ID has digits only"
+            reader.complain(node, "sender", message)
     elif forms[family] == "agent":
         return text  # agents are named as they like
     elif text.startswith("+") and text[1:].isdigit():
@@ -76,7 +77,7 @@ def country_of(root: Node) -> Node | None:
 
 
 def _doubts(doubts: Doubts) -> None:
-    """Numbers that are allowed, and are none."""
+    """Entries of `allowed` that are not numbers."""
     for _, item in doubts.entries("assume", "allowed"):
         doubts.number(item, Pattern(str(item.value), digits=True))
 

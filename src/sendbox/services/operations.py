@@ -36,8 +36,8 @@ class Operation:
         return tuple(_PARAMETER.findall(self.path))
 
 
-#: Interface, name, method, path, what is carried. A file goes to the address that requestUpload answered; its lines are
-#: sent as `sendMessage` (§4.2). A short link is that of a message.
+#: Interface, name, method, path, what is carried. A file goes to the address in the answer of requestUpload; its lines
+#: are sent as `sendMessage` (§4.2). A short link is that of a message.
 _TABLE: Final = """
     sending sendMessage POST /v2/message body sends
     sending sendPriorityMessage POST /v2/message/priority body sends
@@ -93,7 +93,7 @@ def _operation(interface: str, name: str, method: str, path: str, part: str, sen
 _ROWS: Final = tuple(_operation(*line.split()) for line in _TABLE.strip().splitlines())
 _LAST: Final = "links"
 _PLACES: Final = ("body", "form", "query", None, "content")
-#: By name, those that carry alike together: what traffic may ask for.
+#: By name, grouped by what they carry: what traffic may call.
 CALLS: Final = {
     row.name: row for row in sorted(_ROWS, key=lambda row: (row.interface == _LAST, _PLACES.index(row.part)))
 }

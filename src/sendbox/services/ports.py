@@ -1,4 +1,4 @@
-"""Ports: what services are to each other. A service reaches another one through these, and imports none.
+"""Ports: the interfaces between services. A service reaches another one through these, and imports none.
 
 Each port is what one service offers, and a function that finds it in a world.
 """
@@ -56,7 +56,7 @@ class Key(Protocol):
 
 
 class ConnectedNumber(Protocol):
-    """A number of a business account, as far as a sender goes."""
+    """A number of a business account, as a sender."""
 
     @property
     def account_id(self) -> str: ...
@@ -69,7 +69,7 @@ SenderForm = Literal["name", "number", "agent"]
 
 
 class Channel(Protocol):
-    """A channel, as far as its senders go: Phone Number IDs if they are `numeric`, and virtual `numbers`, or not."""
+    """What a channel says of its senders: whether they are Phone Number IDs (`numeric`) or may be `numbers`."""
 
     @property
     def family(self) -> str: ...
@@ -102,7 +102,7 @@ class Account(Billing, Protocol):
         """The balance and lists that a key uses."""
 
     def subaccount(self, key: Key, subid: str | None) -> Billing | None:
-        """The balance that a key means by a `subid`; None where that is not for it."""
+        """The balance that a key means by a `subid`; None where the key may not use it."""
 
     def template(self, name: str, language: str, sender: str | None = None) -> Template | None:
         """The template of that name and language that a sender may use."""
@@ -125,7 +125,7 @@ def account_of(world: World) -> Account:
 
 
 class Sent(Protocol):
-    """A message that was sent, as others than its sender see it."""
+    """A message that was sent, as other services see it."""
 
     id: str
     phone: str
@@ -137,7 +137,7 @@ class Sent(Protocol):
 
 
 class Tried(Protocol):
-    """One try of a message on one channel. Instants are None where it did not get so far."""
+    """One try of a message on one channel. Instants are None where it did not get that far."""
 
     @property
     def message(self) -> Sent: ...
@@ -168,7 +168,7 @@ class Written(Protocol):
 
 
 class Carrier(Protocol):
-    """What a service sends for itself: its message is not the client's. `goal` is the result it comes to, if decided.
+    """What a service sends for itself: its message is not the client's. `goal` is its result, where that is decided.
 
     `rule` names the rule that decided.
     """
@@ -195,7 +195,7 @@ class Phoning(Protocol):
         """What it shows on the phone of a number."""
 
     def phones(self) -> Iterable[str]:
-        """The numbers of phones that it shows something on, and that a message need not have reached."""
+        """The numbers of the phones that it shows something on, whether a message reached them or not."""
 
 
 class Taken(Protocol):

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, fields, is_dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, get_args
 
-from sendbox.engine import durations as spans
-from sendbox.engine import forms
+from sendbox.engine import durations, forms
 from sendbox.engine.durations import Rate
 from sendbox.engine.forms import Given, Node, Value, word
 from sendbox.engine.patterns import Pattern
@@ -70,14 +69,14 @@ def setting(default: T, assumption: str, form: Form[Reads], unset: str = "") -> 
 
 def rows(owner: type) -> dict[str, Setting]:
     """The settings of a dataclass by name, in order."""
-    return {each.name: each.metadata["setting"] for each in fields(owner)}
+    return {member.name: member.metadata["setting"] for member in fields(owner)}
 
 
 def definition(settings: Mapping[str, Setting]) -> Node:
     """The key `assume` in the language's schema."""
     return {
         "title": "assume",
-        "description": "Settings of what the specification leaves open; sendbox assumptions lists them.",
+        "description": "Settings for points that the specification does not define; sendbox assumptions lists them.",
         "type": "object",
         "properties": {name: row.definition() for name, row in settings.items()},
         "additionalProperties": False,
@@ -93,22 +92,24 @@ def choice(description: str, words: Any) -> Value:
 def sequence(description: str, item: Form[R], says: str, **rules: Any) -> Form[R]:
     """A list."""
     node, read = item
-    made = {"description": description, "type": "array", "items": node, **rules, "x-says": says}
-    return made, lambda given, reader: tuple(read(each, reader) for each in given.items())
+    schema = {"description": description, "type": "array", "items": node, **rules, "x-says": says}
+    return schema, lambda value, reader: tuple(read(entry, reader) for entry in value.items())
 
 
 def into(make: Callable[..., Any], mapping: Value) -> Value:
     """What is made of a mapping with its keys as arguments."""
-    return Value(mapping.node, lambda given, reader: make(**mapping.read(given, reader)))
+    return Value(mapping.node, lambda node, reader: make(**mapping.read(node, reader)))
 
 
 def _written(value: Any, node: Node) -> Any:
     """A value as a scenario has it."""
     if isinstance(value, Rate):
-        return f"{value.count}/{spans.show(value.within)}"
+        return f"{value.count}/{durations.show(value.within)}"
     if is_dataclass(value):
         keys = node.get("properties", {})
-        return {each.name: _written(getattr(value, each.name), keys.get(each.name, {})) for each in fields(value)}
+        return {
+            member.name: _written(getattr(value, member.name), keys.get(member.name, {})) for member in fields(value)
+        }
     if isinstance(value, tuple):
-        return [_written(each, node["items"]) for each in value]
-    return spans.show(value) if node.get("$ref") == "#/$defs/duration" else value
+        return [_written(member, node["items"]) for member in value]
+    return durations.show(value) if node.get("$ref") == "#/$defs/duration" else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.services.partner.http.encode import formatted
+from sendbox.services.partner.http.signups import formatted
 
 
 @pytest.mark.parametrize(

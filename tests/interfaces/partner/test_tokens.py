@@ -11,6 +11,7 @@ import pytest
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
+from sendbox.services.http.requests import token_in
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Signup
@@ -95,7 +96,7 @@ def test_what_is_no_token(token: str) -> None:
 )  # fmt: skip
 def test_the_token_of_a_body(body: bytes, expected: str | None) -> None:
     """The field `token`, where there is one and it is text."""
-    assert tokens.given(body) == expected
+    assert token_in(body) == expected
 
 
 def test_pyjwt_is_not_imported_where_it_would_hold_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ async def test_s4_4_pages_by_cursor_while_messages_arrive() -> None:
         assert second["messages"][1]["phone_number"] == "420777999900"
         other = await get(box, "/messages", date="2026-03-02", cursor=first["next_cursor"])
         assert other.status == 400
-        assert "is no cursor that was given for this day" in other.json["message"]
+        assert "is not a cursor of this day" in other.json["message"]
 
 
 @pytest.mark.parametrize(

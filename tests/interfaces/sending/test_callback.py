@@ -49,11 +49,11 @@ def test_a01_addresses_that_are_legal(url: str) -> None:
     ("url", "text"),
     [
         ("http://", "has 7 characters; a callback address has 8 to 2048 (A01)"),
-        ("https://", "is no address: host or port is missing or malformed (§2.1)"),
-        ("http://a:0/", "is no address: host or port is missing or malformed (§2.1)"),
-        ("http://a:70000/", "is no address: host or port is missing or malformed (§2.1)"),
-        ("http://[::1", "is no address: host or port is missing or malformed (§2.1)"),
-        ("ftp://a.example", "is no http or https address, the only ones that a callback may have (A01)"),
+        ("https://", "is not an address: host or port is missing or malformed (§2.1)"),
+        ("http://a:0/", "is not an address: host or port is missing or malformed (§2.1)"),
+        ("http://a:70000/", "is not an address: host or port is missing or malformed (§2.1)"),
+        ("http://[::1", "is not an address: host or port is missing or malformed (§2.1)"),
+        ("ftp://a.example", "is not an http or https address, the only ones that a callback may have (A01)"),
         (
             "http://a.example/a b",
             "holds white space or a control character; an address has them percent-encoded (§2.1)",
@@ -117,5 +117,5 @@ def test_a01_headers_that_no_request_can_carry() -> None:
     """A header name or value that would break the delivery is refused with the call (A01)."""
     _, problems, _ = read({"url": URL, "headers": {"bad name": "x", "x-ok": "a\r\nb"}})
     assert places(problems) == [("header-name", "$.callback.headers"), ("header-value", "$.callback.headers.x-ok")]
-    assert problems[0].message.startswith('"bad name" is no header name; legal are ')
+    assert problems[0].message.startswith('"bad name" is not a header name; legal are ')
     assert problems[1].message == '"a\\r\\nb" holds a control character, which no header may (A01)'

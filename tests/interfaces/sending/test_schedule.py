@@ -71,6 +71,6 @@ def test_a58_anything_else_is_refused(text: str) -> None:
     assert read_datetime(text, "$[2]", problems, []) is None
     assert places(problems) == [("date-time", "$[2].datetime")]
     assert problems[0].message == (
-        f"{show(text)} is no date-time of RFC 3339; legal is the form 2026-03-01T09:00:00Z (§2.1)"
+        f"{show(text)} is not a date-time of RFC 3339; legal is the form 2026-03-01T09:00:00Z (§2.1)"
     )
     assert problems[0].assumed == "A58"

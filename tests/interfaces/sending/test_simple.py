@@ -169,7 +169,7 @@ def test_a12_taken_but_not_accepted() -> None:
         ),
         pytest.param(
             {**LEAST, "time": "tomorrow"},
-            '"tomorrow" is no date-time of RFC 3339; legal is the form 2026-03-01T09:00:00Z (§2.1) at $.time',
+            '"tomorrow" is not a date-time of RFC 3339; legal is the form 2026-03-01T09:00:00Z (§2.1) at $.time',
             id="datetime",
         ),
         pytest.param(
@@ -180,7 +180,7 @@ def test_a12_taken_but_not_accepted() -> None:
         ),
         pytest.param(
             {**LEAST, "callback": "ftp://a.example/"},
-            '"ftp://a.example/" is no http or https address, the only ones that a callback may have (A01)'
+            '"ftp://a.example/" is not an http or https address, the only ones that a callback may have (A01)'
             " at $.callback",
             id="callback",
         ),

@@ -62,7 +62,7 @@ def test_s2_2_step_names_a_known_channel(name: str, hint: str) -> None:
     (finding,) = findings(flow({"sms": {}}, {name: {}}))
     assert (finding.path, finding.rule, finding.assumed) == ("$.flow[1]", "channel", None)
     legal = "sms, richmsg, chatapp_text, chatapp_template"
-    assert finding.message == f"{show(name)} is no channel of a flow{hint}; legal: {legal} (§2.2)"
+    assert finding.message == f"{show(name)} is not a channel of a flow{hint}; legal: {legal} (§2.2)"
 
 
 def test_a02_rcs_is_refused_by_name() -> None:
@@ -281,7 +281,9 @@ def test_s2_2_chatapp_sender_is_a_numeric_id(channel: str, sender: str) -> None:
     fields = TEMPLATE | {"sender": sender} if channel == "chatapp_template" else {"sender": sender}
     (finding,) = findings(flow({channel: fields}))
     assert (finding.path, finding.assumed) == (f"$.flow[0].{channel}.sender", "A59")
-    text = f"{show(sender)} is no Phone Number ID, which has digits only; legal: the numeric id of a registered number"
+    text = (
+        f"{show(sender)} is not a Phone Number ID, which has digits only; legal: the numeric id of a registered number"
+    )
     assert finding.message == f"{text} (§2.2, A59)"
     send, advice = decode(flow({channel: fields}), assume=Assume(sender_form="accept"))
     assert send.steps[0].sender == sender

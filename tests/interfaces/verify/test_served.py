@@ -118,7 +118,7 @@ def test_a_limit_is_explained(sendbox: Sandbox, client: httpx.Client) -> None:
         last = client.post("/v1/validations", json={"phoneNumber": PHONE})
     assert last.status_code == 429
     (finding,) = sendbox.requests[-1].findings
-    assert finding.message == f"{PHONE} began 5 validations within 10m, the most that may be (A53)"
+    assert finding.message == f"{PHONE} began 5 validations within 10m, the most that are allowed (A53)"
     assert (finding.section, finding.assumed) == ("§8", "A53")
     assert [entry.kind for entry in sendbox.journal if entry.get("order_sensitive")] == ["validation"] * 4 + ["limited"]
 
@@ -238,7 +238,7 @@ async def test_a_world_that_is_closed_while_a_call_is_on_its_way(
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(hosted), "request_began", lambda _self: began())
-        await app.router(scope, receive, send)
+        await app(scope, receive, send)
     await runtime.aclose()
     assert (sent[0]["status"], orjson.loads(sent[1]["body"])) == (status, answer)
 

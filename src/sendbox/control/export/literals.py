@@ -1,4 +1,4 @@
-"""Values as Python writes them, in lines that a person reads; names of a world become expressions."""
+"""Values as Python writes them, on lines that people can read; names of a world become expressions."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Literals:
         shown = (f"{{{known[piece]}}}" if piece in known else _escaped(piece, braces=True) for piece in pieces)
         return f'f"{"".join(shown)}"'
 
-    def value(self, value: Any, indent: int = 0, taken: int = 0) -> str:
-        """A JSON value; one that does not fit into its line is broken after each item. `taken` columns are used."""
+    def value(self, value: Any, indent: int = 0, used: int = 0) -> str:
+        """A JSON value; one that does not fit on its line is broken after each item. `used` columns are taken."""
         short = self._short(value)
-        if len(short) + indent + taken <= WIDTH or not isinstance(value, dict | list) or not value:
+        if len(short) + indent + used <= WIDTH or not isinstance(value, dict | list) or not value:
             return short
         pad = " " * (indent + 4)
         if isinstance(value, dict):
@@ -52,7 +52,7 @@ class Literals:
         return repr(value)
 
     def call(self, function: str, positional: list[Any], named: Mapping[str, Any], indent: int = 4) -> str:
-        """A call; arguments that are no names in Python are given as a mapping."""
+        """A call; arguments whose names are not identifiers of Python are given as a mapping."""
         odd = {name: value for name, value in named.items() if not name.isidentifier() or keyword.iskeyword(name)}
         shown = [self.value(item, indent) for item in positional]
         shown += [
@@ -64,14 +64,14 @@ class Literals:
 
 
 def broken(function: str, arguments: Sequence[str], indent: int = 4, room: int = WIDTH) -> str:
-    """A call of written arguments: in one line, with the last of them broken open, or each in a line of its own."""
+    """A call of written arguments: on one line, with the last of them broken open, or each on its own line."""
     line = f"{function}({', '.join(arguments)})"
     first = line.partition("\n")[0]
     if len(first) + indent <= room and ("\n" not in line or "\n" not in "".join(arguments[:-1])):
         return line
     pad = " " * (indent + 4)
-    deeper = (each.replace("\n", "\n    ") for each in arguments)
-    return "\n".join([f"{function}(", *(f"{pad}{each}," for each in deeper), " " * indent + ")"])
+    deeper = (argument.replace("\n", "\n    ") for argument in arguments)
+    return "\n".join([f"{function}(", *(f"{pad}{argument}," for argument in deeper), " " * indent + ")"])
 
 
 def _split(piece: str, name: str) -> list[str]:

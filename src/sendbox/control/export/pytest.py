@@ -1,4 +1,4 @@
-"""A world's script as a pytest file that does it all again and ends in the same digest."""
+"""A world's script as a pytest file that repeats all of it and ends in the same digest."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.control.export.literals import Literals, broken
 from sendbox.control.export.rows import Done, Exported
 from sendbox.control.export.script import Called, Script, whole
+from sendbox.control.export.source import stem
 from sendbox.engine.bounds import deeper
 from sendbox.engine.commands.requests import JSON_TYPE
 from sendbox.engine.durations import iso, show
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Methods that httpx has a function for, with a body and without.
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH")
-#: A body that is nested deeper is written as its text: Python reads no more than 200 brackets inside each other.
+#: A body that is nested deeper is written as its text: Python reads at most 200 nested brackets.
 _NESTED: Final = 50
 
 
@@ -48,7 +49,6 @@ class _File:
         self._about = about
         self._names: dict[str, str] = {world.id: "sendbox.api_key"}
         self._literals = Literals(self._names)
-        self._tagged = False
         self._now = world.start
         self._lines: list[str] = []
 
@@ -65,19 +65,19 @@ class _File:
         body = "\n".join(f"    {line}" for line in self._lines)
         return "\n".join([*self._head(body), *self._test(body)]) + "\n"
 
-    # -- around it
+    # -- around the steps
 
     def _head(self, body: str) -> list[str]:
         world, about = self._world, self._about
         lines = [
-            f'"""{world.id} once more, as it stood at {iso(world.now)}.',
+            f'"""{world.id} again, up to {iso(world.now)}.',
             "",
             f"Exported by Sendbox {about.version}, engine {about.engine}: another engine may have another digest.",
         ]
         if self._script.delivers:
-            lines.append("Webhooks go nowhere: each try ends as it did then (OUTCOMES).")
+            lines.append("Webhooks are not sent: each try ends as it did then (OUTCOMES).")
         if self._script.left_out:
-            lines += ["", "What is not as it was:", *(f"- {line}" for line in self._script.left_out)]
+            lines += ["", "What differs from the world:", *(f"- {line}" for line in self._script.left_out)]
         lines += ['"""', "", "import httpx", "import pytest", ""]
         names = [] if "(ControlError)" not in body else ["from sendbox.control.operation import ControlError"]
         names += ["from sendbox.fixture import Recorded"] if self._script.delivers else []
@@ -95,17 +95,16 @@ class _File:
 
     def _test(self, body: str) -> list[str]:
         world, about = self._world, self._about
-        name = re.sub(r"[^0-9A-Za-z]+", "_", world.id).strip("_").lower() or "world"
         lines = []
         if not whole(self._script):
-            lines.append('@pytest.mark.xfail(reason="not all of it can be done again", strict=False)')
+            lines.append('@pytest.mark.xfail(reason="not all of it can be repeated", strict=False)')
         clock = {"mode": "manual", "start": iso(world.start_given)}
         plain = Literals({})
-        given = {"seed": repr(world.seed_given), "clock": plain.value(clock), "salt": plain.text(world.salt)}
-        arguments = ["scenario=SCENARIO", *(f"{key}={value}" for key, value in given.items())]
+        settings = {"seed": repr(world.seed_given), "clock": plain.value(clock), "salt": plain.text(world.salt)}
+        arguments = ["scenario=SCENARIO", *(f"{key}={value}" for key, value in settings.items())]
         lines += [
             broken("@pytest.mark.sendbox", arguments, 0),
-            f"def test_{name}(sendbox):",
+            f"def test_{stem(world.id)}(sendbox):",
         ]
         if re.search(r"\btag\b", body):
             lines.append(
@@ -120,7 +119,7 @@ class _File:
             lines.append('    key = {"x-api-key": sendbox.api_key}')
         return [*lines, body, f'    assert sendbox.digest == "{about.digest}"']
 
-    # -- one method a kind of step
+    # -- one method for each kind of step
 
     def _move(self, at: int) -> None:
         if at > self._now:
@@ -132,54 +131,49 @@ class _File:
     def _call(self, step: Called) -> None:
         record = step.record
         query = f"?{record.query.decode('latin-1')}" if record.query else ""
-        given = {**self._headers(step), **self._body(step)}
+        options = {**self._headers(step), **self._body(step)}
         target = self._names.get(step.address) or self._literals.text(record.path + query)
-        shown = [target, *(f"{name}={text}" for name, text in given.items())]
+        arguments = [target, *(f"{name}={text}" for name, text in options.items())]
         function = f"client.{record.method.lower()}"
         if record.method not in _METHODS:
-            function, shown = "client.request", [json.dumps(record.method), *shown]
+            function, arguments = "client.request", [json.dumps(record.method), *arguments]
         if step.broken:
-            self._lines.append("with pytest.raises(httpx.TransportError):")
-            self._lines.append("    " + broken(function, shown).replace("\n", "\n    "))
+            self._raise("httpx.TransportError", broken(function, arguments))
             return
-        if record.fault is not None and record.fault.rule.fault.late:  # whoever asked may have given up
-            shown.append("timeout=None")
+        if record.fault is not None and record.fault.rule.fault.late:  # the client may have given up
+            arguments.append("timeout=None")
         name = f"answer_{step.number}"
-        self._lines.append(broken(f"{name} = {function}", shown))
+        self._lines.append(broken(f"{name} = {function}", arguments))
         self._lines.append(f"assert {name}.status_code == {record.status}")
         for text, path in step.names:
             if text not in self._names:
-                word = re.sub(r"\W", "_", next(key for key in reversed(path) if key[0] != "#"))
-                variable = f"{word}_{step.number}"
-                taken = sum(other.startswith(variable) for other in self._names.values())
-                variable = f"{variable}_{taken}" if taken else variable
+                field = re.sub(r"\W", "_", next(key for key in reversed(path) if key[0] != "#"))
+                variable = f"{field}_{step.number}"
+                count = sum(other.startswith(variable) for other in self._names.values())
+                variable = f"{variable}_{count}" if count else variable
                 keys = "".join(f"[{key[1:]}]" if key[0] == "#" else f"[{json.dumps(key)}]" for key in path)
                 self._lines.append(f"{variable} = {name}.json(){keys}")
                 self._names[text] = variable
 
     def _headers(self, step: Called) -> Mapping[str, str]:
-        """The key, and a content type that httpx would not send by itself."""
+        """The key, and a content type that httpx would not add itself."""
         record = step.record
-        plain = record.bare is False and record.key == self._world.id
-        kind = record.content_type
-        if kind is None or self._as_json(step) is not None:
-            if plain:
-                return {"headers": "key"}
-            if record.bare:
-                return {}
-            return {"headers": self._literals.value({"x-api-key": record.key})}
         headers = {} if record.bare else {"x-api-key": record.key}
-        return {"headers": self._literals.value({**headers, "content-type": kind.decode("latin-1")})}
+        if record.content_type is not None and self._as_json(step) is None:
+            headers["content-type"] = record.content_type.decode("latin-1")
+        elif record.key == self._world.id and headers:
+            return {"headers": "key"}
+        return {"headers": self._literals.value(headers)} if headers else {}
 
     def _body(self, step: Called) -> Mapping[str, str]:
         if step.call.body is None:
             return {"content": f'b" " * {BODY_CAP + 1}'}
         value = self._as_json(step)
         if value is not None:
-            own = self._world.id
-            refused = step.record.canonical is None and f'"{own}"'.encode() not in step.body
+            key = self._world.id
+            refused = step.record.canonical is None and f'"{key}"'.encode() not in step.body
             # the digest reads a refused body as it came, with addresses in it
-            names = {text: name for text, name in self._names.items() if not refused or text != own}
+            names = {text: name for text, name in self._names.items() if not refused or text != key}
             return {"json": Literals(names).value(value[0], 4, 50)}
         if not step.body:
             return {}
@@ -203,18 +197,19 @@ class _File:
     def _act(self, step: Done) -> None:
         row = self._exported.get(step.what)
         if step.refused:
-            self._lines.append("with pytest.raises(ControlError):")
-            line = self._literals.call("sendbox.perform", [step.what], step.detail)
-            self._lines.append("    " + line.replace("\n", "\n    "))
+            self._raise("ControlError", self._literals.call("sendbox.perform", [step.what], step.detail))
         elif row is not None and row.line is not None:
             self._lines.append(row.line(self._literals, step.detail))
         else:
             self._lines.append(self._literals.call("sendbox.perform", [step.what], step.detail))
 
+    def _raise(self, error: str, line: str) -> None:
+        self._lines += [f"with pytest.raises({error}):", "    " + line.replace("\n", "\n    ")]
+
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose names are all different. Raises ValueError for one whose are not."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         raise ValueError("a name is given twice")
-    return found
+    return mapping

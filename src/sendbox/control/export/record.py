@@ -1,4 +1,4 @@
-"""A record as data, and back: the form in which a world can be made again in another process.
+"""A record as data, and back: the form from which a world can be made again in another process.
 
 `{sendbox_record, version, engine, world, commands, ends, journal, digest}`. A command is an object of its word, its
 place and its fields; `journal` has the instant, the kind and a hash of each entry, so that a replay can say which one
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,7 +18,7 @@ import orjson
 from sendbox import __version__
 from sendbox.control.export.source import source_of
 from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.commands.command import COMMANDS, Call, Open, Stamp
+from sendbox.engine.commands.command import COMMANDS, Open, Stamp
 from sendbox.engine.digest import ENGINE, digest
 from sendbox.engine.durations import instant, iso
 from sendbox.engine.kinds.rows import Kinds, Observer
@@ -27,7 +27,7 @@ from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.write import dump
 
 if TYPE_CHECKING:
-    from sendbox.engine.commands.command import Command
+    from sendbox.engine.commands.command import Body, Command
     from sendbox.engine.world import World
 
 #: The version of this form.
@@ -63,7 +63,7 @@ class Recorded(NamedTuple):
 
 
 def written(world: World, kinds: Kinds, proof: str) -> Generator[None, None, dict[str, Any]]:
-    """Makes the record of a world as data, and pauses now and then. Raises `Cut`."""
+    """Makes the record of a world as data, with pauses. Raises `Cut`."""
     commands: list[dict[str, Any]] = []
     for stamp, command in world.record.commands():
         commands.append({"command": _WORD[type(command)], **_place(stamp), **_fields(command)})
@@ -97,26 +97,15 @@ def _place(stamp: Stamp) -> dict[str, Any]:
 
 
 def _fields(command: Command) -> dict[str, Any]:
-    given = command._asdict()
-    if isinstance(command, Open):
-        scenario = _said(given.pop("blueprint"))
-        return {**given, "start": iso(command.start), "scenario": scenario}
-    if isinstance(command, Call):
-        headers = [[name.decode("latin-1"), value.decode("latin-1")] for name, value in command.headers]
-        body = command.body
-        shown = None if body is None else _text(body if isinstance(body, bytes) else bytes(body))
-        return {**given, "query": command.query.decode("latin-1"), "headers": headers, "body": shown}
-    found = {name: value for name, value in given.items() if name not in ("at", "arguments", "now")}
-    if "now" in given:
-        found["now"] = iso(given["now"])
-    if "arguments" in given:
-        arguments = given["arguments"]
-        compiled = [name for name, value in arguments.items() if isinstance(value, Blueprint)]
-        found["arguments"] = {
-            name: _said(value) if isinstance(value, Blueprint) else value for name, value in arguments.items()
-        }
-        found |= {"scenarios": compiled} if compiled else {}
-    return found
+    fields = command._asdict()
+    names = sorted(fields, key=_LAST.__contains__)
+    shown = {_KEYS.get(name, name): _write(name, fields[name]) for name in names}
+    compiled = [name for name, value in fields.get("arguments", {}).items() if isinstance(value, Blueprint)]
+    return shown | ({"scenarios": compiled} if compiled else {})
+
+
+def _write(name: str, value: Any) -> Any:
+    return _FORMS[name].write(value) if name in _FORMS else value
 
 
 def _said(blueprint: Blueprint) -> dict[str, str]:
@@ -124,12 +113,13 @@ def _said(blueprint: Blueprint) -> dict[str, str]:
     return {"name": blueprint.name, "text": dump(source_of(blueprint))}
 
 
-def _text(raw: bytes) -> str | dict[str, str]:
-    """Bytes as text, or in base64 where they are not UTF-8."""
+def _text(body: Body) -> str | dict[str, str] | None:
+    """A body as text, or in base64 where it is not UTF-8."""
+    raw = None if body is None else bytes(body)
     try:
-        return raw.decode()
+        return raw if raw is None else raw.decode()
     except UnicodeDecodeError:
-        return {"base64": b64encode(raw).decode()}
+        return {"base64": b64encode(raw or b"").decode()}
 
 
 # -- read
@@ -150,7 +140,7 @@ def read(text: str | bytes, language: Language) -> Recorded:
         raise Unreadable(f'it is damaged: "{missing[0]}" is missing')
     commands = _commands(data["commands"], language)
     try:
-        journal = [Entry(*each) for each in data["journal"]]
+        journal = [Entry(*entry) for entry in data["journal"]]
         return Recorded(
             data["version"], data["engine"], data["world"], commands, _stamp(data["ends"]), journal, data["digest"]
         )
@@ -188,42 +178,67 @@ def _command(line: Mapping[str, Any], language: Language) -> Command:
     kind = COMMANDS.get(word)
     if kind is None:
         raise Unreadable(f"{word!r} is not a command; legal: {', '.join(COMMANDS)}")
-    if kind is Call:
-        headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in line["headers"])
-        body = line["body"]
-        raw = None if body is None else body.encode() if isinstance(body, str) else b64decode(body["base64"])
-        query = line["query"].encode("latin-1")
-        return Call(line["method"], line["path"], query, headers, raw, line["origin"], line["key"])
-    given = {name: line[name] for name in kind._fields if name in line}
-    if kind is Open:
-        given |= {"start": instant(line["start"]), "blueprint": _scenario(line["scenario"], language)}
-        given["epoch"] = line["epoch"]
-    if "now" in given:
-        given["now"] = instant(given["now"])
-    if "requests" in given:
-        given["requests"] = tuple(given["requests"])
-    missing = [name for name in kind._fields if name not in given and name not in kind._field_defaults]
-    if missing:
-        raise KeyError(missing[0])
+    fields: dict[str, Any] = {}
+    for name in kind._fields:
+        key = _KEYS.get(name, name)
+        if key in line:
+            fields[name] = _FORMS[name].read(line[key], language) if name in _FORMS else line[key]
+        elif name not in kind._field_defaults:
+            raise KeyError(key)
     for name in line.get("scenarios", ()):
-        given["arguments"][name] = _scenario(given["arguments"][name], language)
-    command: Command = kind(**given)
+        fields["arguments"][name] = _scenario(fields["arguments"][name], language)
+    command: Command = kind(**fields)
     return command
 
 
-def _scenario(said: Mapping[str, str], language: Language) -> Blueprint:
+class _Form(NamedTuple):
+    """The form that a field of a command has in a record: what writes it, and what reads it."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any, Language], Any]
+
+
+def _scenario(source: Mapping[str, str], language: Language) -> Blueprint:
     try:
-        return language.load(said["text"], name=said["name"], paths=False)
+        return language.load(source["text"], name=source["name"], paths=False)
     except ScenarioError as error:
-        why = "; ".join(str(error).split("\n"))
-        raise Unreadable(f"its scenario is not legal any more: {why}") from None
+        problems = "; ".join(str(error).split("\n"))
+        raise Unreadable(f"its scenario is no longer legal: {problems}") from None
+
+
+_TIME: Final = _Form(iso, lambda text, _: instant(text))
+#: The fields of commands that are not values of JSON.
+_FORMS: Final[Mapping[str, _Form]] = {
+    "start": _TIME,
+    "now": _TIME,
+    "blueprint": _Form(_said, _scenario),
+    "arguments": _Form(
+        lambda values: {
+            name: _said(value) if isinstance(value, Blueprint) else value for name, value in values.items()
+        },
+        lambda values, _: values,
+    ),
+    "query": _Form(lambda raw: raw.decode("latin-1"), lambda text, _: text.encode("latin-1")),
+    "headers": _Form(
+        lambda headers: [[text.decode("latin-1") for text in header] for header in headers],
+        lambda headers, _: tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers),
+    ),
+    "body": _Form(
+        _text,
+        lambda body, _: body if body is None else body.encode() if isinstance(body, str) else b64decode(body["base64"]),
+    ),
+    "requests": _Form(tuple, lambda requests, _: tuple(requests)),
+}
+#: Fields that have another name in a record, and those that stand last there.
+_KEYS: Final = {"blueprint": "scenario"}
+_LAST: Final = frozenset({"arguments", "now"})
 
 
 # -- compared
 
 
 class Comparison(NamedTuple):
-    """A record and what came of it in a replay: `first` is the number of the first entry that differs, None = none."""
+    """A record and the result of its replay: `first` is the number of the first entry that differs, None = none."""
 
     first: int | None
     recorded: Entry | None
@@ -232,11 +247,13 @@ class Comparison(NamedTuple):
 
 
 def compare(recorded: Recorded, world: World, kinds: Kinds) -> Comparison:
-    """Holds a replayed world against its record, entry by entry."""
+    """Compares a replayed world with its record, entry by entry."""
     on = Observer(world, kinds)
-    found = digest(world, kinds)
+    replayed_digest = digest(world, kinds)
     for number in range(max(len(recorded.journal), len(world.journal))):
-        there = recorded.journal[number] if number < len(recorded.journal) else None
-        if number >= len(world.journal) or entry(on, number) != there:
-            return Comparison(number, there, on.entry(number) if number < len(world.journal) else None, found)
-    return Comparison(None, None, None, found)
+        recorded_entry = recorded.journal[number] if number < len(recorded.journal) else None
+        if number >= len(world.journal) or entry(on, number) != recorded_entry:
+            return Comparison(
+                number, recorded_entry, on.entry(number) if number < len(world.journal) else None, replayed_digest
+            )
+    return Comparison(None, None, None, replayed_digest)

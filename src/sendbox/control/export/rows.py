@@ -1,7 +1,7 @@
-"""The form of a row that says how an export does again what a tester did, and the rows of control itself.
+"""The form of a row that says how an export repeats what a tester did, and the rows of control itself.
 
 A phone of a timeline acts on the newest message with which it can; a tester may have named another one. So what an act
-was about is looked up in the journal, and held against what the timeline would find.
+was about is looked up in the journal, and compared with what the timeline would find.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class NoEntry(Exception):
 class Done:
     """Something that a tester did through control: the operation's name, or a word, and its arguments.
 
-    `act` is the command; None for what came as a call. One that was refused has no entry of its own in the journal.
+    `act` is the command; None for what came as a call. A refused act has no entry in the journal.
     """
 
     number: int
@@ -40,12 +40,12 @@ class Done:
 
     @property
     def refused(self) -> bool:
-        """Whether it was refused, and changed something all the same."""
+        """Whether it was refused although it changed something."""
         return self.act is not None and self.act.refused
 
 
 class Look(NamedTuple):
-    """An operation whose answer shows names of one kind: `find` says where in it one stands, None for any other."""
+    """An operation whose answer shows names of one kind: `find` says where a name stands in it, None for others."""
 
     operation: str
     find: Callable[[Any, str], str | None]
@@ -53,7 +53,7 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """How an act is done again.
+    """How an act is repeated.
 
     `entry` makes the entry of a timeline, without its instant, or raises `NoEntry`; None where none does it. An entry
     comes before all that is due at its instant: where an attempt reached a state of `sooner` first, that is not what
@@ -76,9 +76,9 @@ def before(world: World, step: Done) -> Iterator[tuple[int, int, Any]]:
 
 def done(world: World, step: Done, kind: str) -> Any:
     """The entry of a kind that an act made: the newest before its own. Raises `NoEntry` when it is forgotten."""
-    for _, code, what in before(world, step):
+    for _, code, about in before(world, step):
         if code == CODE[kind]:
-            return what
+            return about
     raise NoEntry("the journal forgot what it did (--max-journal)")
 
 
@@ -93,8 +93,8 @@ def _rule(literals: Literals, detail: dict[str, Any]) -> str:
 
 
 def _delivery(world: World, name: str) -> str | None:
-    found = world.outlets.find(name)
-    return None if found is None else f"deliveries.{found.number}.id"
+    delivery = world.outlets.find(name)
+    return None if delivery is None else f"deliveries.{delivery.number}.id"
 
 
 OWN: Final[Mapping[str, Exported]] = {

@@ -1,4 +1,4 @@
-"""A world's script as a scenario: its settings, what the client sent (`traffic`), and what befell it (`timeline`)."""
+"""A world's script as a scenario: its settings, what the client sent (`traffic`), and its `timeline`."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from sendbox.contract.parse import Malformed, parse_json
-from sendbox.control.export.acts import entry_of
-from sendbox.control.export.rows import Done, NoEntry
+from sendbox.control.export.rows import Done, Exported, NoEntry, before
 from sendbox.control.export.script import Called, Moved, Script
 from sendbox.engine.bounds import DEEPEST, deeper
 from sendbox.engine.durations import iso, show
+from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import NONE, WORLD, reference
 from sendbox.scenario.environment import escaped
 from sendbox.scenario.language import Language
+from sendbox.services.numbers.normal import normalize
+from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sendbox.control.export.rows import Exported
     from sendbox.engine.world import World
 
 _TOKEN: Final = re.compile(r"^/v1/validations/([^/]+)")
 #: The token of a signup, which lets a call in without a key.
 _SIGNUP: Final = re.compile(rb'"token"\s*:\s*"eyJ')
-#: So many levels of a scenario stand around the body of a call.
+#: How many levels of a scenario stand around the body of a call.
 WRAP: Final = 4
 FORM: Final = b"application/x-www-form-urlencoded"
 
@@ -36,29 +37,54 @@ FORM: Final = b"application/x-www-form-urlencoded"
 def scenario_of(
     language: Language, world: World, script: Script, source: dict[str, Any], exported: Mapping[str, Exported]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The scenario as an object, and what it cannot say, in words."""
-    made = _Made(language, world, script, source, exported)
-    made.read()
+    """The scenario as an object, and what it cannot express, in words."""
+    writer = _Writer(language, world, script, source, exported)
+    writer.read()
     clock = {**(source.get("clock") or {}), "mode": "manual", "start": iso(world.start_given)}
     value = {**source, "sendbox": 1, "seed": world.seed_given, "clock": clock}
-    for where, rules in made.rules.items():
+    for where, rules in writer.rules.items():
         if rules:
             value = _in_front(value, language.keys[where].path, rules)
-    if made.timeline:
-        value["timeline"] = [*made.timeline, *(source.get("timeline") or [])]
-    value["traffic"] = made.traffic
+    if writer.timeline:
+        value["timeline"] = [*writer.timeline, *(source.get("timeline") or [])]
+    value["traffic"] = writer.traffic
     value.pop("receiver", None)
     if script.outcomes:
-        found = world.outlets.find
+        find = world.outlets.find
         value["receiver"] = [
             {"webhook": delivery.number, "ends": ends}
             for name, ends in script.outcomes.items()
-            if (delivery := found(name)) is not None
+            if (delivery := find(name)) is not None
         ]
     due = world.timeline.next_due()
     if due is not None and due <= world.now:
-        made.left_out.append("what was due at the end had not happened yet; sendbox play lets it happen")
-    return value, [*script.left_out, *made.left_out]
+        writer.left_out.append("what was due at the end had not happened yet; sendbox play carries it out")
+    return value, [*script.left_out, *writer.left_out]
+
+
+def entry_of(world: World, step: Done, exported: Mapping[str, Exported], *, strict: bool = False) -> dict[str, Any]:
+    """The entry of a timeline that does what was done, without its instant. Raises `NoEntry`.
+
+    With `strict` also where anything came first at its instant.
+    """
+    row = exported.get(step.what, Exported())
+    if row.entry is None or step.refused:
+        raise NoEntry("no entry of a timeline does that")
+    entry = row.entry(world, step)
+    phone = None
+    if row.by_phone:
+        text = str(step.detail["number"])
+        phone = normalize(text, account_of(world).country) or text
+    sooner = {CODE[kind]: kind for kind in row.sooner}
+    for at, code, about in before(world, step):
+        if at < step.at:
+            break
+        if strict and code != CODE["control"]:
+            raise NoEntry("something came first at that instant, and an entry of a timeline comes before it")
+        if code in sooner and phone in (None, about.message.phone):
+            text = f"what was due at that instant came first ({about.message.phone} {sooner[code]})"
+            raise NoEntry(f"{text}, and an entry of a timeline comes before that")
+    return entry
 
 
 def _in_front(value: Any, path: tuple[str, ...], rules: list[dict[str, Any]]) -> Any:
@@ -69,10 +95,10 @@ def _in_front(value: Any, path: tuple[str, ...], rules: list[dict[str, Any]]) ->
 
 
 class _Unsaid(Exception):
-    """An entry of traffic cannot say this of a call; the text says what."""
+    """An entry of traffic cannot express this of a call; the text says what."""
 
 
-class _Made:
+class _Writer:
     def __init__(
         self, language: Language, world: World, script: Script, source: dict[str, Any], exported: Mapping[str, Exported]
     ) -> None:
@@ -136,7 +162,7 @@ class _Made:
         return {"at": self._at(at)} if name is None else {"at": self._at(at), "name": name}
 
     def _request(self, step: Called) -> dict[str, Any]:
-        """What a call asks for. Raises `_Unsaid` for what no entry says."""
+        """What a call asks for. Raises `_Unsaid` for what no entry can express."""
         record = step.record
         if step.call.body is None:
             raise _Unsaid("a body that is too long to be read")
@@ -164,8 +190,8 @@ class _Made:
                 if token is not None and token[1].startswith(self._world.tag):
                     raise
         query = f"?{record.query.decode('latin-1')}" if record.query else ""
-        said = {"call": f"{record.method} {record.path}{query}"}
-        return {**said, **_content(step)} if step.body else said
+        request = {"call": f"{record.method} {record.path}{query}"}
+        return {**request, **_content(step)} if step.body else request
 
     def _carried(self, step: Called, part: str | None) -> dict[str, Any]:
         """What a call carries, as an entry of traffic has it. Raises `_Unsaid` for what none has."""
@@ -188,8 +214,8 @@ class _Made:
         try:
             value = parse_json(body)
         except Malformed as malformed:
-            known = malformed.finding.rule == "json"
-            raise _Unsaid("a body that is no JSON" if known else "an integer beyond the range") from None
+            malformed_json = malformed.finding.rule == "json"
+            raise _Unsaid("a body that is not JSON" if malformed_json else "an integer beyond the range") from None
         if not isinstance(value, dict | list):
             raise _Unsaid("a body that is neither an object nor a list")
         return {"body": self._quoted(value)}
@@ -205,9 +231,9 @@ class _Made:
         if isinstance(value, str):
             if value not in self._names:
                 self._look_for(value)
-            own, tag = self._world.id, self._world.tag
-            if value not in self._names and (value == own or value.startswith(f"{own}~")):  # a key of the world
-                return f"{WORLD}{value.removeprefix(own)}"
+            key, tag = self._world.id, self._world.tag
+            if value not in self._names and (value == key or value.startswith(f"{key}~")):  # a key of the world
+                return f"{WORLD}{value.removeprefix(key)}"
             if value not in self._names and len(value) > len(tag) and value.startswith(tag):
                 raise _Unsaid(f'the name "{value}", which no answer gave')
             if value not in self._names and reference(value) is not None:
@@ -218,7 +244,7 @@ class _Made:
         return [self._quoted(item) for item in value] if isinstance(value, list) else value
 
     def _acts(self, steps: list[Done]) -> None:
-        """Acts in a row: in the timeline where nothing of the traffic stands at their instant, else through control."""
+        """Consecutive acts: in the timeline where no traffic stands at their instant, else through control."""
         while steps and not (self.traffic or self.timeline) and self._at_first(steps[0]):
             self._rule(steps.pop(0))
         for at, group in groupby(steps, lambda step: step.at):
@@ -227,8 +253,8 @@ class _Made:
             if at != self._last and at not in self._calling:
                 with suppress(NoEntry):
                     for step in row:
-                        said = entry_of(self._world, step, self._exported, strict=bool(self._script.outcomes))
-                        entries.append({"at": self._at(at), **said})
+                        entry = entry_of(self._world, step, self._exported, strict=bool(self._script.outcomes))
+                        entries.append({"at": self._at(at), **entry})
             if len(entries) == len(row):
                 self.timeline += entries
                 continue
@@ -239,19 +265,19 @@ class _Made:
         return step.what == "rule" and not step.refused and step.detail["id"] not in self._dropped
 
     def _rule(self, step: Done) -> None:
-        """A rule that is there from the start stands in its list, unless another one has its name."""
+        """A rule that was put before anything else goes into its list, unless another rule has its name."""
         where, rule = str(step.detail["in"]), dict(step.detail["rule"])
-        if "name" in rule and any(each.get("name") == rule["name"] for each in self._all(where)):
+        if "name" in rule and any(other.get("name") == rule["name"] for other in self._all(where)):
             self._control(step)
         else:
             self.rules.setdefault(where, []).insert(0, rule)
 
     def _all(self, where: str) -> list[dict[str, Any]]:
         """The rules of a list that stand in one file."""
-        own: Any = self._source
+        written: Any = self._source
         for name in self._language.keys[where].path:
-            own = (own or {}).get(name)
-        return [*self.rules.get(where, []), *(own or [])]
+            written = (written or {}).get(name)
+        return [*self.rules.get(where, []), *(written or [])]
 
     def _control(self, step: Done) -> None:
         """What was done, as an entry of the traffic that does it through control."""
@@ -282,13 +308,13 @@ class _Made:
             source = {key: value for key, value in step.detail["source"].items() if key not in ("traffic", "receiver")}
             return {"raw": escaped(source)}
         assert step.act is not None
-        found: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for name, value in step.act.arguments.items():
-            found[name] = self._quoted(value)
-        return found
+            arguments[name] = self._quoted(value)
+        return arguments
 
     def _look_for(self, value: str) -> None:
-        """Puts a look in front of what quotes a name that the world gave out, and no answer showed."""
+        """Inserts an operation whose answer shows a name of the world, before what quotes it."""
         for operation, find in self._looks:
             if path := find(self._world, value):
                 entry = self._entry(self._now, f"look-{len(self.traffic)}")
@@ -304,7 +330,7 @@ def _calling(script: Script) -> set[int]:
 
 
 def _content(step: Called) -> dict[str, Any]:
-    """A body as it stands, with its content type; empty without one."""
+    """A body unchanged, with its content type; empty without one."""
     kind = step.record.content_type
     try:
         text: Any = step.body.decode()

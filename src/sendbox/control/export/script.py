@@ -1,7 +1,7 @@
-"""What was done to a world, step by step, so that it can be done again: calls, acts of testers, and moves of the clock.
+"""What was done to a world, step by step, so that it can be repeated: calls, acts of testers, and moves of the clock.
 
-It is read off the record, and what came of each step off the journal. What came while the world advanced, as a
-receiver's own calls do, is done again once its instant has settled.
+The steps are read from the record, their results from the journal. What came while the world advanced, such as
+calls of a receiver, is repeated once its instant has settled.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import orjson
 
 from sendbox.control.export.rows import Done
 from sendbox.engine.commands.command import Act, Call, Move, Tune
-from sendbox.engine.delivery.detours import FakedTry
+from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ class Called:
     @property
     def body(self) -> bytes:
         """The body as it came, of an upload too; empty where it was too long to be read."""
-        kept = self.call.body
-        return kept if isinstance(kept, bytes) else bytes(kept or b"")
+        body = self.call.body
+        return body if isinstance(body, bytes) else bytes(body or b"")
 
     @property
     def address(self) -> str:
@@ -74,7 +74,7 @@ Step = Called | Done | Moved
 
 @dataclass(slots=True)
 class Script:
-    """All steps in their order, the outcomes of tries by delivery, and what cannot be done again, in words."""
+    """All steps in their order, the outcomes of tries by delivery, and what cannot be repeated, in words."""
 
     steps: list[Step] = field(default_factory=list)
     outcomes: dict[str, list[int | str]] = field(default_factory=dict)
@@ -85,114 +85,114 @@ class Script:
 
 def script(world: World) -> Script:
     """What was done to a world since its epoch began. Raises `Cut`."""
-    made = Script()
+    result = Script()
     _ = world.record.opening
     journal, record = world.journal, world.record
     numbers = journal.numbers(frozenset({"request", "control"}))
     begun = _begun(record)
     now = world.start
-    inside = ticks = 0
+    late = ticks = 0
     modes = False
     for position, (stamp, command) in enumerate(record.commands()):
         if isinstance(command, Move):
             modes = modes or not command.by_hand
-            made.steps.append(Moved(stamp.at, stamp.at == now and stamp.ticks == ticks))
+            result.steps.append(Moved(stamp.at, stamp.at == now and stamp.ticks == ticks))
             now = stamp.at
         if isinstance(command, Move) or not begun[position]:
             ticks = stamp.ticks
         if not isinstance(command, _JOURNALED):
             continue
         if isinstance(command, Act) and command.refused:
-            made.steps.append(Done(0, stamp.at, command.name, dict(command.arguments), command))
+            result.steps.append(Done(0, stamp.at, command.name, dict(command.arguments), command))
             continue
         number = next(numbers)
         if stamp.at > now or begun[position]:
-            inside += begun[position] and not _last(world, number)
+            late += begun[position] and not _last(world, number)
             now = max(now, stamp.at)
-            made.steps.append(Moved(now))
-        _, code, what = journal.entry(number)
+            result.steps.append(Moved(now))
+        _, code, about = journal.entry(number)
         if isinstance(command, Call) and code == CODE["request"]:
-            made.steps.append(Called(number, stamp.at, what, command))
-        elif what["what"] not in _IDLE:
-            detail = {name: value for name, value in what.items() if name != "what"}
+            result.steps.append(Called(number, stamp.at, about, command))
+        elif about["what"] not in _IDLE:
+            detail = {name: value for name, value in about.items() if name != "what"}
             act = command if isinstance(command, Act) else None
-            made.steps.append(Done(number, stamp.at, str(what["what"]), detail, act))
+            result.steps.append(Done(number, stamp.at, str(about["what"]), detail, act))
     if world.now > now:
-        made.steps.append(Moved(world.now))
-    if inside:
-        made.left_out.append(
-            f"{inside} calls or acts came while the world advanced; they are done once their instant has settled"
+        result.steps.append(Moved(world.now))
+    if late:
+        result.left_out.append(
+            f"{late} calls or acts came while the world advanced; they are repeated once their instant has settled"
         )
     if modes:
-        made.left_out.append("the clock ran by itself for a time; here it goes by hand from instant to instant")
-    made.outcomes = _outcomes(world)
-    made.delivers = bool(made.outcomes) or any(not delivery.outlet.builtin for delivery in world.outlets.deliveries)
-    made.steps = _named(made.steps)
-    return made
+        result.left_out.append("the clock ran on its own for a time; here it is moved from instant to instant")
+    result.outcomes = _outcomes(world)
+    result.delivers = bool(result.outcomes) or any(not delivery.outlet.builtin for delivery in world.outlets.deliveries)
+    result.steps = _named(result.steps)
+    return result
 
 
 def _begun(record: Record) -> list[bool]:
     """Of each command whether it came while the clock was being moved."""
-    found = [False] * len(record)
+    begun = [False] * len(record)
     for position, (_, command) in enumerate(record.commands()):
         if isinstance(command, Move):
-            found[command.first : position] = [True] * (position - command.first)
-    return found
+            begun[command.first : position] = [True] * (position - command.first)
+    return begun
 
 
 def _last(world: World, number: int) -> bool:
-    """Whether nothing came behind a call at its instant but deliveries, other calls, and what it sent itself."""
+    """Whether only deliveries, other calls and its own messages follow a call at its instant."""
     at, _, called = world.journal.entry(number)
     for later in range(number + 1, len(world.journal)):
-        then, code, what = world.journal.entry(later)
-        if then > at:
+        instant, code, about = world.journal.entry(later)
+        if instant > at:
             break
         if code not in (CODE["try"], CODE["delivery"], CODE["request"]):
-            message = getattr(what, "message", None)
+            message = getattr(about, "message", None)
             if message is None or message.id.encode() not in called.answer:
                 return False
     return True
 
 
-def whole(made: Script) -> bool:
-    """Whether nothing is missing of which the digest would tell."""
-    return not any(line.startswith(("entry ", "the first ")) for line in made.left_out)
+def whole(script: Script) -> bool:
+    """Whether nothing is missing that the digest depends on."""
+    return not any(line.startswith(("entry ", "the first ")) for line in script.left_out)
 
 
 def _outcomes(world: World) -> dict[str, list[int | str]]:
     """How tries ended, a status or a word for each, of deliveries with one that did not end in 200.
 
-    Copies that have one id share a list, in the order of their tries. What a rule answered reaches no receiver: the
+    Copies with the same id share a list, in the order of their tries. What a rule answered is left out: the
     rule answers again.
     """
-    found: dict[str, list[int | str]] = {}
+    outcomes: dict[str, list[int | str]] = {}
     journal = world.journal
     for number in journal.numbers(frozenset({"try"})):
         delivery, index = journal.entry(number)[2]
-        done = delivery.tries[index]
-        ended = done.error if done.status is None else done.status
-        if ended is not None and not isinstance(done, FakedTry):
-            found.setdefault(world.outlets.id_of(delivery), []).append(ended)
-    return {name: ended for name, ended in found.items() if any(each != 200 for each in ended)}
+        attempt = delivery.tries[index]
+        ending = attempt.error if attempt.status is None else attempt.status
+        if ending is not None and not isinstance(attempt, FakedTry):
+            outcomes.setdefault(world.outlets.id_of(delivery), []).append(ending)
+    return {name: ending for name, ending in outcomes.items() if any(status != 200 for status in ending)}
 
 
 def _named(steps: list[Step]) -> list[Step]:
     """The calls with what later steps quote of their answers."""
     later = b""
-    found: list[Step] = []
+    named: list[Step] = []
     for step in reversed(steps):
         if isinstance(step, Called):
             names = [] if step.broken or step.record.status >= 400 else list(_texts(_json(step.record.answer), ()))
             quoted = dict.fromkeys((text, path) for text, path in names if text.encode() in later)
-            found.append(Called(step.number, step.at, step.record, step.call, tuple(quoted)))
+            named.append(Called(step.number, step.at, step.record, step.call, tuple(quoted)))
             record = step.record
             key = b"" if record.bare else record.key.encode()
             later += b"\0".join((b"", step.address.encode(), record.query, step.body, key))
         else:
-            found.append(step)
+            named.append(step)
             if isinstance(step, Done):
                 later += b"\0" + orjson.dumps(step.detail, default=str)
-    return found[::-1]
+    return named[::-1]
 
 
 def _json(raw: bytes) -> Any:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario import library
 from sendbox.scenario.language import Language
 from sendbox.scenario.write import dump
+
+
+def stem(world_id: str) -> str:
+    """What a file of this world is called."""
+    return re.sub(r"[^0-9A-Za-z]+", "_", world_id).strip("_").lower() or "world"
 
 
 def name_or_text(language: Language, blueprint: Blueprint) -> str:
@@ -19,8 +25,8 @@ def of_the_library(language: Language, blueprint: Blueprint) -> bool:
     """Whether it is the scenario of its name in the library."""
     if blueprint.name not in library.names():
         return False
-    known = language.load(blueprint.name)
-    return known is blueprint or (known.source is not None and known.source == blueprint.source)
+    in_library = language.load(blueprint.name)
+    return in_library is blueprint or (in_library.source is not None and in_library.source == blueprint.source)
 
 
 def source_of(blueprint: Blueprint) -> dict[str, Any]:

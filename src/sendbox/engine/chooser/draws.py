@@ -2,7 +2,7 @@
 
 *Fates* (results, times, shares, orders, operators, codes, numbers of a pool, invented texts) are drawn here. *Names*
 (ids of requests and messages, codes of links, tokens) are not draws: they are derived from the content of a request and
-the salt of the world (`World.name`), no rule has a part in them, and no plan either.
+the salt of the world (`World.name`), neither a rule nor a plan has a part in them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Draw:
 
 
 class _Single(Draw):
-    """A draw that has one number only, whatever its purpose."""
+    """A draw that has the same number for every purpose."""
 
     __slots__ = ("_number",)
 
@@ -84,7 +84,7 @@ class Chooser:
         return _Single(derive(self._seed, scope, subject.encode(), number)[:size])
 
     def constant(self, scope: str, subject: str) -> Draw:
-        """A draw of which the seed is no part: the same in every world."""
+        """A draw that does not depend on the seed: the same in every world."""
         return _Single(blake2b(subject.encode(), key=scope.encode(), digest_size=8).digest())
 
 

@@ -116,9 +116,10 @@ class Digits(NamedTuple):
 
     def read(self, value: Value) -> str | None:
         text = "" if isinstance(value, bool) else str(value)
-        rest = text.removeprefix(self.prefix)
-        fits = text.startswith(self.prefix) and len(rest) == len(str(self.high)) and rest.isascii() and rest.isdigit()
-        return text if fits and self.low <= int(rest) <= self.high else None
+        digits = text.removeprefix(self.prefix)
+        long = text.startswith(self.prefix) and len(digits) == len(str(self.high))
+        fits = long and digits.isascii() and digits.isdigit()
+        return text if fits and self.low <= int(digits) <= self.high else None
 
     def written(self, drawn: str) -> Value:
         return drawn

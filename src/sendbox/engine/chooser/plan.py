@@ -1,7 +1,7 @@
 """Plans, and other choosers that are laid over the ordinary one.
 
-A plan has values for some places; what is not in it goes its ordinary way. A planned value that is not legal at its
-place (`forms`) is not used either, and whoever laid the plan is told.
+A plan has values for some places; what is not in it is drawn as usual. A planned value that is not legal at its
+place (`forms`) is not used either, and is reported.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ NO_PLAN: Final = Plan()
 
 
 class Planned(Overlay):
-    """A plan laid over a chooser. `unusable` is told of a value that is not legal at its place, once, and why."""
+    """A plan laid over a chooser. `unusable` is called once for a value that is not legal at its place."""
 
     __slots__ = ("_told", "_unusable", "_values")
 
@@ -139,7 +139,7 @@ class Recording(Overlay):
         self._notes: dict[Place, Value] = {}
 
     def answer(self, place: Place, form: Form[T], ordinary: T) -> T:
-        """What would be drawn without it."""
+        """The ordinary value, noted."""
         self._notes[place] = form.written(ordinary)
         return ordinary
 

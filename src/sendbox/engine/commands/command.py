@@ -9,7 +9,7 @@ of the interfaces for calls, in control for acts of a tester.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, get_args
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -117,16 +117,16 @@ class Overtake(NamedTuple):
 
     def apply(self, world: World) -> None:
         """From now on it is set apart, or what was set apart leaves."""
-        detours = world.outlets.detours
+        injection = world.outlets.injection
         if self.leaves:
-            detours.racing.difference_update(self.requests)
-            detours.begin_ahead()
+            injection.racing.difference_update(self.requests)
+            injection.begin_ahead()
         else:
-            detours.racing.update(self.requests)
+            injection.racing.update(self.requests)
 
 
 class Capture(NamedTuple):
-    """Whether somebody outside takes the deliveries of the built-in receiver too."""
+    """Whether an app in process or an outbox also takes the deliveries of the built-in receiver."""
 
     captured: bool
 
@@ -148,7 +148,7 @@ class Tune(NamedTuple):
 
 
 class Move(NamedTuple):
-    """The clock has moved: by a tester's hand, or by itself. Its place is where that ended.
+    """The clock has moved: because a tester moved it, or by itself. Its place is where that ended.
 
     `first` is the number of the first command that came meanwhile.
     """
@@ -157,10 +157,10 @@ class Move(NamedTuple):
     first: int
 
     def apply(self, _world: World) -> None:
-        """The world is there already: whoever applies it brought it to its place."""
+        """The world is there already: it was brought to its place before."""
 
 
-class Mark(NamedTuple):
+class Checkpoint(NamedTuple):
     """A checkpoint was taken."""
 
     name: str
@@ -179,25 +179,14 @@ class Restore(NamedTuple):
     begins: int
 
     def apply(self, world: World) -> None:
-        """A new epoch begins; what was under way to a receiver waits to be tried again."""
+        """A new epoch begins; what was under way to a receiver is tried again."""
         world.epoch = self.begins
         world.outlets.land()
         world.restored(self.name)
 
 
 #: Commands that the engine carries out.
-Own = Overtake | Capture | Tune | Move | Mark | Restore
-Command = Open | Call | Act | Outcome | Overtake | Capture | Tune | Move | Mark | Restore
+Own = Overtake | Capture | Tune | Move | Checkpoint | Restore
+Command = Open | Call | Act | Outcome | Overtake | Capture | Tune | Move | Checkpoint | Restore
 #: All commands, by the word that a record has for each.
-COMMANDS: Final[dict[str, type[Command]]] = {
-    "open": Open,
-    "call": Call,
-    "act": Act,
-    "outcome": Outcome,
-    "overtake": Overtake,
-    "capture": Capture,
-    "tune": Tune,
-    "move": Move,
-    "checkpoint": Mark,
-    "restore": Restore,
-}
+COMMANDS: Final[dict[str, type[Command]]] = {command.__name__.lower(): command for command in get_args(Command)}

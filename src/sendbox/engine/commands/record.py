@@ -1,6 +1,6 @@
 """The record of a world: its commands in their order, each with its place.
 
-A straight line from the opening to the present: what a reset or a restore left behind is not in it. Entries are kept
+A straight line from the opening to the present: what a reset or a restore undid is not in it. Entries are kept
 in four columns, like those of the journal, and share what the journal keeps: a call is the entry of its request, an
 outcome is its try.
 """
@@ -57,9 +57,9 @@ class Record:
             self.kind.append(_CALL)
             self.what.append(record)
 
-    def outcome(self, at: int, ticks: int, which: tuple[Any, int]) -> None:
+    def outcome(self, at: int, ticks: int, tried: tuple[Any, int]) -> None:
         """A try ended: (delivery, index of the try)."""
-        self._add(at, ticks, _OUTCOME, which)
+        self._add(at, ticks, _OUTCOME, tried)
 
     def moved(self, at: int, ticks: int, first: int, *, by_hand: bool) -> None:
         """The clock moved, and `first` was the number of the next command when it began. Moves in a row are one."""
@@ -69,12 +69,12 @@ class Record:
         else:
             self._add(at, ticks, _MOVE, Move(by_hand, first))
 
-    def _add(self, at: int, ticks: int, kind: int, what: Any) -> None:
+    def _add(self, at: int, ticks: int, kind: int, entry: Any) -> None:
         if self.cut is None:
             self.at.append(at)
             self.ticks.append(ticks)
             self.kind.append(kind)
-            self.what.append(what)
+            self.what.append(entry)
 
     def cut_off(self, bound: str) -> None:
         """Forgets all: a bound does not allow it to be kept."""
@@ -84,11 +84,11 @@ class Record:
 
     def head(self, length: int) -> Record:
         """The first commands, as a record that can go on in another way."""
-        made = Record()
-        made.cut = self.cut
-        made.at, made.ticks, made.kind = self.at[:length], self.ticks[:length], self.kind[:length]
-        made.what = self.what[:length]
-        return made
+        copy = Record()
+        copy.cut = self.cut
+        copy.at, copy.ticks, copy.kind = self.at[:length], self.ticks[:length], self.kind[:length]
+        copy.what = self.what[:length]
+        return copy
 
     @property
     def opening(self) -> Open:
@@ -110,10 +110,10 @@ class Record:
 
     def command(self, number: int) -> Command:
         """One of them, by its number."""
-        kind, what = self.kind[number], self.what[number]
+        kind, entry = self.kind[number], self.what[number]
         if kind == _OUTCOME:
-            delivery, index = what
-            done = delivery.tries[index]
-            return Outcome(delivery.number, done.status, done.error)
-        command: Command = what.call if isinstance(what, RequestRecord) else what
+            delivery, index = entry
+            this_try = delivery.tries[index]
+            return Outcome(delivery.number, this_try.status, this_try.error)
+        command: Command = entry.call if isinstance(entry, RequestRecord) else entry
         return command

@@ -55,16 +55,16 @@ class RequestRecord:
     @property
     def body(self) -> bytes:
         """The body as it came, empty where it was too long to be read."""
-        kept = self._kept
-        if kept is None:
+        body = self._kept
+        if body is None:
             return b""
-        return kept if isinstance(kept, bytes) else bytes(kept)
+        return body if isinstance(body, bytes) else bytes(body)
 
     def put_away(self, keep: Callable[[bytes], bytes | Kept], longest: int) -> None:
         """Keeps a longer body elsewhere."""
-        kept = self._kept
-        if isinstance(kept, bytes) and len(kept) > longest:
-            self._kept = keep(kept)
+        body = self._kept
+        if isinstance(body, bytes) and len(body) > longest:
+            self._kept = keep(body)
 
     @property
     def bare(self) -> bool:

@@ -1,4 +1,4 @@
-"""Counting: a world's journal entry by entry, into what was tried and what was leaned on.
+"""Counting: a world's journal entry by entry, into what was tried and the assumptions it rests on.
 
 What an entry alone does not tell is remembered from those before it.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from sendbox.engine.coverage.tally import Collected, note
+from sendbox.engine.coverage.tally import Collected, Leaned
 from sendbox.engine.kinds.rows import Observer
 
 if TYPE_CHECKING:
-    from sendbox.engine.coverage.tally import Catalog, Leaned, Tally
+    from sendbox.engine.coverage.tally import Catalog, Tally
     from sendbox.engine.world import World
 
 Memory = TypeVar("Memory")
@@ -28,7 +28,7 @@ class Collector(Observer):
         self.catalog = catalog
         self.tally: Tally = {}
         self.leaned: dict[str, Leaned] = {}
-        #: how much was looked at, for whoever has to pause now and then
+        #: how much was looked at since the last pause
         self.work = 0
         #: instant of the entry that is looked at
         self.at = 0
@@ -40,10 +40,10 @@ class Collector(Observer):
         """Takes in the next entry; without `counting` it is only remembered for those after it."""
         self.work += 1
         self._number, self._counting = number, counting
-        self.at, code, what = self.world.journal.entry(number)
+        self.at, code, subject = self.world.journal.entry(number)
         count = self.kinds.by_code[code].count
         if count is not None:
-            count(self, what)
+            count(self, subject)
 
     def count(self, dimension: str, name: str) -> None:
         """One more of an item, and of the assumption it rests on."""
@@ -56,11 +56,11 @@ class Collector(Observer):
         """This entry rests on these assumptions."""
         for id_ in ids if self._counting else ():
             if id_ is not None:
-                note(self.leaned, id_, self._number)
+                self.leaned.setdefault(id_, Leaned()).note(self._number)
 
-    def remarked(self, what: Any) -> None:
-        """The findings and advice of something lean on what they name."""
-        self.lean(*(finding.assumed for finding in what.findings), *(advice.assumed for advice in what.advice))
+    def remarked(self, subject: Any) -> None:
+        """Findings and advice rest on the assumptions that they name."""
+        self.lean(*(finding.assumed for finding in subject.findings), *(advice.assumed for advice in subject.advice))
 
     def memory(self, kind: type[Memory]) -> Memory:
         """The one object of a class in which a row remembers earlier entries."""
@@ -68,19 +68,8 @@ class Collector(Observer):
         return memory
 
 
-def collect(world: World, catalog: Catalog, first: int = 0) -> Collected:
-    """What was tried in a world, from entry `first` of its journal on."""
-    steps = collect_in_slices(world, catalog, first)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            collected: Collected = done.value
-            return collected
-
-
 def collect_in_slices(world: World, catalog: Catalog, first: int = 0) -> Generator[None, None, Collected]:
-    """The same, pausing every few entries so that a loop can breathe; the generator returns what was collected."""
+    """What was tried in a world, from entry `first` of its journal on; pauses every few entries."""
     collector = Collector(world, catalog)
     for number in range(world.journal.first, len(world.journal)):
         collector.look(number, counting=number >= first)

@@ -1,7 +1,7 @@
-"""Coverage: what a client's tests tried of the service, counted from the journal when somebody asks.
+"""Coverage: what a client's tests tried of the service, counted from the journal on request.
 
 Nothing is collected while a world works. A `Catalog` is all that can be tried: the facts of the services
-(`services/coverage/catalog.py`), and each operation with the fields of its requests; the engine is told both. A tally
+(`services/coverage/catalog.py`), and each operation with the fields of its requests; the engine is given both. A tally
 counts what was tried: dimension, name, how often. Tallies of several worlds, workers or runs are added up.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from sendbox.engine.journal import CODE
@@ -27,24 +28,20 @@ MOST_ENTRIES: Final = 5
 _ITEM: Final = "[]"
 
 
+@dataclass(slots=True)
 class Leaned:
     """How often something rested on a row, and the first entries of the journal that did."""
 
-    __slots__ = ("count", "entries")
+    count: int = 0
+    entries: list[int] = field(default_factory=list)
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.entries: list[int] = []
-
-
-def note(leaned: dict[str, Leaned], id_: str, entry: int) -> None:
-    """An entry rests on a row; it counts once, however many things in it do."""
-    mine = leaned.setdefault(id_, Leaned())
-    if mine.entries and mine.entries[-1] == entry:
-        return
-    mine.count += 1
-    if len(mine.entries) < MOST_ENTRIES:
-        mine.entries.append(entry)
+    def note(self, entry: int) -> None:
+        """An entry rests on the row; it counts once, however many things in it do."""
+        if self.entries and self.entries[-1] == entry:
+            return
+        self.count += 1
+        if len(self.entries) < MOST_ENTRIES:
+            self.entries.append(entry)
 
 
 class Collected(NamedTuple):
@@ -108,9 +105,9 @@ class Catalog:
 
     def fields(self, operation: str, request: Any) -> set[str]:
         """The names of the fields that a parsed request of an operation has."""
-        found: set[str] = set()
-        _find(self._paths[operation], request, found)
-        return found - {""}
+        names: set[str] = set()
+        _find(self._paths[operation], request, names)
+        return names - {""}
 
     def named(self, tally: Tally) -> Tally:
         """A tally of everything that can be tried, with 0 where it was not; what is not in the catalog is left out."""
@@ -122,60 +119,58 @@ class Catalog:
 
 
 def _of_operations(rows: Sequence[Row]) -> list[Item]:
-    found = []
+    items = []
     for row in rows:
-        found.append(Item("operations", f"{row.operation} accepted", row.section, "request", row.accepted))
+        items.append(Item("operations", f"{row.operation} accepted", row.section, "request", row.accepted))
         if row.refused is not None:
-            found.append(Item("operations", f"{row.operation} refused", row.section, *row.refused))
-    return found
+            items.append(Item("operations", f"{row.operation} refused", row.section, *row.refused))
+    return items
 
 
 def _of_fields(rows: Sequence[Row]) -> list[Item]:
     return [
-        Item("fields", f"{row.operation} {field.path}", row.section, "request", field.snippet, field.assumed)
+        Item("fields", f"{row.operation} {path}", row.section, "request", snippet, assumed)
         for row in rows
-        for field in row.fields
+        for path, assumed, snippet in row.fields
     ]
 
 
+@dataclass(slots=True)
 class _Tree:
     """The fields of an operation by the parts of their paths: the item of this one, and what is below it."""
 
-    __slots__ = ("below", "item")
-
-    def __init__(self) -> None:
-        self.item = ""
-        self.below: dict[str, _Tree] = {}
+    item: str = ""
+    below: dict[str, _Tree] = field(default_factory=dict)
 
 
 def _tree(row: Row) -> _Tree:
     root = _Tree()
-    for field in row.fields:
+    for path, _, _ in row.fields:
         node = root
-        for part in field.path.replace("[]", ".[]").split(".")[1:]:
+        for part in path.replace("[]", ".[]").split(".")[1:]:
             node = node.below.setdefault(part, _Tree())
-        node.item = f"{row.operation} {field.path}"
+        node.item = f"{row.operation} {path}"
     return root
 
 
-def _find(tree: _Tree, value: Any, found: set[str]) -> None:
-    found.add(tree.item)
+def _find(tree: _Tree, value: Any, names: set[str]) -> None:
+    names.add(tree.item)
     if isinstance(value, list):
         if _ITEM in tree.below:
             for item in value:
-                _find(tree.below[_ITEM], item, found)
+                _find(tree.below[_ITEM], item, names)
     elif isinstance(value, dict):
         for name, below in tree.below.items():
             if name in value and name != _ITEM:
-                _find(below, value[name], found)
+                _find(below, value[name], names)
 
 
-def merge(into: Tally, other: Mapping[str, Mapping[str, int]]) -> Tally:
+def merge(into: Tally, added: Mapping[str, Mapping[str, int]]) -> Tally:
     """Adds a tally to another, and returns that."""
-    for dimension, counts in other.items():
-        mine = into.setdefault(dimension, {})
+    for dimension, counts in added.items():
+        totals = into.setdefault(dimension, {})
         for name, count in counts.items():
-            mine[name] = mine.get(name, 0) + count
+            totals[name] = totals.get(name, 0) + count
     return into
 
 
@@ -187,15 +182,17 @@ def last_restore(world: World) -> int:
 
 
 class Sum:
-    """Counts of several worlds: items tried, and assumptions leaned on by id."""
+    """Counts of several worlds: items tried, and by id how many entries rest on an assumption."""
 
-    __slots__ = ("leaned", "tally")
-
-    def __init__(self) -> None:
-        self.tally: Tally = {}
-        self.leaned: Counter[str] = Counter()
+    def __init__(self, tally: Tally | None = None, leaned: Mapping[str, int] | None = None) -> None:
+        self.tally: Tally = tally or {}
+        self.leaned = Counter(leaned or {})
 
     def add(self, collected: Collected) -> None:
-        """One more world."""
-        merge(self.tally, collected.tally)
-        self.leaned.update({id_: mine.count for id_, mine in collected.leaned.items()})
+        """Adds what was tried in one world."""
+        self.add_counts(collected.tally, {id_: leaned.count for id_, leaned in collected.leaned.items()})
+
+    def add_counts(self, tally: Mapping[str, Mapping[str, int]], leaned: Mapping[str, int]) -> None:
+        """Adds counts from elsewhere."""
+        merge(self.tally, tally)
+        self.leaned.update(leaned)

@@ -21,6 +21,11 @@ class Target:
     secret: str | None = None
 
 
+def succeeded(status: int | None, error: str | None) -> bool:
+    """Whether a try that ended so was a success: a complete answer with any 2xx (A20)."""
+    return status is not None and error is None and 200 <= status < 300
+
+
 class Try:
     """One POST of a delivery. `status` is the answer's, `error` a word when there was none; both None = under way."""
 
@@ -36,7 +41,7 @@ class Delivery:
     """One batch of events on its way to one target. An event is (attempt, state code) or an `Inbound`.
 
     `state` is one of `waiting` (in the queue, or until a later try), `sending`, `delivered`, `failed`, `held`,
-    `dropped` (lost for good, by a rule).
+    `dropped` (never delivered, because of a rule).
     """
 
     __slots__ = ("_events", "body", "id", "made_at", "number", "outlet", "queued", "state", "tries")
@@ -59,7 +64,7 @@ class Delivery:
     def events(self) -> list[Any]:
         """What the batch carries, in order."""
         row = iter(self._events)
-        return [what if code is None else (what, code) for what, code in zip(row, row, strict=True)]
+        return [event if code is None else (event, code) for event, code in zip(row, row, strict=True)]
 
     @property
     def address(self) -> str:

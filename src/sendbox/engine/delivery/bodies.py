@@ -17,8 +17,8 @@ def body_of(world: Home, delivery: Delivery) -> bytes:
         return delivery.body
     rows = world.events
     events = delivery.events
-    told = [rows[type(event)].body(world, event, delivery.made_at) for event in events]
-    body = orjson.dumps(told[0] if rows[type(events[0])].single else told)
+    bodies = [rows[type(event)].body(world, event, delivery.made_at) for event in events]
+    body = orjson.dumps(bodies[0] if rows[type(events[0])].single else bodies)
     if delivery.state == "sending":
         delivery.body = body
     return body

@@ -33,8 +33,8 @@ class Lines(Protocol):
     def queue(self, delivery: Delivery) -> None:
         """Puts a batch at the end of its line."""
 
-    def made(self, delivery: Delivery) -> tuple[Delivery, int]:
-        """Adds a batch; answers it with its entry's number."""
+    def made(self, delivery: Delivery) -> int:
+        """Adds a batch, and returns its entry's number."""
 
     def begin(self, delivery: Delivery) -> None:
         """A batch is under way from now on."""

@@ -3,8 +3,8 @@
 Two things are decided, each by the first rule that fits. How an event *travels* is decided when it is about to leave;
 how a *try* of a batch ends (`answer`) each time one is made, so that a retry after the rule's time gets through. What
 is drawn is keyed by the rule, the subject and the ordinal of the event (or try, for `answer`) among those of this
-subject that asked the rule, so that no other subject and no order of arrival has a part in it; what counts (`nth`,
-`every`, `times`) goes by arrival.
+subject that asked the rule, so that it depends neither on other subjects nor on the order of arrival; what
+counts (`nth`, `every`, `times`) follows the order of arrival.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class WebhookFaults(Rulebook[WebhookRule]):
     def _arrange(self, rules: list[WebhookRule]) -> None:
         super()._arrange(rules)
         #: those that decide how events travel, those that decide about tries, and those that overtake
-        self.travels = [rule for rule in rules if rule.fault.given is None]
-        self.answers = [rule for rule in rules if rule.fault.given is not None]
+        self.travels = [rule for rule in rules if rule.fault.ending is None]
+        self.answers = [rule for rule in rules if rule.fault.ending is not None]
         self.overtakes = [replace(rule, when=rule.when.without("result")) for rule in rules if rule.fault.racing]
 
     # -- deciding
@@ -75,7 +75,7 @@ class WebhookFaults(Rulebook[WebhookRule]):
         )
 
     def answer(self, cases: Sequence[Case]) -> Decision:
-        """How a try of a batch ends that reaches nobody; `rule` None = it is made."""
+        """How a try ends that a rule answers instead of the receiver; `rule` None = it is made."""
         decided = self._first(self.answers, *cases)
         # which event of several speaks for the batch depends on which came first
         drawn = len(cases) > 1 and any(map(self.alone, cases))
@@ -89,10 +89,10 @@ class WebhookFaults(Rulebook[WebhookRule]):
         """Whether tries are drawn for the event, so that it shares a batch with no other."""
         return any(rule.when.share is not None and not difference(rule, case) for rule in self.answers)
 
-    def may_overtake(self, asked: Case) -> bool:
-        """Whether some event of what was just accepted, whatever its result, may have to leave before the answer."""
+    def may_overtake(self, case: Case) -> bool:
+        """Whether an event of what was just accepted, with any result, may have to leave before the answer."""
         now, start = self._world.clock.now, self._world.start
-        return any(not difference(rule, asked) and rule.when.open(now, start) for rule in self.overtakes)
+        return any(not difference(rule, case) and rule.when.open(now, start) for rule in self.overtakes)
 
     def _first(self, rules: Iterable[WebhookRule], *cases: Case) -> Decision:
         """The first rule that decides."""

@@ -2,7 +2,7 @@
 
 Events of one instant for one target travel together. A target's batches go one after another, targets side by side; a
 failed batch is retried whole with the same bytes, and later batches do not wait for it. The built-in receiver answers
-at once, without anybody outside. Everything else waits here until it is taken, and its outcome is handed in.
+at once, by itself. Everything else waits here until it is taken, and its outcome is handed in.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try
-from sendbox.engine.delivery.detours import Detours, FakedTry
+from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
+from sendbox.engine.delivery.injection import FakedTry, Injection
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
 from sendbox.engine.journal import CODE
 
@@ -47,13 +47,13 @@ class Outlets:
         self.waiting: dict[Outlet, None] = {}
         #: what is under way, in the order in which its tries began; the values say which try it is, as the journal does
         self.under_way: dict[Delivery, tuple[Delivery, int]] = {}
-        #: batches of which a try has begun, for whoever carries them out
+        #: batches of which a try has begun, for the runtime to carry out
         self._begun: list[Delivery] = []
-        #: how many deliveries have failed for good
+        #: how many deliveries have failed finally
         self.failed = 0
         self.faults = WebhookFaults(world, rules)
-        self.detours = Detours(world, self.faults)
-        #: True while somebody outside takes the built-in receiver's deliveries too (an app in process, an outbox)
+        self.injection = Injection(world, self.faults)
+        #: True while an app in process or an outbox also takes the deliveries of the built-in receiver
         self.captured = False
 
     @property
@@ -81,47 +81,40 @@ class Outlets:
         outlet.pending.append(event)
 
     def no_target(self, event: Any) -> None:
-        """Nobody asked for this event (A68)."""
+        """An event that has no target (A68)."""
         self._world.journal.add(self._world.clock.now, CODE["no_target"], event)
 
     def flush(self) -> bool:
         """Makes deliveries of a part of the events of this instant; whether there is more, which stays in `dirty`."""
-        done = 0
+        flushed = 0
         faulty = bool(self.faults.rules)
         # each is asked about, and may travel alone
-        most = _BUNDLED // _FAULTY if faulty else _BUNDLED
+        budget = _BUNDLED // _FAULTY if faulty else _BUNDLED
         for outlet in self.dirty:
             size = outlet.target.batch_size if self._world.assume.bundle else 1
             first = 0
-            while first < len(outlet.pending) and most > 0:
-                step = max(size, most // size * size) if faulty else size
+            while first < len(outlet.pending) and budget > 0:
+                step = max(size, budget // size * size) if faulty else size
                 events = tuple(outlet.pending[first : first + step])
                 first += step
-                most -= len(events)
+                budget -= len(events)
                 if faulty:
-                    self.detours.sort(outlet, events, size)
+                    self.injection.sort(outlet, events, size)
                 else:
-                    self._make(outlet, events)
+                    delivery = Delivery(len(self.deliveries), "", outlet, events, self._world.clock.now)
+                    self.made(delivery)
+                    self.queue(delivery)
             outlet.pending = outlet.pending[first:]
             if outlet.pending:
                 break
-            done += 1
-        del self.dirty[:done]
+            flushed += 1
+        del self.dirty[:flushed]
         return bool(self.dirty)
 
-    def _make(self, outlet: Outlet, events: tuple[Any, ...]) -> None:
-        world = self._world
-        now = world.clock.now
-        number = len(self.deliveries)
-        delivery = Delivery(number, "", outlet, events, now)
+    def made(self, delivery: Delivery) -> int:
+        """Adds a batch, and returns its entry's number."""
         self.deliveries.append(delivery)
-        world.journal.add(now, CODE["delivery"], delivery)
-        self.queue(delivery)
-
-    def made(self, delivery: Delivery) -> tuple[Delivery, int]:
-        """Adds a batch that a detour made; answers it with its entry's number."""
-        self.deliveries.append(delivery)
-        return delivery, self._world.journal.add(delivery.made_at, CODE["delivery"], delivery)
+        return self._world.journal.add(delivery.made_at, CODE["delivery"], delivery)
 
     def queue(self, delivery: Delivery) -> None:
         """Puts a batch at the end of its line; the built-in receiver, left to itself, answers at once."""
@@ -131,7 +124,7 @@ class Outlets:
             self._begin_try(delivery)
             begun = delivery.tries[-1]
             if isinstance(begun, FakedTry):
-                begun.status, begun.error = begun.given
+                begun.status, begun.error = begun.ending
                 self._ended(delivery, self._world.clock.now)
                 return
             begun.status = 200
@@ -151,19 +144,19 @@ class Outlets:
         faked: FakedTry | None = None
         order_sensitive = False
         if self.faults.answers:
-            faked, order_sensitive = self.detours.faked(delivery)
+            faked, order_sensitive = self.injection.faked(delivery)
         begun = faked or Try(now)
         # what was faked did not reach the receiver; of a real try the first is what it got
-        if faked is None and delivery.outlet.builtin and all(isinstance(each, FakedTry) for each in delivery.tries):
+        if faked is None and delivery.outlet.builtin and all(isinstance(past, FakedTry) for past in delivery.tries):
             self.hook.append(delivery)
         delivery.tries.append(begun)
-        which = (delivery, len(delivery.tries) - 1)
-        entry = self._world.journal.add(now, CODE["try"], which)
+        numbered = (delivery, len(delivery.tries) - 1)
+        entry = self._world.journal.add(now, CODE["try"], numbered)
         if faked is not None:
-            self.detours.answered(delivery, faked, order_sensitive=order_sensitive)
+            self.injection.answered(delivery, faked, order_sensitive=order_sensitive)
         elif order_sensitive:
             self._world.journal.mark(entry)
-        return which
+        return numbered
 
     def begin(self, delivery: Delivery) -> None:
         """A batch is under way from now on, and must come back through `outcome`; `take` hands it out."""
@@ -175,9 +168,9 @@ class Outlets:
         """Begins a try for each target that waits, so many targets at a time; whether there are more."""
         for outlet in list(islice(self.waiting, _AT_ONCE)):
             del self.waiting[outlet]
-            if outlet.builtin and not self.captured:  # whoever took these has gone
-                left, outlet.queue = outlet.queue, deque()
-                for delivery in left:
+            if outlet.builtin and not self.captured:  # the app or outbox that took these has gone
+                queued, outlet.queue = outlet.queue, deque()
+                for delivery in queued:
                     delivery.queued = False
                     self.queue(delivery)
                 continue
@@ -188,7 +181,7 @@ class Outlets:
         return bool(self.waiting)
 
     def take(self) -> list[Delivery]:
-        """The batches of which a try has begun since somebody last took them; each must come back to `outcome`."""
+        """The batches of which a try has begun since the last call; each must come back to `outcome`."""
         begun, self._begun = self._begun, []
         return begun
 
@@ -216,8 +209,7 @@ class Outlets:
         """What becomes of a batch whose last try has ended: delivered, failed, or tried again (A20)."""
         world = self._world
         last = delivery.tries[-1]
-        status = last.status
-        if status is not None and last.error is None and 200 <= status < 300:
+        if succeeded(last.status, last.error):
             delivery.state = "delivered"
             delivery.body = None
             return
@@ -239,13 +231,13 @@ class Outlets:
         if outlet.queue:
             self.waiting[outlet] = None
 
-    def retry_due(self, what: tuple[Delivery, int]) -> None:
+    def retry_due(self, retry: tuple[Delivery, int]) -> None:
         """A failed batch is due again, unless it was held, or released and tried, meanwhile."""
-        delivery, tries = what
+        delivery, tries = retry
         if delivery.state == "waiting" and not delivery.queued and len(delivery.tries) == tries:
             self.queue(delivery)
 
-    # -- by hand
+    # -- by control
 
     def id_of(self, delivery: Delivery) -> str:
         """The id of a delivery: its `X-Request-Id`, the same on every try (A21). Made when first asked."""
@@ -304,13 +296,13 @@ class Outlets:
         for outlet in self._lines.values():
             outlet.queue.clear()
             outlet.pending.clear()
-        self.detours.clear()
+        self.injection.clear()
 
     def land(self) -> None:
-        """After a restore: whatever was under way is not any more, and is first to be tried at this instant."""
+        """After a restore: what was under way no longer is, and is the first to be tried at this instant."""
         self.under_way.clear()
         self._begun.clear()
-        self.detours.land()
+        self.injection.land()
         for delivery in self.deliveries:
             if delivery.under_way:
                 if isinstance(delivery, FaultyDelivery):

@@ -1,4 +1,4 @@
-"""An expectation: what a scenario says must have happened, as it is kept until somebody asks for the verdict."""
+"""An expectation: what a scenario says must have happened, as it is kept until the verdict is asked for."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Condition:
     @property
     def text(self) -> str:
         """What is wanted, as messages say it."""
-        return " or ".join(quoted(each) for each in self.wanted if each not in self.means)
+        return " or ".join(quoted(value) for value in self.wanted if value not in self.means)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class Expectation:
     @property
     def text(self) -> str:
         """What must count, in words."""
-        asked = [f"{condition.name} {condition.text}" for condition in self.where]
-        return f"{self.that} with {' and '.join(asked)}" if asked else self.that
+        conditions = [f"{condition.name} {condition.text}" for condition in self.where]
+        return f"{self.that} with {' and '.join(conditions)}" if conditions else self.that
 
 
 def quoted(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a scenario may expect of calls, events, webhooks and faults, whatever the services are."""
+"""What a scenario may expect of calls, events, webhooks and faults, independent of the services."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.cases import Case
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.table import DELIVERIES
-from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.delivery.batches import Delivery
-    from sendbox.engine.delivery.detours import Detoured
+    from sendbox.engine.delivery.injection import InjectedFault
     from sendbox.engine.world import World
 
 DELIVERY_STATES: Final = ("waiting", "sending", "delivered", "failed", "held", "dropped")
@@ -45,10 +45,10 @@ def _first(case: Case, name: str) -> str | None:
 
 
 def _event(name: str) -> Callable[[World, Any], Any]:
-    return lambda world, what: _OF_CASE[name](_case(world, what[0]))
+    return lambda world, carried: _OF_CASE[name](_case(world, carried[0]))
 
 
-#: What an event tells of, by its case.
+#: What an event is about, by its case.
 _OF_CASE: Final[dict[str, Callable[[Case], str | None]]] = {
     "type": lambda case: case.kind,
     # what goes over no channel is not about a phone: the subject of a signup is a number that sends
@@ -74,27 +74,27 @@ def _all_of(world: World, events: Iterable[Any], name: str) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(value for value in values if value is not None))
 
 
-def _struck(world: World, what: Applied | Detoured) -> Any:
+def _struck(world: World, fault: Applied | InjectedFault) -> Any:
     """Whom a fault is about: the number that the call names, or the phones that the events of a webhook tell of."""
-    return what.subject or None if isinstance(what, Applied) else _all_of(world, what.events, "phone")
+    return fault.subject or None if isinstance(fault, Applied) else _all_of(world, fault.events, "phone")
 
 
-def _fault_line(world: World, what: Applied | Detoured) -> str:
-    by = "" if what.rule.name is None else f', by "{what.rule.name}"'
-    if isinstance(what, Applied):
-        return f"{what.rule.fault.kind} on {what.operation}{by}"
-    case = _case(world, what.events[0])
-    return f"{what.rule.fault.kind} of {_first(case, 'result') or case.kind}{by}"
+def _fault_line(world: World, fault: Applied | InjectedFault) -> str:
+    by = "" if fault.rule.name is None else f', by "{fault.rule.name}"'
+    if isinstance(fault, Applied):
+        return f"{fault.rule.fault.kind} on {fault.operation}{by}"
+    case = _case(world, fault.events[0])
+    return f"{fault.rule.fault.kind} of {_first(case, 'result') or case.kind}{by}"
 
 
-def _fault_rule(_world: World, what: Applied | Detoured) -> str:
-    return what.rule.name or what.rule.key
+def _fault_rule(_world: World, fault: Applied | InjectedFault) -> str:
+    return fault.rule.name or fault.rule.key
 
 
-def _event_line(world: World, what: tuple[Any, Delivery]) -> str:
-    case = _case(world, what[0])
+def _event_line(world: World, carried: tuple[Any, Delivery]) -> str:
+    case = _case(world, carried[0])
     words = [of(case) for of in _OF_CASE.values()]
-    return f"{' '.join(word for word in words if word)} to {what[1].address}"
+    return f"{' '.join(word for word in words if word)} to {carried[1].address}"
 
 
 def _request_line(_world: World, record: RequestRecord) -> str:
@@ -102,8 +102,8 @@ def _request_line(_world: World, record: RequestRecord) -> str:
 
 
 def _every_delivery(world: World) -> Iterator[Delivery]:
-    made = world.outlets.deliveries
-    return (made[place] for place in range(len(made)))
+    deliveries = world.outlets.deliveries
+    return (deliveries[place] for place in range(len(deliveries)))
 
 
 def things(
@@ -113,11 +113,11 @@ def things(
     results: tuple[str, ...],
     gateways: tuple[str, ...],
     advice: tuple[str, ...],
-) -> dict[str, Thing]:
+) -> dict[str, Subject]:
     """The rows, with words of the services: operations, types, results and gateways of events, codes of advice."""
     called = (*operations, "unknown")  # as which a call to a path that there is not counts
     return {
-        "requests": Thing(
+        "requests": Subject(
             "a call of the client",
             {
                 "operation": Field("text", "the operation", lambda _world, record: record.operation, called),
@@ -141,23 +141,23 @@ def things(
             _request_line,
             ("request",),
         ),
-        "events": Thing(
+        "events": Subject(
             "an event in a webhook; one that is sent again counts once",
             {
                 "type": Field("text", f"its type, such as {events[0]}", _event("type"), events),
-                "result": Field("word", "the result it tells of", _event("result"), results),
-                "gateway": Field("word", "the channel it tells of", _event("gateway"), gateways),
-                "phone": Field("phone", "the phone it tells of", _event("phone")),
-                "state": Field("text", "what became of its delivery", lambda _w, what: what[1].state, DELIVERY_STATES),
+                "result": Field("word", "the result it reports", _event("result"), results),
+                "gateway": Field("word", "the channel it reports", _event("gateway"), gateways),
+                "phone": Field("phone", "the phone it is about", _event("phone")),
+                "state": Field("text", "the state of its delivery", lambda _w, what: what[1].state, DELIVERY_STATES),
             },
             _event_line,
             ("delivery",),
             _each_event,
         ),
-        "deliveries": Thing(
-            "a webhook with all its tries; it comes when it was made",
+        "deliveries": Subject(
+            "a webhook with all its tries; its time is when it was made",
             {
-                "state": Field("text", "what became of it", lambda _w, delivery: delivery.state, DELIVERY_STATES),
+                "state": Field("text", "its state", lambda _w, delivery: delivery.state, DELIVERY_STATES),
                 "tries": Field("number", "how often it was tried", lambda _world, delivery: len(delivery.tries)),
                 "status": Field(
                     "number",
@@ -171,8 +171,8 @@ def things(
                     SILENCES,
                 ),
                 "events": Field("number", "how many events it carries", lambda _world, delivery: len(delivery.events)),
-                "phone": Field("phone", "a phone that one of its events tells of", _each("phone")),
-                "result": Field("word", "a result that one of its events tells of", _each("result"), results),
+                "phone": Field("phone", "a phone that one of its events is about", _each("phone")),
+                "result": Field("word", "a result that one of its events reports", _each("result"), results),
                 "target": Field("text", "its address; hook is the built-in receiver", lambda _w, what: what.address),
             },
             lambda _world, delivery: (
@@ -180,12 +180,12 @@ def things(
             ),
             kept=_every_delivery,
         ),
-        "faults": Thing(
-            "a fault that the scenario made",
+        "faults": Subject(
+            "a fault caused by the scenario",
             {
                 "operation": Field(
                     "text",
-                    "the operation it struck",
+                    "the operation it affects",
                     lambda _world, what: what.operation if isinstance(what, Applied) else None,
                     operations,
                 ),

@@ -30,7 +30,7 @@ class Field(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-class Found(NamedTuple):
+class Occurrence(NamedTuple):
     """One thing: when it came, the number of its journal entry (None = it has none), its record.
 
     `part` tells the things of one entry apart, in their order.
@@ -42,7 +42,7 @@ class Found(NamedTuple):
     part: int = 0
 
 
-class Thing(NamedTuple):
+class Subject(NamedTuple):
     """A row: what the things are in words and one of them in a line, their fields, and where they are kept.
 
     Of the journal: `kinds` and `split`, which makes things of an entry. Of a list: `kept` and `at`.
@@ -57,18 +57,18 @@ class Thing(NamedTuple):
     at: Callable[[Any], int] = lambda what: int(what.made_at)
 
 
-def found_of(world: World, thing: Thing) -> Iterator[Found | None]:
-    """Every thing of a row, in the order kept; None now and then, so that whoever looks can pause."""
-    if thing.kept is not None:
-        for what in thing.kept(world):
-            yield Found(thing.at(what), None, what)
+def occurrences_of(world: World, subject: Subject) -> Iterator[Occurrence | None]:
+    """Every thing of a row, in the order kept; None now and then, so that the caller can pause."""
+    if subject.kept is not None:
+        for record in subject.kept(world):
+            yield Occurrence(subject.at(record), None, record)
         return
-    codes = frozenset(CODE[kind] for kind in thing.kinds)
+    codes = frozenset(CODE[kind] for kind in subject.kinds)
     journal = world.journal
     for number in range(journal.first, len(journal)):
         if number % _LOOKED == 0:
             yield None
-        at, code, what = journal.entry(number)
+        at, code, record = journal.entry(number)
         if code in codes:
-            for part, one in enumerate(thing.split(code, what)):
-                yield Found(at, number, one, part)
+            for part, item in enumerate(subject.split(code, record)):
+                yield Occurrence(at, number, item, part)

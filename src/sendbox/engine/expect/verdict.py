@@ -3,8 +3,8 @@
 An expectation counts the things (rows of `subjects`) for which all its conditions hold. Its `then` is a
 chain: after the first thing that counted, in time, the next must follow. Where none had to count and none did, nothing
 has to follow. Times count from the world's start, in a chain from the thing before. Things of one instant follow each
-other in the order of their journal entries; a message, a delivery and a code, which have no entry, follow whatever
-else came then.
+other in the order of their journal entries; a message, a delivery and a code, which have no entry, follow
+everything else that came then.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso, show
 from sendbox.engine.expect.expectation import Condition, Expectation, Range, quoted
-from sendbox.engine.expect.subjects import found_of
+from sendbox.engine.expect.subjects import occurrences_of
 from sendbox.engine.patterns import Pattern
 
 if TYPE_CHECKING:
-    from sendbox.engine.expect.subjects import Found, Thing
+    from sendbox.engine.expect.subjects import Occurrence, Subject
     from sendbox.engine.world import World
 
 #: The rows of what may be expected, by name.
-Things = Mapping[str, "Thing"]
+Subjects = Mapping[str, "Subject"]
 #: So many things that nearly counted, or counted and should not, are shown.
 NEAREST: Final = 3
 
 
 def differences(
-    world: World, things: Things, expectation: Expectation, found: Found, before: Found | None = None
+    world: World, subjects: Subjects, expectation: Expectation, candidate: Occurrence, before: Occurrence | None = None
 ) -> list[str]:
     """Why a thing does not count, condition by condition; empty when it does. `before` is the thing it must follow."""
-    unmet = _unmet(world, things, expectation, found, before)
+    unmet = _unmet(world, subjects, expectation, candidate, before)
     return [*(why for _, why in unmet.where), *unmet.times]
 
 
@@ -47,34 +47,36 @@ class _Unmet(NamedTuple):
         return len(self.where) + len(self.times), any(field == "phone" for field, _ in self.where), len(self.where)
 
 
-def _unmet(world: World, things: Things, expectation: Expectation, found: Found, before: Found | None) -> _Unmet:
+def _unmet(
+    world: World, subjects: Subjects, expectation: Expectation, candidate: Occurrence, before: Occurrence | None
+) -> _Unmet:
     where = []
-    fields = things[expectation.that].fields
+    fields = subjects[expectation.that].fields
     for condition in expectation.where:
-        value = _inside(fields[condition.field].of(world, found.what), condition.path)
+        value = _inside(fields[condition.field].of(world, candidate.what), condition.path)
         if not _holds(condition, value):
             where.append((condition.field, f"{_is(condition.name, value)}, wanted {condition.text}"))
     times = []
     start = world.start if before is None else before.at
-    passed = found.at - start
-    if before is not None and not _follows(found, before):
+    passed = candidate.at - start
+    if before is not None and not _follows(candidate, before):
         early = f"came {show(-passed)} before it" if passed < 0 else "came at the same instant, but before it"
         times.append(f"{early}, wanted after")
     elif expectation.within is not None and passed > expectation.within:
         since = "the start" if before is None else "it"
         times.append(f"came {show(passed)} after {since}, wanted within {show(expectation.within)}")
     for word, moment, wrong in (("after", expectation.after, -1), ("before", expectation.before, 1)):
-        if moment is not None and (found.at - moment.instant(world.start)) * wrong > 0:
-            times.append(f"came at {iso(found.at)}, wanted {word} {iso(moment.instant(world.start))}")
+        if moment is not None and (candidate.at - moment.instant(world.start)) * wrong > 0:
+            times.append(f"came at {iso(candidate.at)}, wanted {word} {iso(moment.instant(world.start))}")
     return _Unmet(where, times)
 
 
-def _follows(found: Found, before: Found) -> bool:
-    if found.at != before.at:
-        return found.at > before.at
-    if found.entry is None or before.entry is None:
-        return found.what is not before.what
-    return (found.entry, found.part) > (before.entry, before.part)
+def _follows(candidate: Occurrence, before: Occurrence) -> bool:
+    if candidate.at != before.at:
+        return candidate.at > before.at
+    if candidate.entry is None or before.entry is None:
+        return candidate.what is not before.what
+    return (candidate.entry, candidate.part) > (before.entry, before.part)
 
 
 def _inside(value: Any, path: tuple[str, ...]) -> Any:
@@ -87,7 +89,7 @@ def _inside(value: Any, path: tuple[str, ...]) -> Any:
 
 def _holds(condition: Condition, value: Any) -> bool:
     values = value if isinstance(value, tuple) else (value,)
-    return any(_fits(wanted, each) for wanted in (*condition.wanted, *condition.means) for each in values)
+    return any(_fits(wanted, item) for wanted in (*condition.wanted, *condition.means) for item in values)
 
 
 def _fits(wanted: Any, value: Any) -> bool:
@@ -113,39 +115,39 @@ class _Count(NamedTuple):
     """How many counted, the first of them in time, those that are too many, and those that came nearest."""
 
     number: int
-    first: Found | None
-    surplus: list[Found]
-    nearest: list[Found]
+    first: Occurrence | None
+    surplus: list[Occurrence]
+    nearest: list[Occurrence]
 
 
 def _count(
-    world: World, things: Things, expectation: Expectation, before: Found | None
+    world: World, subjects: Subjects, expectation: Expectation, before: Occurrence | None
 ) -> Generator[None, None, _Count]:
     number = 0
-    first: Found | None = None
-    surplus: list[Found] = []
-    near: list[Found] = []
+    first: Occurrence | None = None
+    surplus: list[Occurrence] = []
+    near: list[Occurrence] = []
     rank: tuple[int, bool, int] = (0, False, 0)
-    for found in found_of(world, things[expectation.that]):
-        yield  # each time: a delivery with a thousand events takes its while
-        if found is None:
+    for candidate in occurrences_of(world, subjects[expectation.that]):
+        yield  # each time: a delivery with a thousand events takes long
+        if candidate is None:
             continue
-        unmet = _unmet(world, things, expectation, found, before)
+        unmet = _unmet(world, subjects, expectation, candidate, before)
         if not (unmet.where or unmet.times):
             number += 1
-            if first is None or found.at < first.at:
-                first = found
+            if first is None or candidate.at < first.at:
+                first = candidate
             if expectation.high is not None and number > expectation.high and len(surplus) < NEAREST:
-                surplus.append(found)
+                surplus.append(candidate)
         elif not near or unmet.rank < rank:
-            rank, near = unmet.rank, [found]
+            rank, near = unmet.rank, [candidate]
         elif unmet.rank == rank and len(near) < NEAREST:
-            near.append(found)
+            near.append(candidate)
     return _Count(number, first, surplus, near)
 
 
-def _judge(world: World, things: Things, expectation: Expectation) -> Generator[None, None, dict[str, Any]]:
-    before: Found | None = None
+def _judge(world: World, subjects: Subjects, expectation: Expectation) -> Generator[None, None, dict[str, Any]]:
+    before: Occurrence | None = None
     chain = (expectation, *expectation.then)
     view: dict[str, Any] = {
         "name": expectation.name or expectation.text,
@@ -153,57 +155,59 @@ def _judge(world: World, things: Things, expectation: Expectation) -> Generator[
         "that": expectation.that,
         "place": expectation.place,
     }
-    for step, each in enumerate(chain):
-        counted = yield from _count(world, things, each, before)
-        few = each.low is not None and counted.number < each.low
-        many = each.high is not None and counted.number > each.high
+    for step, expected in enumerate(chain):
+        counted = yield from _count(world, subjects, expected, before)
+        few = expected.low is not None and counted.number < expected.low
+        many = expected.high is not None and counted.number > expected.high
         if few or many:
             return {
                 **view,
                 "passed": False,
-                "that": each.that,
+                "that": expected.that,
                 "step": step,
                 "found": counted.number,
-                "wanted": each.wanted,
-                "why": _why(each, counted.number, world, before),
+                "wanted": expected.wanted,
+                "why": _why(expected, counted.number, world, before),
                 "nearest": [
-                    _near(world, things, each, found, before)
-                    for found in (counted.surplus if many else counted.nearest)
+                    _near(world, subjects, expected, candidate, before)
+                    for candidate in (counted.surplus if many else counted.nearest)
                 ],
             }
         if step == 0:
-            view |= {"step": 0, "found": counted.number, "wanted": each.wanted, "why": None, "nearest": []}
+            view |= {"step": 0, "found": counted.number, "wanted": expected.wanted, "why": None, "nearest": []}
         if before is None and counted.first is None:
             break  # nothing that anything could follow, and that was legal
         before = counted.first or before
     return view
 
 
-def _why(expectation: Expectation, number: int, world: World, before: Found | None) -> str:
-    said = [] if expectation.within is None else [f"within {show(expectation.within)}"]
+def _why(expectation: Expectation, number: int, world: World, before: Occurrence | None) -> str:
+    conditions = [] if expectation.within is None else [f"within {show(expectation.within)}"]
     if expectation.after is not None:
-        said.append(f"not before {iso(expectation.after.instant(world.start))}")
+        conditions.append(f"not before {iso(expectation.after.instant(world.start))}")
     if expectation.before is not None:
-        said.append(f"until {iso(expectation.before.instant(world.start))}")
+        conditions.append(f"until {iso(expectation.before.instant(world.start))}")
     if before is not None:
-        said.append(f"after the thing before, which came at {iso(before.at)}")
-    return " ".join([f"{number or 'no'} {expectation.text}", *said]) + f", wanted {expectation.wanted}"
+        conditions.append(f"after the thing before, which came at {iso(before.at)}")
+    return " ".join([f"{number or 'no'} {expectation.text}", *conditions]) + f", wanted {expectation.wanted}"
 
 
-def _near(world: World, things: Things, expectation: Expectation, found: Found, before: Found | None) -> dict[str, Any]:
-    unmet = differences(world, things, expectation, found, before)
+def _near(
+    world: World, subjects: Subjects, expectation: Expectation, candidate: Occurrence, before: Occurrence | None
+) -> dict[str, Any]:
+    unmet = differences(world, subjects, expectation, candidate, before)
     return {
-        "entry": found.entry,
-        "at": iso(found.at),
-        "what": things[expectation.that].line(world, found.what),
+        "entry": candidate.entry,
+        "at": iso(candidate.at),
+        "what": subjects[expectation.that].line(world, candidate.what),
         "why_not": "; ".join(unmet) or f"it counts, and makes too many: wanted {expectation.wanted}",
     }
 
 
 def verdict_in_slices(
-    world: World, things: Things, expectations: Iterable[Expectation]
+    world: World, subjects: Subjects, expectations: Iterable[Expectation]
 ) -> Generator[None, None, dict[str, Any]]:
-    """The verdict, pausing now and then so that a loop can breathe; the generator returns it.
+    """The verdict, with pauses, so that a loop can do other work; the generator returns it.
 
     `{passed, trusted, lost, next_due, expectations: [{name, passed, that, step, found, wanted, why, nearest, place}]}`:
     `step` is 0 for the entry itself and n for the nth of its `then`; `lost` counts forgotten journal entries, and with
@@ -211,12 +215,12 @@ def verdict_in_slices(
     """
     judged: list[dict[str, Any]] = []
     for expectation in expectations:
-        one = yield from _judge(world, things, expectation)
-        judged += [one]
+        view = yield from _judge(world, subjects, expectation)
+        judged += [view]
     due = world.timeline.next_due()
     lost = world.journal.first
     return {
-        "passed": all(each["passed"] for each in judged),
+        "passed": all(view["passed"] for view in judged),
         "trusted": not lost,
         "lost": lost,
         "next_due": None if due is None else iso(due),
@@ -224,21 +228,10 @@ def verdict_in_slices(
     }
 
 
-def verdict(world: World, things: Things, expectations: Iterable[Expectation] | None = None) -> dict[str, Any]:
-    """The verdict over what happened so far, of the world's own expectations unless others are given."""
-    steps = verdict_in_slices(world, things, world.expect if expectations is None else expectations)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            found: dict[str, Any] = done.value
-            return found
-
-
 def lines(verdict: dict[str, Any]) -> list[str]:
     """A verdict as text that a person reads: a line that sums up, then each expectation, the failed ones explained."""
     judged = verdict["expectations"]
-    failed = [each for each in judged if not each["passed"]]
+    failed = [view for view in judged if not view["passed"]]
     if not judged:
         summary = "nothing is expected: the scenario has no expect"
     elif failed:
@@ -248,10 +241,10 @@ def lines(verdict: dict[str, Any]) -> list[str]:
     text = [f"verdict: {summary}"]
     if not verdict["trusted"]:
         text.append(f"  NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten (--max-journal)")
-    for each in judged:
-        text.append(f"  {'ok    ' if each['passed'] else 'FAILED'}  {each['name']}")
-        if not each["passed"]:
-            text += _explained(each)
+    for view in judged:
+        text.append(f"  {'ok    ' if view['passed'] else 'FAILED'}  {view['name']}")
+        if not view["passed"]:
+            text += _explained(view)
     if failed and verdict["next_due"]:
         text.append(f"  something is still to come, next at {verdict['next_due']}: was the clock moved far enough?")
     return text

@@ -5,8 +5,8 @@ The rules of `api:` are asked in order before a call is handled, and the first t
 never by when a call came; `call` (a rule's `nth`), `every`, `times` and `rate_limit` count arrivals, and what they
 decide is marked order-sensitive.
 
-A fault of which the client sees the same whatever became of its call says itself whether the call had its effect
-(`processed`); a rule may say otherwise, but no answer can come late, or in pieces, that nobody made (`late`).
+Where a client cannot see whether its call had an effect, the fault says so itself (`processed`). A rule may say
+otherwise, but an answer that was not made cannot come late or in pieces (`late`).
 """
 
 from __future__ import annotations
@@ -52,16 +52,13 @@ class ApiRule(AnyRule):
     @property
     def effective(self) -> bool:
         """Whether a call has its effect although this fault hides it."""
-        if self.processed is not None:
-            return self.processed
-        return self.fault.processed
+        return self.fault.processed if self.processed is None else self.processed
 
 
 class Call(Case):
     """One call that reached a world, with its `operation` and its `key` among its fields.
 
-    Its subject is looked for only where somebody asks whom it is about; and so is its content, by which calls that are
-    equal cannot race.
+    Its subject is read only when it is needed; so is its content, by which calls that are equal cannot race.
     """
 
     def __init__(
@@ -140,18 +137,16 @@ class ApiFaults(Rulebook[ApiRule]):
         order_sensitive = order_sensitive or self._wait > 0
         low, high = rule.fault.time.low, rule.fault.time.high
         time = low if low == high or drawn is None else drawn.draw.between(low, high, "time")
-        found = Applied(
-            rule, call.fields["operation"], call.fields["key"], call.subject, time, self._wait, order_sensitive
-        )
-        return found, order_sensitive
+        operation, key = call.fields["operation"], call.fields["key"]
+        return Applied(rule, operation, key, call.subject, time, self._wait, order_sensitive), order_sensitive
 
     def strikes(self, rule: ApiRule, case: Case) -> bool:
         """Whether a call is one too many, for a rule that limits their rate."""
         fault = rule.fault
         if fault.rate is None:
             return True
-        whose = case.value(fault.per) or ""  # what all share is no field of a call
-        let_in = self._let_in.setdefault((rule.id or rule.key, whose), deque())
+        owner = case.value(fault.per) or ""  # what all calls share is not a field of a call
+        let_in = self._let_in.setdefault((rule.id or rule.key, owner), deque())
         self._wait = fault.rate.wait(let_in, case.instant)
         if not self._wait:
             let_in.append(case.instant)

@@ -14,7 +14,7 @@ class Delay(Timed):
     __slots__ = ()
     kind: ClassVar = "delay"
     bare: ClassVar = False
-    value: ClassVar = span("The answer comes so much later, in real time.")
+    value: ClassVar = span("The answer is delayed by this real time.")
     examples: ClassVar = {"{delay: 2s}": "the answer, later"}
 
     def acts(self, size: int, time: int) -> tuple[Act, ...]:

@@ -27,8 +27,8 @@ class Disconnect(ApiFault):
     }
 
     @classmethod
-    def of(cls, said: Any) -> Self:
-        return cls(said == "middle")
+    def of(cls, detail: Any) -> Self:
+        return cls(detail == "middle")
 
     @property
     def processed(self) -> bool:

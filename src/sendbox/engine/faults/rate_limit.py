@@ -33,9 +33,9 @@ _NODE: Final = either(
 ).node
 
 
-def _limit(given: Given, reader: Reads) -> dict[str, Any]:
-    per = given.get("per")
-    return {"rate": reader.rate(given), **({} if per is None else {"per": per.value})}
+def _limit(source: Given, reader: Reads) -> dict[str, Any]:
+    per = source.get("per")
+    return {"rate": reader.rate(source), **({} if per is None else {"per": per.value})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,8 @@ class RateLimit(ApiFault):
     effective: ClassVar = False
     lenient: ClassVar = True
     value: ClassVar = Value(_NODE, _limit)
-    stand_ins: ClassVar = {"rate limit": {"max": 1, "within": 1}}
     examples: ClassVar = {
-        "{rate_limit: 2/1m}": "429 of that interface, with `Retry-After` in whole seconds, once there were more calls",
+        "{rate_limit: 2/1m}": "429 of that interface, with `Retry-After` in seconds, for every call over the limit",
         "{rate_limit: {max: 100, within: 1m, per: phone}}": "the same, with a limit for each phone",
     }
 

@@ -22,24 +22,22 @@ class Fault:
 
     `kind` is its word in scenarios and views. `value` is what may stand behind the word, None = nothing: it is the
     first field, or a mapping with the fields as keys. `bare`: the word by itself is a fault too, with fields `usual`.
-    `stand_ins` has, by title of a mapping in `value`, something legal for each key that it must have. `examples` are
-    forms in which a scenario may write it, each with what it does; the first one is what coverage proposes. `lenient`:
-    it may let pass what its rule fits.
+    `examples` are forms in which a scenario may write it, each with what it does; the first one is what coverage
+    proposes. `lenient`: it may let pass what its rule fits.
     """
 
     kind: ClassVar[str]
     value: ClassVar[Value | None] = None
     bare: ClassVar[bool] = True
     usual: ClassVar[dict[str, Any]] = {}
-    stand_ins: ClassVar[Mapping[str, dict[str, Any]]] = {}
     examples: ClassVar[Mapping[str, str]]
     lenient: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, said: Any) -> Self:
+    def of(cls, detail: Any) -> Self:
         """The fault from what was read behind its word, or from fields."""
-        made = cast("type[Any]", cls)
-        fault: Self = made(**said) if isinstance(said, dict) else made(said)
+        factory = cast("type[Any]", cls)
+        fault: Self = factory(**detail) if isinstance(detail, dict) else factory(detail)
         return fault
 
 
@@ -51,20 +49,15 @@ def by_name(*faults: type[F]) -> dict[str, type[F]]:
     return {fault.kind: fault for fault in faults}
 
 
-def read(table: Mapping[str, type[F]], given: Given, reader: Reads) -> F:
+def read(table: Mapping[str, type[F]], source: Given, reader: Reads) -> F:
     """A fault of a scenario: a word, or a mapping of one key."""
-    if not isinstance(given.value, dict):
-        fault = table[str(given.value)]
+    if not isinstance(source.value, dict):
+        fault = table[str(source.value)]
         return fault.of(fault.usual)
-    ((kind, detail),) = given.entries().items()
+    ((kind, detail),) = source.entries().items()
     fault = table[kind]
     assert fault.value is not None
     return fault.of(fault.value.read(detail, reader))
-
-
-def stand_ins(table: Mapping[str, type[F]]) -> dict[str, dict[str, Any]]:
-    """Something legal for each key that a mapping must have, by the titles of the mappings in a table."""
-    return {title: keys for fault in table.values() for title, keys in fault.stand_ins.items()}
 
 
 def words(table: Mapping[str, type[F]], description: str, says: str) -> Value:

@@ -32,8 +32,8 @@ _HEADERS: Final[Node] = {
 }
 
 
-def _headers(given: Given, _reader: Reads) -> tuple[tuple[str, str], ...]:
-    return tuple((name, str(item.value)) for name, item in given.entries().items())
+def _headers(source: Given, _reader: Reads) -> tuple[tuple[str, str], ...]:
+    return tuple((name, str(item.value)) for name, item in source.entries().items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,14 @@ class Status(ApiFault):
         ),
         says="a status from 400 to 599, or a mapping of code, message and headers",
     )
-    stand_ins: ClassVar = {"api status": {"code": 500}}
     examples: ClassVar = {
         "{status: 500}": "an error, from 400 to 599, with the body of the interface that was called",
         '{status: {code: 429, message: "Slow down", headers: {Retry-After: 7}}}': "the same with a text and headers",
     }
 
     @classmethod
-    def of(cls, said: Any) -> Self:
-        return cls(said.pop("code"), **said) if isinstance(said, dict) else cls(said)
+    def of(cls, detail: Any) -> Self:
+        return cls(detail.pop("code"), **detail) if isinstance(detail, dict) else cls(detail)
 
     def instead(self, _body: bytes, _wait: int) -> Error:
         return Error(self.status, self.message, self.headers)

@@ -25,8 +25,8 @@ _SAYS: Final = "a fault such as disconnect or {status: 500}"
 
 def definition() -> Node:
     """The faults of calls in the language's schema."""
-    *some, last = (kind for kind, fault in CALLS.items() if fault.value is not None)
-    legal = f"{', '.join(some)} or {last}"
+    *others, last = (kind for kind, fault in CALLS.items() if fault.value is not None)
+    legal = f"{', '.join(others)} or {last}"
     return either(
         "What goes wrong: a word, or one key with its value.",
         words(CALLS, "A fault that needs no value.", _SAYS),

@@ -13,7 +13,7 @@ class Timeout(ApiFault):
     __slots__ = ()
     kind: ClassVar = "timeout"
     effective: ClassVar = False
-    examples: ClassVar = {"timeout": "nothing, for good"}
+    examples: ClassVar = {"timeout": "no answer, ever"}
 
     def acts(self, _size: int, _time: int) -> tuple[Act, ...]:
         return (Wait(None),)

@@ -17,11 +17,11 @@ class Trickle(Timed):
 
     __slots__ = ()
     kind: ClassVar = "trickle"
-    value: ClassVar = span("The answer comes in small pieces over so much real time.")
+    value: ClassVar = span("The answer comes in small pieces during this real time.")
     usual: ClassVar = {"time": Span(2_000, 2_000)}
     examples: ClassVar = {
         "trickle": "the head at once, the body in up to twenty pieces over two seconds",
-        "{trickle: 5s}": "the same over another time",
+        "{trickle: 5s}": "the same during the given time",
     }
 
     def acts(self, size: int, time: int) -> tuple[Act, ...]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from sendbox.engine.durations import Rate, Span, show
 from sendbox.engine.faults.row import AT_ONCE, Fault
 
-#: What stands for the body of an answer that nobody made, because the call had no effect.
+#: What stands for the body of an answer that was not made, because the call had no effect.
 NO_ANSWER: Final = b'{"request_id":"00000000-0000-4000-8000-000000000000","accepted":[]}'
 
 

@@ -1,4 +1,4 @@
-"""Kinds of journal entries, as those see them who observe: the form of a row, and the engine's own rows.
+"""Kinds of journal entries for observers: the form of a row, and the engine's own rows.
 
 What happens knows a kind by its code (`engine/journal.py`) and imports nothing of this.
 """

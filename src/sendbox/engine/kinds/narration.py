@@ -1,4 +1,4 @@
-"""Narration: an entry's view in words for people, the same for whoever shows it. It works on what HTTP answers, too."""
+"""Narration: the view of an entry in words for people, everywhere the same. It also works on answers of HTTP."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 Entry = Mapping[str, Any]
 
-#: Who acts, where it is not a phone.
+#: Who acts, if it is not a phone.
 CLIENT: Final = "client"
 WORLD: Final = "sendbox"
 RECEIVER: Final = "receiver"
@@ -21,7 +21,7 @@ _HEAD: Final = frozenset({"n", "at", "kind", "order_sensitive", "template_id", "
 class Told(NamedTuple):
     """An entry in words: `who` did `what`, and `answer` came back, where something does.
 
-    `tone` is good, bad, plain or dim; `to` is whom it reaches, for diagrams, None = nobody.
+    `tone` is good, bad, plain or dim; `to` is whom it reaches, for diagrams, None = no one.
     """
 
     who: str
@@ -71,7 +71,7 @@ class Teller:
         self.places = places
 
     def tell(self, entry: Entry) -> Told | None:
-        """One entry; None where others tell it. A kind that is not known is shown with what is in it."""
+        """One entry; None where other entries tell it. An unknown kind is shown with its fields."""
         if entry["kind"] in self._told:
             tell = self._told[entry["kind"]]
             return None if tell is None else tell(self, entry)
@@ -120,7 +120,7 @@ def cut(text: object, most: int = SHOWN) -> str:
 
 
 def fields_of(entry: Entry) -> dict[str, Any]:
-    """What an entry says beside what every one has."""
+    """The fields of an entry beside those that every entry has."""
     return {name: value for name, value in entry.items() if name not in _HEAD and value not in (None, "", [], {})}
 
 
@@ -141,7 +141,7 @@ def yaml(value: Any) -> str:
 
 
 def by(entry: Entry) -> str:
-    """Whose doing a fault is; a rule without a name is known by its whole text, which says nothing new."""
+    """Which rule made a fault; a rule without a name has only its whole text, which says nothing new."""
     rule = str(entry.get("rule") or "{")
     return "" if rule.startswith("{") else f', by "{cut(rule)}"'
 

@@ -11,8 +11,9 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from sendbox.engine.delivery.detours import FakedTry
+from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
+from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.delivery.targets import DROPPED
 from sendbox.engine.durations import iso
 from sendbox.engine.faults.table import CALLS
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from sendbox.engine.coverage.collector import Collector
     from sendbox.engine.coverage.tally import Row
     from sendbox.engine.delivery.batches import Delivery, Try
-    from sendbox.engine.delivery.detours import Detoured
+    from sendbox.engine.delivery.injection import InjectedFault
     from sendbox.engine.digest import Canon
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice
@@ -123,7 +124,7 @@ def delivery_view(on: Observer, delivery: Delivery) -> View:
         "at": iso(delivery.made_at),
         "state": delivery.state,
         "events": [on.event(event) for event in delivery.events],
-        "tries": [_try_view(each) for each in delivery.tries],
+        "tries": [_try_view(this_try) for this_try in delivery.tries],
         **(
             {"rule": delivery.rule.title, "fault": delivery.rule.fault.text}
             if isinstance(delivery, FaultyDelivery)
@@ -132,10 +133,10 @@ def delivery_view(on: Observer, delivery: Delivery) -> View:
     }
 
 
-def _try_view(done: Try) -> View:
+def _try_view(this_try: Try) -> View:
     """One try; `rule` where one answered in the receiver's place."""
-    view = {"at": iso(done.at), "status": done.status, "error": done.error}
-    return view | {"rule": done.rule.title} if isinstance(done, FakedTry) else view
+    view = {"at": iso(this_try.at), "status": this_try.status, "error": this_try.error}
+    return view | {"rule": this_try.rule.title} if isinstance(this_try, FakedTry) else view
 
 
 def _delivery(on: Observer, delivery: Delivery) -> View:
@@ -146,25 +147,25 @@ def _delivery(on: Observer, delivery: Delivery) -> View:
     }
 
 
-def _tried(on: Observer, what: tuple[Delivery, int]) -> View:
-    delivery, index = what
-    done = delivery.tries[index]
+def _tried(on: Observer, numbered: tuple[Delivery, int]) -> View:
+    delivery, index = numbered
+    this_try = delivery.tries[index]
     return {
         "delivery": on.world.outlets.id_of(delivery),
         "target": delivery.address,
         "number": index + 1,
-        "status": done.status,
-        "error": done.error,
+        "status": this_try.status,
+        "error": this_try.error,
     }
 
 
-def _tried_lines(canon: Canon, what: tuple[Delivery, int]) -> Iterator[Line]:
+def _tried_lines(canon: Canon, numbered: tuple[Delivery, int]) -> Iterator[Line]:
     """One line an event: which events share a batch depends on who came first."""
-    delivery, index = what
-    done = delivery.tries[index]
-    error = None if done.error == DROPPED else done.error
+    delivery, index = numbered
+    this_try = delivery.tries[index]
+    error = None if this_try.error == DROPPED else this_try.error
     for event in delivery.events:
-        yield {"number": index, "status": done.status, "error": error, "event": canon.event(event)}
+        yield {"number": index, "status": this_try.status, "error": error, "event": canon.event(event)}
 
 
 class _Posted:
@@ -177,16 +178,16 @@ class _Posted:
         self.newest: dict[Any, int] = {}
 
 
-def _count_try(collector: Collector, what: tuple[Delivery, int]) -> None:
+def _count_try(collector: Collector, numbered: tuple[Delivery, int]) -> None:
     """What a try carried, how it was answered, what came before it."""
-    delivery, index = what
-    done = delivery.tries[index]
+    delivery, index = numbered
+    this_try = delivery.tries[index]
     events = delivery.events
     posted = collector.memory(_Posted)
     collector.work += len(events)
-    for leaned in collector.kinds.posted:
-        collector.lean(*leaned(delivery))
-    if not isinstance(done, FakedTry) and all(isinstance(each, FakedTry) for each in delivery.tries[:index]):
+    for assumptions in collector.kinds.posted:
+        collector.lean(*assumptions(delivery))
+    if not isinstance(this_try, FakedTry) and all(isinstance(earlier, FakedTry) for earlier in delivery.tries[:index]):
         for event in events:
             if event not in posted.events:
                 posted.events.add(event)
@@ -197,15 +198,14 @@ def _count_try(collector: Collector, what: tuple[Delivery, int]) -> None:
             collector.count("webhooks", "signed")
     if index and delivery not in posted.done:
         collector.count("webhooks", "retry")
-    taken = done.status is not None and done.error is None and 200 <= done.status < 300
-    if not taken:
-        collector.count("webhooks", _failure(done.status, done.error))
+    if not succeeded(this_try.status, this_try.error):
+        collector.count("webhooks", _failure(this_try.status, this_try.error))
         if index == len(delivery.tries) - 1 and delivery.state == "failed":
             collector.count("webhooks", "given up")
         return
-    if done.status != 200:
+    if this_try.status != 200:
         collector.count("webhooks", "answered another 2xx")
-    if done.at > delivery.made_at and delivery not in posted.done:
+    if this_try.at > delivery.made_at and delivery not in posted.done:
         collector.count("webhooks", "late")
     posted.done.add(delivery)
     _take(collector, posted, events)
@@ -241,25 +241,25 @@ def _failure(status: int | None, error: str | None) -> str:
 # -- lapses, advice, faults
 
 
-def _lapse(on: Observer, what: tuple[str, Any]) -> View:
-    name, subject = what
+def _lapse(on: Observer, lapse: tuple[str, Any]) -> View:
+    name, subject = lapse
     return {"what": name, **on.kinds.lapses[name].view(subject)}
 
 
-def _lapse_lines(canon: Canon, what: tuple[str, Any]) -> Iterator[Line]:
-    name, subject = what
+def _lapse_lines(canon: Canon, lapse: tuple[str, Any]) -> Iterator[Line]:
+    name, subject = lapse
     yield {"what": name, **canon.kinds.lapses[name].line(canon, subject)}
 
 
-def _count_lapse(collector: Collector, what: tuple[str, Any]) -> None:
-    name, subject = what
+def _count_lapse(collector: Collector, lapse: tuple[str, Any]) -> None:
+    name, subject = lapse
     count = collector.kinds.lapses[name].count
     if count is not None:
         count(collector, subject)
 
 
-def _advice(_on: Observer, what: tuple[Advice, Any]) -> View:
-    advice, about = what
+def _advice(_on: Observer, remark: tuple[Advice, Any]) -> View:
+    advice, about = remark
     return {"advice": advice.as_json(), "about": about}
 
 
@@ -286,7 +286,7 @@ def _fault_lines(canon: Canon, applied: Applied) -> Iterator[Line]:
     }
 
 
-def _webhook_fault(on: Observer, applied: Detoured) -> View:
+def _webhook_fault(on: Observer, applied: InjectedFault) -> View:
     delivery, rule = applied.delivery, applied.rule
     return {
         "rule": rule.title,
@@ -297,7 +297,7 @@ def _webhook_fault(on: Observer, applied: Detoured) -> View:
     }
 
 
-def _webhook_fault_lines(canon: Canon, applied: Detoured) -> Iterator[Line]:
+def _webhook_fault_lines(canon: Canon, applied: InjectedFault) -> Iterator[Line]:
     """One line an event: in which batch they are depends on who came first."""
     for event in applied.events:
         yield {"rule": applied.rule.title, "fault": applied.rule.fault.text, "event": canon.event(event)}
@@ -321,14 +321,14 @@ def _tell_request(_teller: Teller, entry: Entry) -> Told:
 def _tell_try(teller: Teller, entry: Entry) -> Told:
     place = f" to {entry['target']}" if teller.places else ""
     number = f" (try {entry['number']})" if entry["number"] > 1 else ""
-    what = f"webhook{place}{number}: {teller.carried(entry['delivery'])}"
+    text = f"webhook{place}{number}: {teller.carried(entry['delivery'])}"
     tone = "dim" if entry["status"] == 200 else "bad"
-    return Told(RECEIVER, what, tone, RECEIVER, str(entry["status"] or entry["error"] or "no answer"))
+    return Told(RECEIVER, text, tone, RECEIVER, str(entry["status"] or entry["error"] or "no answer"))
 
 
 def _tell_timeline(_teller: Teller, entry: Entry) -> Told:
-    what = {name: value for name, value in entry["entry"].items() if name != "kind"}
-    return Told(WORLD, f"the timeline says: {entry['entry'].get('kind')} {flat(what)}")
+    fields = {name: value for name, value in entry["entry"].items() if name != "kind"}
+    return Told(WORLD, f"the timeline says: {entry['entry'].get('kind')} {flat(fields)}")
 
 
 def _tell_lapse(_teller: Teller, entry: Entry) -> Told:
@@ -350,20 +350,20 @@ def _tell_webhook_fault(teller: Teller, entry: Entry) -> Told:
     return Told(RECEIVER, f"fault of a webhook{about}: {flat(entry.get('fault'))}{by(entry)}{note}", "bad")
 
 
-def _log_webhook_fault(world: World, applied: Detoured) -> Iterator[str]:
-    """The number, what was to be told, and whose rule it was."""
+def _log_webhook_fault(world: World, applied: InjectedFault) -> Iterator[str]:
+    """The number, what the event says, and the rule."""
     first = world.events[type(applied.events[0])].case(applied.events[0])
     more = f" and {len(applied.events) - 1} more" if len(applied.events) > 1 else ""
     note = "" if applied.note is None else f", {applied.note}"
-    what = f"{first.subject or 'a signup'}: {' '.join(first.words('result')) or first.kind}{more}"
-    yield f'{what}: {applied.rule.fault.text}, by the rule "{applied.rule.title}" of webhooks{note}'
+    text = f"{first.subject or 'a signup'}: {' '.join(first.words('result')) or first.kind}{more}"
+    yield f'{text}: {applied.rule.fault.text}, by the rule "{applied.rule.title}" of webhooks{note}'
 
 
 def _tell_control(_teller: Teller, entry: Entry) -> Told:
     if entry["what"] == "rule":
         return Told(WORLD, f"the test: rule {entry['id']} into {entry['in']}: {yaml(entry['rule'])}")
-    rest = {name: value for name, value in entry.items() if name not in ("what", "source")}  # a scenario is long
-    return Told(WORLD, f"the test: {entry['what']} {_words(rest)}".rstrip())
+    fields = {name: value for name, value in entry.items() if name not in ("what", "source")}  # a scenario is long
+    return Told(WORLD, f"the test: {entry['what']} {_words(fields)}".rstrip())
 
 
 def _tell_opened(_teller: Teller, entry: Entry) -> Told:
@@ -374,8 +374,8 @@ def _words(entry: Entry) -> str:
     return ", ".join(f"{name} {yaml(value)}" for name, value in fields_of(entry).items())
 
 
-def _plain(_on: Observer, what: View) -> View:
-    return what
+def _plain(_on: Observer, view: View) -> View:
+    return view
 
 
 OBSERVED: Final = Observed(

@@ -26,7 +26,7 @@ Line = dict[str, Any]
 
 
 def nothing(*_: Any) -> tuple[Line, ...]:
-    """The canonical form of what is only bookkeeping, or told by other entries."""
+    """The canonical form of an entry that is only bookkeeping, or that other entries tell."""
     return ()
 
 
@@ -97,7 +97,7 @@ class Kinds:
     """The rows of all that is observed: kinds by code, their words by name, events by type, lapses by name."""
 
     def __init__(self, *observed: Observed) -> None:
-        kinds = {kind.name: kind for each in observed for kind in each.kinds}
+        kinds = {kind.name: kind for part in observed for kind in part.kinds}
         self.by_code: Final = {CODE[name]: kind for name, kind in kinds.items()}
         #: the kinds of journal that are shown under a word, by that word
         self.shown: dict[str, tuple[str, ...]] = {}
@@ -107,13 +107,13 @@ class Kinds:
         self.told: Final = {kind.shown or kind.name: kind.tell for kind in kinds.values()}
         self.logged: Final = {code: kind.log for code, kind in self.by_code.items() if kind.log is not None}
         self.advice: Final = {code: kind.advice for code, kind in self.by_code.items() if kind.advice is not None}
-        self.events: Final = {type_: event for each in observed for type_, event in each.events.items()}
-        self.lapses: Final = {name: lapse for each in observed for name, lapse in each.lapses.items()}
-        self.names: Final = {type_: name for each in observed for type_, name in each.names.items()}
-        self.paths: Final = tuple(each.paths for each in observed if each.paths is not None)
-        self.steps: Final = {name: words for each in observed for name, words in each.steps.items()}
-        self.called: Final = tuple(each.called for each in observed if each.called is not None)
-        self.posted: Final = tuple(each.posted for each in observed if each.posted is not None)
+        self.events: Final = {type_: event for part in observed for type_, event in part.events.items()}
+        self.lapses: Final = {name: lapse for part in observed for name, lapse in part.lapses.items()}
+        self.names: Final = {type_: name for part in observed for type_, name in part.names.items()}
+        self.paths: Final = tuple(part.paths for part in observed if part.paths is not None)
+        self.steps: Final = {name: words for part in observed for name, words in part.steps.items()}
+        self.called: Final = tuple(part.called for part in observed if part.called is not None)
+        self.posted: Final = tuple(part.posted for part in observed if part.posted is not None)
 
     def words(self, entry: Entry) -> str:
         """One entry in words, by itself; nothing where other entries tell it."""
@@ -122,7 +122,7 @@ class Kinds:
 
 
 class Observer:
-    """Who looks at a world, with the rows by which it is seen."""
+    """Observes a world by the rows of its kinds."""
 
     def __init__(self, world: World, kinds: Kinds) -> None:
         #: the rows of a service know what its worlds have
@@ -132,10 +132,10 @@ class Observer:
     def entry(self, number: int) -> View:
         """One entry of the journal: `n`, `at`, `kind`, then what its kind shows. Raises `Forgotten`."""
         journal = self.world.journal
-        at, code, what = journal.entry(number)
+        at, code, subject = journal.entry(number)
         kind = self.kinds.by_code[code]
         head = {"n": number, "at": iso(at), "kind": kind.shown or kind.name}
-        view = {**head, **kind.view(self, what), **head}
+        view = {**head, **kind.view(self, subject), **head}
         if number in journal.order_sensitive:
             view["order_sensitive"] = True
         return view

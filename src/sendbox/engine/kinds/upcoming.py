@@ -1,6 +1,6 @@
 """What is still to come in a world: the next steps of its timeline, in words.
 
-Steps that will do nothing any more, a ttl whose condition is met or a path that was dropped, are passed over.
+Steps that will have no effect, a ttl whose condition is met or a path that was dropped, are passed over.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from sendbox.engine.durations import iso
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery, Outlet
-    from sendbox.engine.delivery.detours import Window
     from sendbox.engine.delivery.faults.fault import FaultyDelivery
+    from sendbox.engine.delivery.injection import Window
     from sendbox.engine.world import World
 
 #: What a step is about, in words; None for one that will do nothing any more.
@@ -23,20 +23,20 @@ About = dict[str, Any] | None
 LOOKED_AT: Final = 20
 
 
-def next_steps(world: World, words: Mapping[str, Callable[[Any], About]], most: int) -> list[dict[str, Any]]:
+def next_steps(world: World, words: Mapping[str, Callable[[Any], About]], limit: int) -> list[dict[str, Any]]:
     """The next steps, at most so many, soonest first: `at`, `what`, and the phone they are about, if any.
 
     `words` say what the subject of a step means, by the name of its handler; others are called by that name.
     """
-    found: list[dict[str, Any]] = []
+    steps: list[dict[str, Any]] = []
     for looked, (instant, handler, subject) in enumerate(_soonest(world)):
-        if len(found) == most or looked >= most * LOOKED_AT:
+        if len(steps) == limit or looked >= limit * LOOKED_AT:
             break
         describe = words.get(handler.__name__)
         about = {"what": handler.__name__.strip("_").removesuffix("_due")} if describe is None else describe(subject)
         if about is not None:
-            found.append({"at": iso(instant), **about})
-    return found
+            steps.append({"at": iso(instant), **about})
+    return steps
 
 
 def _soonest(world: World) -> Iterator[tuple[int, Callable[[Any], None], Any]]:
@@ -66,8 +66,8 @@ def _webhook(delivery: Delivery) -> str:
     return f"webhook to {delivery.outlet.target.url or 'hook'}"
 
 
-def _retry(what: tuple[Delivery, int]) -> About:
-    delivery, tries = what
+def _retry(retry: tuple[Delivery, int]) -> About:
+    delivery, tries = retry
     if delivery.state != "waiting" or len(delivery.tries) != tries:
         return None
     return {"what": f"{_webhook(delivery)}, try {tries + 1}"}

@@ -1,7 +1,7 @@
 """Lists of rules as a world asks them: those that control put in front, then the scenario's; and what they decide.
 
 What is drawn for a rule is keyed by the rule, the subject and the ordinal of the case among those that drew with this
-key, never by when it came; a turn (`nth`, `every`, `times`) goes by arrival.
+key, never by when it came; a turn (`nth`, `every`, `times`) follows the order of arrival.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ class Rulebook(Generic[R]):
         self._came = 0
 
     @property
-    def given(self) -> tuple[R, ...]:
+    def from_scenario(self) -> tuple[R, ...]:
         """The scenario's rules, without those that control put in front."""
         return tuple(rule for rule in self.rules if rule.id is None)
 
     def set_rules(self, rules: Sequence[R]) -> None:
         """Replaces the scenario's rules; those that control put in front stay in front."""
-        kept = [rule for rule in self.rules if rule.id is not None]
-        kept.extend(rules)
-        self._arrange(kept)
+        arranged = [rule for rule in self.rules if rule.id is not None]
+        arranged.extend(rules)
+        self._arrange(arranged)
 
     def put_rule(self, rule: R) -> str:
         """Puts a rule in front and returns its id; holds for decisions not yet made."""
@@ -75,55 +75,55 @@ class Rulebook(Generic[R]):
 
     def drop_rule(self, rule_id: str) -> bool:
         """Takes a rule away that control put there; False when there is none of that id."""
-        kept = [rule for rule in self.rules if rule.id != rule_id]
-        dropped = len(kept) < len(self.rules)
-        self._arrange(kept)
+        remaining = [rule for rule in self.rules if rule.id != rule_id]
+        dropped = len(remaining) < len(self.rules)
+        self._arrange(remaining)
         return dropped
 
     def _arrange(self, rules: list[R]) -> None:
-        """Takes a new list; whoever keeps something beside it does so here."""
+        """Takes a new list; a subclass that derives something from the list does so here."""
         self.rules = rules
 
     # -- deciding
 
     def decide(self, rules: Iterable[R], case: Case, *others: Case) -> tuple[list[Decision[R]], bool]:
-        """Which rules decide what, the first that takes a case for each thing; and whether that went by arrival.
+        """Which rules decide what, the first that takes a case for each thing; and whether by order of arrival.
 
         Of several cases each rule looks at the first that it is about. A rule behind those that decided counts and
         draws all the same, as if nothing had come before it.
         """
         if not self.RETURNING:
             self._came += 1
-            for each in (case, *others):
-                each.ordinal = self._came
+            for other in (case, *others):
+                other.ordinal = self._came
         decisions: list[Decision[R]] = []
         order_sensitive = False
-        done: frozenset[str] | None = None
+        decided: frozenset[str] | None = None
         for rule in rules:
-            things = rule.decides if done is None else rule.decides - done
-            if not things and rule.plain:
+            undecided = rule.decides if decided is None else rule.decides - decided
+            if not undecided and rule.plain:
                 continue
             when = rule.when
-            if when.looks_back and things and any(each.raced(case) for each in when.looks_back):
+            if when.looks_back and undecided and any(other.raced(case) for other in when.looks_back):
                 order_sensitive = True
             if rule.about is not None and not rule.about.matches(case.subject) and not others:
                 continue
-            taken = case
+            matched = case
             if difference(rule, case):
-                found = [each for each in others if not difference(rule, each)]
-                if not found:
+                matching = [other for other in others if not difference(rule, other)]
+                if not matching:
                     continue
-                taken = found[0]
+                matched = matching[0]
             drawn: Drawn | None = None
             if not rule.plain:
-                comes, drawn, by_arrival = self._comes(rule, taken, takes=bool(things))
-                order_sensitive = order_sensitive or (by_arrival and bool(things))
-                if not comes or not things or not self.strikes(rule, taken):
+                comes, drawn, by_arrival = self._comes(rule, matched, takes=bool(undecided))
+                order_sensitive = order_sensitive or (by_arrival and bool(undecided))
+                if not comes or not undecided or not self.strikes(rule, matched):
                     continue
                 if rule.times is not None:
-                    self.memory.series(USED, _name(rule)).place(taken.ordinal)
-            done = things if done is None else done | things
-            decisions.append((rule, things, taken, drawn))
+                    self.memory.series(USED, _name(rule)).place(matched.ordinal)
+            decided = undecided if decided is None else decided | undecided
+            decisions.append((rule, undecided, matched, drawn))
         return decisions, order_sensitive
 
     def _comes(self, rule: R, case: Case, *, takes: bool) -> tuple[bool, Drawn | None, bool]:
@@ -174,16 +174,16 @@ class Rulebook(Generic[R]):
         if when.turns:
             counted = self._place(COUNTED, case, name)
             if counted is None or not self._turn(rule, counted.number):
-                came = "was never counted" if counted is None else f"this is {kind} {counted.number + 1} that asked"
+                position = "was never counted" if counted is None else f"this is {kind} {counted.number + 1} that asked"
                 word, wanted = ("nth", f"{kind} {when.nth}") if when.nth else ("every", f"one in {when.every}")
-                return f"{word}: {came}, wanted {wanted}"
+                return f"{word}: {position}, wanted {wanted}"
         if rule.times is not None and self._place(USED, case, name) is None:
             return f"times: it decided {rule.times} {kind}s already, which is all it may"
         return None
 
-    def _place(self, what: str, case: Case, *key: str) -> Place | None:
+    def _place(self, counter: str, case: Case, *key: str) -> Place | None:
         """The place of a case in a series, None where it has none."""
-        series = self.memory.known(what, *key)
+        series = self.memory.known(counter, *key)
         return None if series is None else series.find(case.ordinal)
 
     # -- drawing

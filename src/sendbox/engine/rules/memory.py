@@ -36,14 +36,14 @@ class Series:
 
     def place(self, ordinal: int, at: Hashable = None, request: str | bytes = "") -> Place:
         """The place of a case that comes at an instant; those of one request cannot race."""
-        found = self.find(ordinal)
-        if found is None:
+        place = self.find(ordinal)
+        if place is None:
             before = self.latest
             raced = before is not None and before.at == at and (before.raced or before.request != request)
-            found = self.latest = Place(ordinal, len(self), raced, at, request)
+            place = self.latest = Place(ordinal, len(self), raced, at, request)
             if self._known is not None:
-                self._known[ordinal] = found
-        return found
+                self._known[ordinal] = place
+        return place
 
 
 class Memory:
@@ -57,10 +57,10 @@ class Memory:
 
     def series(self, *key: str) -> Series:
         """The series of a key."""
-        found = self._series.get(key)
-        if found is None:
-            found = self._series[key] = Series(returning=self._returning)
-        return found
+        series = self._series.get(key)
+        if series is None:
+            series = self._series[key] = Series(returning=self._returning)
+        return series
 
     def known(self, *key: str) -> Series | None:
         """The series of a key, None where no case came."""

@@ -43,12 +43,12 @@ class When:
         self.conditions: Final[tuple[tuple[str, Condition], ...]] = tuple(
             (name, condition(name, wanted)) for name, wanted in self.asked.items()
         )
-        self.tests: Final = tuple(each.holds for _, each in self.conditions)
+        self.tests: Final = tuple(test.holds for _, test in self.conditions)
         #: those about what happened before
         self.looks_back: Final[tuple[Backward, ...]] = tuple(
-            each  # type: ignore[misc] # told by what it has
-            for _, each in self.conditions
-            if hasattr(each, "raced")
+            test  # type: ignore[misc] # known by what it has
+            for _, test in self.conditions
+            if hasattr(test, "raced")
         )
         self.begins = begins
         self.ends = ends
@@ -61,8 +61,8 @@ class When:
     @property
     def limits(self) -> dict[str, object]:
         """What it asks beside conditions, by name."""
-        found = {name: getattr(self, name) for name in ("begins", "ends", "share", "nth", "every")}
-        return {name: value for name, value in found.items() if value is not None}
+        values = {name: getattr(self, name) for name in ("begins", "ends", "share", "nth", "every")}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def turns(self) -> bool:
@@ -87,9 +87,9 @@ class When:
 
     def without(self, name: str) -> When:
         """The same without one of its conditions."""
-        given: dict[str, Any] = {**self.limits, **self.asked}
-        given.pop(name, None)
-        return When(**given)
+        arguments: dict[str, Any] = {**self.limits, **self.asked}
+        arguments.pop(name, None)
+        return When(**arguments)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, When) and (self.asked, self.limits) == (other.asked, other.limits)
@@ -98,8 +98,8 @@ class When:
         return hash((*self.asked, *self.limits))
 
     def __repr__(self) -> str:
-        given = {**self.asked, **self.limits}
-        return f"When({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        arguments = {**self.asked, **self.limits}
+        return f"When({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
 
 
 #: Asks nothing.
@@ -175,7 +175,7 @@ def differences(rule: Rule, case: Case, *, lasting: bool = False) -> list[str]:
     With `lasting` only those that cannot begin to hold later.
     """
     return [
-        f"{name}: {each.says(case)}"
-        for name, each in rule.when.conditions
-        if not (lasting and each in rule.when.looks_back) and not each.holds(case)
+        f"{name}: {test.says(case)}"
+        for name, test in rule.when.conditions
+        if not (lasting and test in rule.when.looks_back) and not test.holds(case)
     ]

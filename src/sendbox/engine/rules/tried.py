@@ -27,16 +27,16 @@ def tried(
 
     `outcome` is `decided`, `differs` (a condition does not hold), `not its turn` (it counts, or takes a share) or
     `too late` (what it decides was decided before); `decides` names what it decided. `decided` names the rules that
-    did decide, where that was recorded: `seen` is `then` for these, and `today` for all that is found out anew. With
+    did decide, where that was recorded: `seen` is `then` for these, and `today` for all that is decided anew. With
     `then` it is the moment of the decision, and all is.
     """
-    done: frozenset[str] = frozenset()
-    found = []
+    decided_before: frozenset[str] = frozenset()
+    views = []
     for rule in rules:
-        things = rule.decides - done
+        undecided = rule.decides - decided_before
         recorded = decided is not None and rule.title in decided and not differences(rule, case, lasting=True)
         outcome, why_not = "decided", None
-        if not things:
+        if not undecided:
             outcome, why_not = "too late", [_LATE]
         elif not recorded:
             if why_not := differences(rule, case):
@@ -46,15 +46,15 @@ def tried(
             elif decided is not None:
                 outcome, why_not = "differs", [_NOT_THEN]
         if outcome == "decided":
-            done |= things
-        found.append(
+            decided_before |= undecided
+        views.append(
             {
                 "rule": rule.title,
                 "place": rule.place,
                 "outcome": outcome,
-                "decides": [name for name in rule.THINGS if name in things] if outcome == "decided" else [],
+                "decides": [name for name in rule.THINGS if name in undecided] if outcome == "decided" else [],
                 "why_not": why_not or [],
                 "seen": "then" if then or (recorded and outcome == "decided") else "today",
             }
         )
-    return found
+    return views

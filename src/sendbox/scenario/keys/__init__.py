@@ -1,1 +1,1 @@
-"""The general keys of the language, a module each. A service brings the keys of its own."""
+"""The general keys of the language, a module for each. Services add keys of their own."""

@@ -13,7 +13,7 @@ from sendbox.engine.rules.rule import When
 from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, canonical, text_of, whole
 
-#: What this list calls the words of a rule.
+#: The names of a rule's conditions in this list, where they differ.
 _SPELLED: Final = {"nth": "call"}
 
 
@@ -38,14 +38,14 @@ def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
 
 
 def _canonical(when: When, fault: ApiFault, processed: bool | None) -> str:
-    """The text by which a rule without a name is known: what it asks and decides, however its times are written."""
-    does = _given(fault, type(fault)())
-    asks = {_SPELLED.get(name, name): wanted for name, wanted in {**when.asked, **when.limits}.items()}
+    """The text that identifies a rule without a name: its conditions and its fault, however its times are written."""
+    does = _changed_fields(fault, type(fault)())
+    asks = {_SPELLED.get(name, name): condition for name, condition in {**when.asked, **when.limits}.items()}
     return canonical({"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed})
 
 
-def _given(record: Any, default: Any) -> dict[str, Any]:
-    """The fields in which a record is not as usual."""
+def _changed_fields(record: Any, default: Any) -> dict[str, Any]:
+    """The fields of a record that differ from the default."""
     values = {field.name: getattr(record, field.name) for field in fields(record)}
     return {name: value for name, value in values.items() if value != getattr(default, name)}
 
@@ -53,18 +53,15 @@ def _given(record: Any, default: Any) -> dict[str, Any]:
 def _when(node: Node | None, reader: Reader) -> When:
     if node is None:
         return When()
-    asked = node.entries()
-    if "call" in asked and "every" in asked:
+    conditions = node.entries()
+    if "call" in conditions and "every" in conditions:
         reader.complain(node, "every", '"every" stands beside "call"; a rule counts in one way', key="every")
-    begins, ends = reader.window(asked)
     return When(
-        operation=reader.operations(asked.get("operation"), reader.emulated, "no operation of an emulated interface"),
-        key=reader.pattern(asked["key"]) if "key" in asked else None,
-        # last, since it has to be looked for in the call
-        **reader.recipient(asked),
-        begins=begins,
-        ends=ends,
-        share=reader.share(asked["share"]) if "share" in asked else None,
-        nth=whole(asked["call"]) if "call" in asked else None,
-        every=whole(asked["every"]) if "every" in asked else None,
+        operation=reader.operations(
+            conditions.get("operation"), reader.emulated, "not an operation of an emulated interface"
+        ),
+        key=reader.pattern(conditions["key"]) if "key" in conditions else None,
+        # the last conditions, because they are searched for in the call
+        **reader.recipient(conditions),
+        **reader.limits(conditions, "call"),
     )

@@ -1,4 +1,4 @@
-"""Compiles `plan:`, which says of single draws what they give."""
+"""Compiles `plan:`, which sets the values of single draws."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from sendbox.scenario.values import Reader, items, whole
 
 
 def compile_plan(node: Node | None, reader: Reader) -> Plan:
-    """The plan. From now on it lies over what the reader's other keys ask for their invented texts."""
+    """The plan. From now on it also applies to the texts that the reader's other keys generate."""
     entries: list[tuple[Place, Value]] = []
     values: dict[Place, Node] = {}
     files: dict[tuple[int, Place], Node] = {}
     for item in items(node):
         place, value = _place(item), item.entries()["value"]
-        known = item if item.cut else files.setdefault((id(item.source), place), item)
-        if known is not item:
-            where = known.path if known.line is None else f"line {known.line}"
-            reader.complain(item, "place", f"{_said(place)} has a value already, at {where}")
+        earlier = item if item.cut else files.setdefault((id(item.source), place), item)
+        if earlier is not item:
+            reader.complain(item, "place", f"{_in_words(place)} has a value already, at {earlier.where}")
         assert isinstance(value.value, bool | int | str)
         entries.append((place, value.value))
         values.setdefault(place, value)
@@ -30,10 +29,10 @@ def compile_plan(node: Node | None, reader: Reader) -> Plan:
 
 
 def _place(node: Node) -> Place:
-    asked = node.entries()
-    ordinal = whole(asked["ordinal"]) if "ordinal" in asked else 1
-    return Place(str(asked["rule"].value), str(asked["subject"].value), ordinal, str(asked["purpose"].value))
+    entries = node.entries()
+    ordinal = whole(entries["ordinal"]) if "ordinal" in entries else 1
+    return Place(str(entries["rule"].value), str(entries["subject"].value), ordinal, str(entries["purpose"].value))
 
 
-def _said(place: Place) -> str:
+def _in_words(place: Place) -> str:
     return f'"{place.purpose}" of "{place.rule}" for "{place.subject}", number {place.ordinal},'

@@ -1,7 +1,7 @@
-"""Compiles texts with gaps (`{{name}}`), and invents what fills those that want something invented.
+"""Compiles texts with gaps (`{{name}}`), and generates the values of those that are to be generated.
 
-Faker is imported when the first such text is compiled, which takes a fifth of a second: whoever compiles on an event
-loop asks `invents` first, and does it elsewhere.
+Faker is imported when the first such text is compiled, which takes a fifth of a second: a caller on an event loop asks
+`invents` first, and compiles on another thread.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from sendbox.engine.chooser.draws import Chooser
     from sendbox.scenario.values import Reader
 
-#: The locale of a scenario that names none. The schema has the list of those that may be named.
+#: The locale of a scenario without one. The schema lists the legal ones.
 LOCALE: Final = "en_US"
 
-#: What stands for a rule where something is invented.
+#: The name of the rule in draws for generated texts.
 INVENTED: Final = "fake"
 _LARGEST: Final = 2**64 - 1
 _GAP: Final = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
@@ -32,53 +32,53 @@ _MENTION: Final = re.compile(r"\{\{\s*fake\b")
 
 
 def compile_text(node: Node, reader: Reader, gaps: Collection[str], locale: Node | None) -> Text | None:
-    """A text with its gaps, of which `gaps` are legal beside invented ones; None when it has none."""
+    """A text with its gaps, of which `gaps` are legal beside generated ones; None when it has none."""
     source = str(node.value)
     if "{{" not in source:
         return None
     spoken = reader.locale if locale is None else str(locale.value)
-    parts: list[str | Gap | Fake] = []
+    pieces: list[str | Gap | Fake] = []
     end = 0
-    for found in _GAP.finditer(source):
-        parts += [source[end : found.start()]] if found.start() > end else []
-        end = found.end()
-        gap = _gap(found[1], node, reader, gaps, spoken)
-        parts += [] if gap is None else [gap]
-    rest = source[end:]
-    if "{{" in rest:
-        reader.complain(node, "gap", f"{show(source)} opens a gap with {{{{ that }}}} does not close")
-    parts += [rest] if rest else []
-    return Text(source, tuple(parts))
+    for match in _GAP.finditer(source):
+        pieces += [source[end : match.start()]] if match.start() > end else []
+        end = match.end()
+        gap = _gap(match[1], node, reader, gaps, spoken)
+        pieces += [] if gap is None else [gap]
+    tail = source[end:]
+    if "{{" in tail:
+        reader.complain(node, "gap", f"{show(source)} opens a gap with {{{{ that no }}}} closes")
+    pieces += [tail] if tail else []
+    return Text(source, tuple(pieces))
 
 
 def _gap(name: str, node: Node, reader: Reader, gaps: Collection[str], locale: str) -> Gap | Fake | None:
-    word, _, rest = name.partition(".")
+    word, _, name_in_family = name.partition(".")
     if word == "fake":
-        if rest in FAKES:
-            return Fake(rest, locale, _pool(locale, rest, reader.chooser))
-        legal = [f"fake.{each}" for each in FAKES]
-        _unknown(name, node, reader, legal, f"nothing that is invented; legal: {listed(legal)}")
+        if name_in_family in FAKES:
+            return Fake(name_in_family, locale, _pool(locale, name_in_family, reader.chooser))
+        legal = [f"fake.{legal_name}" for legal_name in FAKES]
+        _unknown(name, node, reader, legal, f"not a value that can be generated; legal: {listed(legal)}")
     elif word == "payload" and word in gaps:
-        path = tuple(rest.split("."))
+        path = tuple(name_in_family.split("."))
         if all(path):
             return Gap("payload", path)
         reader.complain(node, "gap", f'"{{{{{name}}}}}" has no path into the payload, such as payload.order.id')
     elif name in gaps:
         return Gap(name)
     else:
-        plain = [f"{each}.…" if each == "payload" else each for each in gaps]
-        message = f"no gap that can be filled here; legal: {listed([*plain, 'fake.…'])}"
-        _unknown(name, node, reader, [*gaps, *(f"fake.{each}" for each in FAKES)], message)
+        plain = [f"{legal_name}.…" if legal_name == "payload" else legal_name for legal_name in gaps]
+        message = f"not a gap that can be filled here; legal: {listed([*plain, 'fake.…'])}"
+        _unknown(name, node, reader, [*gaps, *(f"fake.{legal_name}" for legal_name in FAKES)], message)
     return None
 
 
 def _unknown(name: str, node: Node, reader: Reader, legal: list[str], message: str) -> None:
-    near = nearest(name, legal) or next((each for each in legal if each == f"fake.{name}"), None)
+    near = nearest(name, legal) or next((word for word in legal if word == f"fake.{name}"), None)
     reader.complain(node, "gap", f'"{{{{{name}}}}}" is {message}', near=near)
 
 
 def _pool(locale: str, name: str, chooser: Chooser) -> tuple[str, ...]:
-    """What is invented of one kind, the same in every process that has this version of Faker."""
+    """The generated texts of one kind, the same in every process with this version of Faker."""
     draws = (chooser.scoped(INVENTED, f"{locale}.{name}", number) for number in range(POOL))
     return _invented(locale, name, tuple(draw.between(0, _LARGEST, "seed") for draw in draws))
 
@@ -87,11 +87,11 @@ def _pool(locale: str, name: str, chooser: Chooser) -> tuple[str, ...]:
 def _invented(locale: str, name: str, seeds: tuple[int, ...]) -> tuple[str, ...]:
     """One text for each seed."""
     maker = _maker(locale)
-    made = []
+    texts = []
     for seed in seeds:
         maker.seed_instance(seed)
-        made.append(str(getattr(maker, name)()).replace("\n", " "))
-    return tuple(made)
+        texts.append(str(getattr(maker, name)()).replace("\n", " "))
+    return tuple(texts)
 
 
 def _maker(locale: str) -> Any:
@@ -101,11 +101,11 @@ def _maker(locale: str) -> Any:
 
 
 def invents(source: object) -> bool:
-    """Whether a scenario or rule may want something invented: by its text, or by what it builds on."""
+    """Whether a scenario or rule may generate texts: by its own text, or by what it builds on."""
     if isinstance(source, Mapping):
         try:
             text = orjson.dumps(source).decode()
-        except TypeError:  # a value beyond JSON: compiling it will say so
+        except TypeError:  # a value that JSON does not have: compiling reports it
             return True
     else:
         text = str(source)
@@ -114,5 +114,5 @@ def invents(source: object) -> bool:
 
 @functools.cache
 def _inventing() -> tuple[str, ...]:
-    """The scenarios of the library that want something invented."""
+    """The scenarios of the library that generate texts."""
     return tuple(name for name in library.names() if _MENTION.search(library.path(name).read_text("utf-8")))

@@ -1,4 +1,4 @@
-"""Compiles `timeline:`: what happens by itself at an instant. Which kinds of happenings there are, services say."""
+"""Compiles `timeline:`: what happens at an instant without a call. Services define the kinds of happenings."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def as_written(_node: Node, _what: dict[str, Any], _reader: Reader) -> None:
-    """Nothing but what is written."""
+    """Compiles to nothing: the entry means what is written."""
 
 
 class Happening(NamedTuple):
-    """A kind of happening: what compiles it, and what doubts it.
+    """A kind of happening, with the functions that compile it and that warn about it.
 
-    What is compiled is what the entry means beyond what is written. `compile` puts the values of what is written into
-    the form in which the world and its journal take them.
+    The compiled value is what the entry means beyond what is written. `compile` also brings the written values into the
+    form that the world and its journal take.
     """
 
     kind: str
@@ -42,7 +42,7 @@ def compile_timeline(
     entries = []
     for node in nodes:
         entry = _entry(node, reader, happenings)
-        if entry.key:  # texts that are written twice say two things
+        if entry.key:  # the same text twice is two different messages
             equal[entry.key] += 1
             entry = replace(entry, key=f"{entry.key}{equal[entry.key]}")
         entries.append(entry)
@@ -50,19 +50,19 @@ def compile_timeline(
 
 
 def _entry(node: Node, reader: Reader, happenings: Mapping[str, Happening]) -> TimelineEntry:
-    parts = node.entries()
-    at, relative = reader.moment(parts["at"])
-    kind = next((kind for kind in happenings if kind in parts), None)
+    entries = node.entries()
+    at, relative = reader.moment(entries["at"])
+    kind = next((kind for kind in happenings if kind in entries), None)
     if kind is None:  # the schema has the kinds of all shipped services
-        given = show(next(key for key in parts if key != "at"))
-        reader.complain(node, "happening", f"{given} does not happen here; legal: {listed(happenings)}")
+        shown = show(next(key for key in entries if key != "at"))
+        reader.complain(node, "happening", f"{shown} does not happen here; legal: {listed(happenings)}")
         return TimelineEntry(at, relative, "", {}, node.place)
-    others = [key for key in parts if key not in ("at", kind)]
+    others = [key for key in entries if key not in ("at", kind)]
     if others:
         message = f"{show(others[0])} stands beside {show(kind)}; one thing happens in an entry"
         reader.complain(node, "happening", message, key=others[0])
-    part = parts[kind]
-    what: dict[str, Any] = plain(part)
-    means = happenings[kind].compile(part, what, reader)
-    key = orjson.dumps([kind, what], option=orjson.OPT_SORT_KEYS).decode() if isinstance(means, Text) else ""
-    return TimelineEntry(at, relative, kind, what, node.place, means, key)
+    content = entries[kind]
+    written: dict[str, Any] = plain(content)
+    means = happenings[kind].compile(content, written, reader)
+    key = orjson.dumps([kind, written], option=orjson.OPT_SORT_KEYS).decode() if isinstance(means, Text) else ""
+    return TimelineEntry(at, relative, kind, written, node.place, means, key)

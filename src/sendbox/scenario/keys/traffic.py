@@ -1,5 +1,5 @@
-"""Compiles `traffic:`, what a sample client sends and a tester does: operations that exist, in order of time, and
-references backwards. And `receiver:`, how a sample receiver answers."""
+"""Compiles `traffic:`, what a sample client sends and a tester does: existing operations, in order of time, with
+references to earlier answers. And `receiver:`, how a sample receiver answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SUFFIX: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Called(Protocol):
-    """How an operation is called: what it carries (None = nothing), and the parameters that stand in its path."""
+    """How an operation is called: the part that it carries (None = nothing), and the parameters in its path."""
 
     @property
     def method(self) -> str: ...
@@ -30,8 +30,8 @@ class Called(Protocol):
 
 
 def compile_traffic(nodes: list[Node], reader: Reader, calls: Mapping[str, Called]) -> tuple[Traffic, ...]:
-    """The entries of a list, which ask for `calls`. Where the scenario pins the start, all moments are compared."""
-    found: list[Traffic] = []
+    """The entries of a list, which may use `calls`. Where the scenario sets the start, all moments are compared."""
+    compiled: list[Traffic] = []
     names: dict[str, Node] = {}
     later = {str(name.value) for node in nodes if (name := node.get("name")) is not None}
     last: dict[bool, tuple[int, Node]] = {}
@@ -40,19 +40,18 @@ def compile_traffic(nodes: list[Node], reader: Reader, calls: Mapping[str, Calle
         _in_time(node, entry, last, reader)
         name = node.get("name")
         if name is not None and entry.name in names:
-            first = names[entry.name]
-            where = first.path if first.line is None else f"line {first.line}"
+            where = names[entry.name].where
             reader.complain(name, "name", f"{show(entry.name)} is the name of another entry already, at {where}")
         elif name is not None:
             names[str(name.value)] = name
-        found.append(entry)
-    return tuple(found)
+        compiled.append(entry)
+    return tuple(compiled)
 
 
 def _entry(node: Node, reader: Reader, calls: Mapping[str, Called], names: dict[str, Node], later: set[str]) -> Traffic:
-    parts = node.entries()
-    at, relative = reader.moment(parts["at"])
-    if "request" in parts and "control" in parts:
+    entries = node.entries()
+    at, relative = reader.moment(entries["at"])
+    if "request" in entries and "control" in entries:
         reader.complain(
             node, "traffic", '"control" stands beside "request"; one thing is done in an entry', key="control"
         )
@@ -66,44 +65,46 @@ def _entry(node: Node, reader: Reader, calls: Mapping[str, Called], names: dict[
         status=None if status is None else 0 if status.value == NONE else int(str(status.value)),
         place=node.place,
     )
-    request = parts["request"] if "request" in parts else parts["control"]
+    request = entries["request"] if "request" in entries else entries["control"]
     _references(request, reader, names, later)
-    if "request" not in parts:
-        given = request.get("arguments")
+    if "request" not in entries:
+        arguments = request.get("arguments")
         operation = str(request.entries()["operation"].value)
-        return replace(entry, form="control", operation=operation, value={} if given is None else plain(given))
+        return replace(entry, form="control", operation=operation, value={} if arguments is None else plain(arguments))
     return _request(entry, request, reader, calls)
 
 
 def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, Called]) -> Traffic:
-    """An entry that is a call, with all that the call carries."""
-    asked = request.entries()
-    if "call" in asked and "operation" in asked:
+    """An entry that is a call, with everything that the call carries."""
+    entries = request.entries()
+    if "call" in entries and "operation" in entries:
         reader.complain(request, "traffic", '"call" stands beside "operation"; a request has one of them', key="call")
-    free = "call" in asked
-    operation = str(asked["call" if free else "operation"].value)
+    free = "call" in entries
+    operation = str(entries["call" if free else "operation"].value)
     call = calls.get(operation)
     if free:
         for word in (*_parts(calls), "params"):
-            if word in asked and word != "content":
+            if word in entries and word != "content":
                 message = f'{show(word)} does not go with "call", which has its query, and "content"'
                 reader.complain(request, "traffic", message, key=word)
     elif call is None:
         near = nearest(operation, calls)
         legal = "" if near else f"; legal: {listed(calls)}"
-        reader.complain(asked["operation"], "operation", f"{show(operation)} is not an operation{legal}", near=near)
-    carried = [part for part in _parts(calls) if part in asked]
+        reader.complain(entries["operation"], "operation", f"{show(operation)} is not an operation{legal}", near=near)
+    carried = [carrier for carrier in _parts(calls) if carrier in entries]
     if call is not None:
-        for part in carried:
-            if part != call.part and (part != "content" or call.part in asked or call.part in (None, "query")):
+        for carrier in carried:
+            if carrier != call.part and (carrier != "content" or call.part in entries or call.part in (None, "query")):
                 takes = "nothing" if call.part is None else f'"{call.part}"'
-                message = f"{show(part)} does not go with {operation}, which takes {takes} ({call.method} {call.path})"
-                reader.complain(request, "traffic", message, key=part)
+                message = (
+                    f"{show(carrier)} does not go with {operation}, which takes {takes} ({call.method} {call.path})"
+                )
+                reader.complain(request, "traffic", message, key=carrier)
         _params(request, operation, call.params, reader)
-    key, kind = request.get("key"), asked.get("type")
-    if kind is not None and "content" not in asked:
+    key, kind = request.get("key"), entries.get("type")
+    if kind is not None and "content" not in entries:
         reader.complain(request, "traffic", '"type" is that of "content", which is not given', key="type")
-    value = asked.get(call.part) if call is not None and call.part is not None else None
+    value = entries.get(call.part) if call is not None and call.part is not None else None
     params = request.get("params")
     return replace(
         entry,
@@ -112,53 +113,53 @@ def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, 
         value=None if value is None else plain(value),
         params=() if params is None else tuple((word, plain(item)) for word, item in params.entries().items()),
         key=None if key is None else _key(key, reader),
-        content=_content(asked.get("content"), call, kind),
+        content=_content(entries.get("content"), call, kind),
         type=None if kind is None else str(kind.value),
     )
 
 
 def _content(node: Node | None, call: Called | None, kind: Node | None) -> bytes | None:
-    """A body as it stands; not that of an upload whose type is the one that was announced."""
+    """A body as it is written; None for an upload with the type that was announced."""
     if node is None or (call is not None and call.part == "content" and kind is None and not node.entries()):
         return None
-    given = plain(node)
-    return b64decode(given["base64"]) if isinstance(given, dict) else str(given).encode()
+    body = plain(node)
+    return b64decode(body["base64"]) if isinstance(body, dict) else str(body).encode()
 
 
 def compile_receiver(nodes: list[Node]) -> tuple[Reception, ...]:
     """The entries, as they are written."""
-    return tuple(Reception(given.get("webhook"), tuple(given["ends"])) for given in map(plain, nodes))
+    return tuple(Reception(entry.get("webhook"), tuple(entry["ends"])) for entry in map(plain, nodes))
 
 
 def _parts(calls: Mapping[str, Called]) -> list[str]:
-    """What calls carry, in one fixed order."""
+    """The parts that calls carry, in one fixed order."""
     return list(dict.fromkeys(call.part for call in calls.values() if call.part is not None))
 
 
-def _params(request: Node, operation: str, wanted: tuple[str, ...], reader: Reader) -> None:
-    """What stands in the path, and nothing else."""
+def _params(request: Node, operation: str, legal_names: tuple[str, ...], reader: Reader) -> None:
+    """Checks that the parameters are those of the path."""
     params = request.get("params")
-    given = {} if params is None else params.entries()
-    for word in given:
-        if word not in wanted:
-            legal = listed(wanted) or "none"
+    entries = {} if params is None else params.entries()
+    for word in entries:
+        if word not in legal_names:
+            legal = listed(legal_names) or "none"
             message = f"{show(word)} is not in the path of {operation}; legal: {legal}"
-            reader.complain(params or request, "params", message, key=word, near=nearest(word, wanted))
-    missing = [word for word in wanted if word not in given]
-    if missing and not request.cut and not any(word not in wanted for word in given):
+            reader.complain(params or request, "params", message, key=word, near=nearest(word, legal_names))
+    missing = [word for word in legal_names if word not in entries]
+    if missing and not request.cut and not any(word not in legal_names for word in entries):
         message = f"{show(operation)} has no {listed(missing)} in params, which stands in its path"
         reader.complain(request, "params", message)
 
 
 def _references(node: Node, reader: Reader, names: dict[str, Node], later: set[str]) -> None:
-    """Every reference names an entry before this one; a call may have one for its path."""
+    """Checks that every reference names an earlier entry; a call may have one as its path."""
     call = node.get("call")
     for inner in leaves(node):
-        found = reference(inner.value if inner is not call else str(inner.value).partition(" ")[2])
-        if found is None or found[0] in names:
+        target = reference(inner.value if inner is not call else str(inner.value).partition(" ")[2])
+        if target is None or target[0] in names:
             continue
-        name = found[0]
-        why = "is sent later, or is this one" if name in later else "is the name of no entry"
+        name = target[0]
+        why = "is sent later, or is this one" if name in later else "is not the name of an entry"
         legal = listed(names) or "none, because no entry before this one has a name"
         message = f'{show(inner.value)} refers to an answer, and "{name}" {why}; legal: {legal}'
         near = None if name in later else nearest(name, names)
@@ -166,7 +167,7 @@ def _references(node: Node, reader: Reader, names: dict[str, Node], later: set[s
 
 
 def leaves(node: Node) -> Iterator[Node]:
-    """The values of a part that hold no others."""
+    """The scalar values inside a node."""
     if isinstance(node.value, dict | list):
         for inner in node.entries().values() or node.items():
             yield from leaves(inner)
@@ -178,16 +179,18 @@ def _key(node: Node, reader: Reader) -> str | None:
     """The suffix of a sub-key, or a reference to a whole one; None is the account's own."""
     text = str(node.value)
     if reference(text) is None and not _SUFFIX.fullmatch(text):
-        message = f"{show(text)} is no suffix of a sub-key; legal: 1 to 64 of a-z A-Z 0-9 . _ -, {PARENT}, a reference"
+        message = (
+            f"{show(text)} is not a suffix of a sub-key; legal: 1 to 64 of a-z A-Z 0-9 . _ -, {PARENT}, a reference"
+        )
         reader.complain(node, "key", message)
     return None if text == PARENT else text
 
 
 def _in_time(node: Node, entry: Traffic, last: dict[bool, tuple[int, Node]], reader: Reader) -> None:
-    """Entries stand in order of time; those that cannot be compared, because nobody knows the start, are left alone."""
+    """Checks the order of time; moments that cannot be compared without the start are not checked."""
     at, relative, start = entry.at, entry.relative, reader.start
     place = node.entries()["at"]
-    if place.cut:  # it is missing, which was said
+    if place.cut:  # it is missing, which is reported already
         return
     if start is not None:
         if not relative and at < start:
@@ -196,7 +199,7 @@ def _in_time(node: Node, entry: Traffic, last: dict[bool, tuple[int, Node]], rea
     before = last.get(relative)
     if before is not None and at < before[0]:
         written = plain(before[1])
-        message = f"{show(plain(place))} comes after {show(written)}; entries stand in order of time"
+        message = f"{show(plain(place))} stands after {show(written)}; entries must be in order of time"
         reader.complain(place, "order", message)
         return
     last[relative] = (at, place)

@@ -1,4 +1,4 @@
-"""Compiles `webhooks:`, the faults of deliveries, into the rules the core asks."""
+"""Compiles `webhooks:`, the faults of deliveries, into the rules that the engine applies."""
 
 from __future__ import annotations
 
@@ -35,18 +35,17 @@ def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
 
 
 def _canonical(when: When, fault: WebhookFault) -> str:
-    """The text by which a rule without a name is known: what it asks and what it does, in one fixed order."""
+    """The text that identifies a rule without a name: its conditions and its fault, in one fixed order."""
     return canonical({"when": {**when.asked, **when.limits}, "fault": fault.text})
 
 
 def _when(node: Node | None, reader: Reader) -> When:
     if node is None:
         return When()
-    asked = node.entries()
-    begins, ends = reader.window(asked)
+    conditions = node.entries()
     gateways = words(node.get("gateway"))
     if gateways is not None:
-        # a family means its steps, and what phones write there
+        # a family means its steps, and what phones write on it
         gateways = tuple(dict.fromkeys(w for word in gateways for w in (*reader.families.get(word, ()), word)))
     results, events = words(node.get("result")), words(node.get("event"))
     if results is not None and events is not None and _SENT not in events:
@@ -56,11 +55,7 @@ def _when(node: Node | None, reader: Reader) -> When:
         result=results,
         event=events,
         gateway=gateways,
-        **reader.recipient(asked),
-        tag=reader.pattern(asked["tag"]) if "tag" in asked else None,
-        nth=whole(asked["nth"]) if "nth" in asked else None,
-        every=whole(asked["every"]) if "every" in asked else None,
-        share=reader.share(asked["share"]) if "share" in asked else None,
-        begins=begins,
-        ends=ends,
+        **reader.recipient(conditions),
+        tag=reader.pattern(conditions["tag"]) if "tag" in conditions else None,
+        **reader.limits(conditions),
     )

@@ -1,5 +1,5 @@
-"""Doubts: what a scenario says that can be used, and is probably not meant. They are warnings of `sendbox check`.
+"""Lints: they warn about parts of a scenario that can be used, but are probably not intended (`sendbox check`).
 
-A doubt is asked of what is sound only: an entry with a problem of its own has no meaning yet. Rules are compared with
-rules of the same file, since putting one's own before those of another scenario is what building on it is for.
+Only parts without problems are checked: an entry with a problem has no meaning yet. Rules are compared with rules of
+the same file, because a scenario builds on another one in order to put its own rules before those of the other.
 """

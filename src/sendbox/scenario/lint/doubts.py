@@ -1,4 +1,4 @@
-"""What the lints ask about a scenario, and the warnings that they find."""
+"""A scenario as lints see it, and the warnings that they find."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sendbox.scenario.model import Node, Problem, errors, problem, show
 from sendbox.scenario.values import Reader
 
 _NO_TAG: Final = re.compile(r"[^a-z0-9._*-]+")
-#: Where a path goes a step deeper.
+#: The start of a step in a path.
 _STEP: Final = re.compile(r"[.\[]")
 
 
 class Doubts:
-    """What is asked about, as `reader` read it, and the warnings that were found."""
+    """A scenario with its blueprint, as `reader` read it, and the warnings that were found."""
 
     def __init__(self, root: Node, blueprint: Blueprint, reader: Reader, problems: Iterable[Problem]) -> None:
         self.root = root
@@ -26,11 +26,11 @@ class Doubts:
         self.country = reader.country
         self.families = reader.families
         self.found: list[Problem] = []
-        #: (file, path) of everything in which something is wrong
+        #: (file, path) of every part with a problem inside
         self._wrong = {
-            (each.file, each.path[:end])
-            for each in errors(problems)
-            for end in (*(found.start() for found in _STEP.finditer(each.path)), len(each.path))
+            (reported.file, reported.path[:end])
+            for reported in errors(problems)
+            for end in (*(step.start() for step in _STEP.finditer(reported.path)), len(reported.path))
         }
 
     def warn(
@@ -47,43 +47,43 @@ class Doubts:
         self.found.append(problem(node, rule, message, key=key, nearest=near, value=value, severity="warning"))
 
     def sound(self, node: Node) -> bool:
-        """Whether nothing in a part is wrong, so that it means what it says."""
+        """Whether a part has no problem, so that its meaning is known."""
         return not node.cut and (node.source.file, node.path) not in self._wrong
 
     def part(self, *keys: str) -> Node | None:
-        """A part of the scenario, None when it does not have it."""
+        """The part at these keys, None where there is none."""
         node: Node | None = self.root
         for key in keys:
             node = None if node is None else node.get(key)
         return node
 
     def entries(self, *keys: str) -> Iterator[tuple[int, Node]]:
-        """The sound entries of a list, each with its position."""
-        part = self.part(*keys)
-        for at, item in enumerate([] if part is None else part.items()):
+        """The entries of a list that have no problem, each with its position."""
+        node = self.part(*keys)
+        for at, item in enumerate([] if node is None else node.items()):
             if self.sound(item):
                 yield at, item
 
     def happens(self, kind: str, *keys: str) -> bool:
-        """Whether an entry of the timeline, sound or not, is of a kind and names one of these keys."""
+        """Whether an entry of the timeline, with a problem or not, is of a kind and names one of these keys."""
         timeline = self.part("timeline")
-        parts = [item.get(kind) for item in ([] if timeline is None else timeline.items())]
-        return any(part is not None and part.get(key) is not None for part in parts for key in keys)
+        contents = [item.get(kind) for item in ([] if timeline is None else timeline.items())]
+        return any(content is not None and content.get(key) is not None for content in contents for key in keys)
 
     def number(self, node: Node, pattern: Pattern) -> None:
-        """Warns about a phone pattern that no number is like."""
+        """Warns about a phone pattern that no number can match."""
         if not pattern.literal and (why := globs.why_no_number(pattern.text)) is not None:
-            self.warn(node, "no-number", f"{show(node.value)} is like no phone number: {why}")
+            self.warn(node, "no-number", f"{show(node.value)} matches no phone number: {why}")
 
     def tag(self, node: Node) -> None:
-        """Warns about a pattern that no tag is like."""
+        """Warns about a pattern that no tag can match."""
         text = str(node.value)
         if _NO_TAG.search(text) or not text:
             near = _NO_TAG.sub("", text.lower()) or None
-            message = f"{show(text)} is no tag after cleaning: lower case, a-z 0-9 . _ - (A60)"
+            message = f"{show(text)} is not a tag after cleaning: lower case, a-z 0-9 . _ - (A60)"
             self.warn(node, "tag", message, near=near)
 
 
 def nothing_like_it(pattern: Pattern, known: list[str]) -> bool:
-    """Whether a pattern is about nothing that is known; where nothing is known, it is about what will be."""
+    """Whether a pattern matches none of the known names. Where none is known, only a literal one counts."""
     return (pattern.literal or bool(known)) and pattern.text != "*" and not any(map(pattern.matches, known))

@@ -1,4 +1,4 @@
-"""What is never reached: happenings out of range, references that are none, expectations of nothing."""
+"""What is never reached: happenings out of range, texts that only look like references, expectations of nothing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sendbox.scenario.lint.lengths import REACH
 from sendbox.scenario.model import Node, nearest, show
 from sendbox.scenario.values import Reader
 
-#: What begins like a reference to an earlier answer, and has no blanks, as a text would have.
+#: A text that begins like a reference to an earlier answer, and has no blanks.
 _MEANT: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)(?=[.\[/]|\Z)\S*\Z")
 
 
 def timeline(doubts: Doubts, happenings: Mapping[str, Happening]) -> None:
-    """Warns about every entry of the timeline that is never reached, or is about nothing."""
+    """Warns about every entry of the timeline that is never reached, or has no effect."""
     resets: dict[int, int] = {}
     for _, item in doubts.entries("timeline"):
         after = _when(item.entries()["at"], doubts)
@@ -29,18 +29,18 @@ def timeline(doubts: Doubts, happenings: Mapping[str, Happening]) -> None:
             reset = resets.get(id(item.source))
             if reset is not None and after > reset:
                 at = item.entries()["at"]
-                message = f"{show(at.value)} is after the reset at {spans.show(reset)}, which begins the timeline anew"
-                doubts.warn(at, "after-reset", f"{message}; it never comes")
+                message = f"{show(at.value)} is after the reset at {spans.show(reset)}, which starts the timeline again"
+                doubts.warn(at, "after-reset", f"{message}; it never happens")
             if "reset" in item.entries():
                 resets[id(item.source)] = min(after, resets.get(id(item.source), after))
         for kind, happening in happenings.items():
-            what = item.get(kind)
-            if what is not None and happening.doubt is not None:
-                happening.doubt(what, doubts)
+            content = item.get(kind)
+            if content is not None and happening.doubt is not None:
+                happening.doubt(content, doubts)
 
 
 def _when(node: Node, doubts: Doubts) -> int | None:
-    """Milliseconds after the start, None where that is not pinned; warns when they are out of range."""
+    """Milliseconds after the start, None where the start is not set; warns when they are out of range."""
     start, reader = doubts.blueprint.start, Reader()
     moment = reader.moment(node)
     if reader.problems or (not moment.relative and start is None):
@@ -48,7 +48,7 @@ def _when(node: Node, doubts: Doubts) -> int | None:
     after = moment.at if moment.relative or start is None else moment.at - start
     if after < 0 and start is not None:
         message = f"{show(node.value)} is before the start of the world, {spans.iso(start)}"
-        doubts.warn(node, "before-start", f"{message}; what is due then happens at the start")
+        doubts.warn(node, "before-start", f"{message}; it happens at the start")
     elif after > REACH:
         message = f"{show(node.value)} is {spans.show(after)} after the start"
         doubts.warn(node, "too-late", f"{message}; an advance reaches {spans.show(REACH)}")
@@ -56,7 +56,7 @@ def _when(node: Node, doubts: Doubts) -> int | None:
 
 
 def find(doubts: Doubts, keys: Iterable[str]) -> None:
-    """Warns about everything else that is never reached; `keys` are those that have rules."""
+    """Warns about everything else that is never reached; `keys` are the keys with rules."""
     blueprint = doubts.blueprint
     for key in ("api", "webhooks"):
         for at, item in doubts.entries(key):
@@ -69,34 +69,34 @@ def find(doubts: Doubts, keys: Iterable[str]) -> None:
     rules = list(dict.fromkeys(rule.title for key in keys for rule in blueprint.of(key)))
     for _, item in doubts.entries("expect"):
         then = item.get("then")
-        for each in (item, *([] if then is None else then.items())):
-            _expected(each, rules, doubts)
+        for expected in (item, *([] if then is None else then.items())):
+            _expected(expected, rules, doubts)
 
 
 def _traffic(doubts: Doubts) -> None:
-    """References that are none."""
+    """Warns about texts that only look like references."""
     names: list[str] = []
     for _, item in doubts.entries("traffic"):
-        parts = item.entries()
-        for each in leaves(parts["request"] if "request" in parts else parts["control"]):
-            meant = _MEANT.match(each.value) if isinstance(each.value, str) else None
-            if meant is not None and meant[1] in names and reference(each.value) is None:
-                message = f"{show(each.value)} is sent as it stands; a reference has dots only"
-                doubts.warn(each, "reference", f"{message}, such as ${meant[1]}.accepted.0.message_id")
+        entries = item.entries()
+        for leaf in leaves(entries["request"] if "request" in entries else entries["control"]):
+            meant = _MEANT.match(leaf.value) if isinstance(leaf.value, str) else None
+            if meant is not None and meant[1] in names and reference(leaf.value) is None:
+                message = f"{show(leaf.value)} is sent as it is written; a reference has only dots"
+                doubts.warn(leaf, "reference", f"{message}, such as ${meant[1]}.accepted.0.message_id")
         name = item.get("name")
         if name is not None:
             names.append(str(name.value))
 
 
 def _expected(node: Node, rules: list[str], doubts: Doubts) -> None:
-    """Conditions of an expectation that nothing can meet."""
+    """Warns about conditions of an expectation that nothing can meet."""
     where = node.get("where")
     for key, item in ({} if where is None else where.entries()).items():
-        for each in item.items() or [item]:
+        for condition in item.items() or [item]:
             if key == "tag":
-                doubts.tag(each)
+                doubts.tag(condition)
             elif key == "phone":
-                doubts.number(each, Pattern(str(each.value), digits=True))
-            elif key == "rule" and nothing_like_it(Pattern(str(each.value)), rules):
-                message = f"{show(each.value)} is the name of no rule of this scenario; control may bring one"
-                doubts.warn(each, "rule-unknown", message, near=nearest(each.value, rules))
+                doubts.number(condition, Pattern(str(condition.value), digits=True))
+            elif key == "rule" and nothing_like_it(Pattern(str(condition.value)), rules):
+                message = f"{show(condition.value)} is not the name of a rule of this scenario; control may add one"
+                doubts.warn(condition, "rule-unknown", message, near=nearest(condition.value, rules))

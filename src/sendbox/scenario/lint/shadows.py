@@ -1,8 +1,8 @@
-"""Rules that never have a say, because an earlier one of the same file fits whenever they do and decides as much.
+"""Rules that never decide, because an earlier one of the same file matches whenever they do and decides as much.
 
-`CONDITIONS` says how conditions are compared; a `RuleList` where those of a list stand, and what a rule of it may
-decide. A rule that asks for anything else, or counts, is never taken to shadow another one: a doubt that is wrong would
-be worse than one that is missing.
+`CONDITIONS` says how conditions are compared; a `RuleList` says where those of a list stand, and what its rules may
+decide. A rule with any other condition, or with a count, never counts as shadowing another one: a wrong warning would
+be worse than a missing one.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ CONDITIONS: Final[dict[str, Callable[[Any, Any, str], bool]]] = {
     "phone": _number,
     "payload": _payload,
 }
-#: Faults that are decided apart from the others, and those that let pass what fits.
-_APART: Final = {kind for kind, fault in DELIVERIES.items() if fault().given is not None}
+#: Faults that are decided independently of the others, and those that may let a matching case pass.
+_APART: Final = {kind for kind, fault in DELIVERIES.items() if fault().ending is not None}
 _LENIENT: Final = {fault.kind for table in (CALLS, DELIVERIES) for fault in table.values() if fault.lenient}
 #: Keys of a rule that bound how often it decides.
 _COUNTS: Final = {"times"}
-#: Conditions by whose beginning rules are looked up, so that thousands are not compared one by one.
+#: Rules are looked up by the beginning of these conditions, so that thousands are not compared one by one.
 _LOOKED_UP: Final = ("phone", "number", "tag", "body", "template", "client", "sender", "key")
 
 
@@ -75,9 +75,9 @@ class _Rule:
     node: Node
     asks: dict[str, Any]
     decides: set[tuple[str, ...]]
-    #: whether it fits whenever what it asks holds
+    #: whether it matches whenever its conditions hold
     plain: bool
-    #: whether it may decide more than is known here
+    #: whether it may decide more than is listed here
     odd: bool
 
 
@@ -89,41 +89,41 @@ def find(doubts: Doubts, lists: Iterable[RuleList]) -> None:
 
 def _find(kind: RuleList, doubts: Doubts) -> None:
     country = doubts.country
-    #: file (its source) -> what is looked up -> the rules before
+    #: file (its source) -> beginning of a condition -> the earlier rules
     before: dict[int, dict[tuple[str, str] | None, list[_Rule]]] = {}
     for _, node in doubts.entries(*kind.path):
         rule = _rule(node, kind, doubts.families)
-        known = before.setdefault(id(node.source), {})
-        shadow = None if rule.odd else _shadow(rule, known, country)
+        earlier = before.setdefault(id(node.source), {})
+        shadow = None if rule.odd else _shadow(rule, earlier, country)
         if shadow is not None:
             doubts.warn(node, "shadowed", _message(rule, shadow), value=_title(node))
         elif rule.plain:
-            known.setdefault(_place(rule, country), []).append(rule)
+            earlier.setdefault(_place(rule, country), []).append(rule)
 
 
 def _rule(node: Node, kind: RuleList, families: Mapping[str, tuple[str, ...]]) -> _Rule:
     conditions = node if not kind.when else node.get(kind.when)
-    known = {*kind.asks, *kind.extra, *(key for thing in kind.decides for key in thing), kind.when, kind.within}
+    keys = {*kind.asks, *kind.extra, *(key for group in kind.decides for key in group), kind.when, kind.within}
     asks = {}
-    whole = node.entries().keys() <= known
+    complete = node.entries().keys() <= keys
     for key, value in ({} if conditions is None else conditions.entries()).items():
         if key in kind.asks:
             asks[key] = _words(plain(value), families) if CONDITIONS.get(key) is _among else plain(value)
         elif kind.when:
-            whole = False
-    said = node if kind.within is None else node.get(kind.within) or node
-    decides = {thing for thing in kind.decides if any(said.get(key) is not None for key in thing)}
+            complete = False
+    decisions = node if kind.within is None else node.get(kind.within) or node
+    decides = {group for group in kind.decides if any(decisions.get(key) is not None for key in group)}
     fault = node.get("fault")
     for word in _faults(fault) & _APART:
         decides = {(word,)}
-    whole = whole and not _faults(fault) & _LENIENT
-    return _Rule(node, asks, decides or {()}, whole, bool(node.entries().keys() - known - _COUNTS))
+    complete = complete and not _faults(fault) & _LENIENT
+    return _Rule(node, asks, decides or {()}, complete, bool(node.entries().keys() - keys - _COUNTS))
 
 
 def _words(value: Any, families: Mapping[str, tuple[str, ...]]) -> set[str]:
-    """The words of a condition, what they stand for in the place of families."""
-    words = [str(each) for each in (value if isinstance(value, list) else [value])]
-    return {each for word in words for each in families.get(word, (word,))}
+    """The words of a condition, with families replaced by their members."""
+    words = [str(text) for text in (value if isinstance(value, list) else [value])]
+    return {text for word in words for text in families.get(word, (word,))}
 
 
 def _faults(node: Node | None) -> set[str]:
@@ -132,7 +132,7 @@ def _faults(node: Node | None) -> set[str]:
 
 
 def _beginnings(rule: _Rule, country: str) -> Iterator[tuple[str, str]]:
-    """What each pattern of a rule begins with, before any wildcard."""
+    """The beginning of each pattern of a rule, before any wildcard."""
     for key in _LOOKED_UP:
         if key in rule.asks:
             value = rule.asks[key]
@@ -141,33 +141,33 @@ def _beginnings(rule: _Rule, country: str) -> Iterator[tuple[str, str]]:
 
 
 def _place(rule: _Rule, country: str) -> tuple[str, str] | None:
-    """Where a rule is kept: a rule that it shadows begins like that."""
+    """The place of a rule: every rule that it shadows begins like that."""
     return next((place for place in _beginnings(rule, country) if place[1]), None)
 
 
 def _places(rule: _Rule, country: str) -> Iterator[tuple[str, str] | None]:
-    """Where rules are kept that may shadow this one."""
+    """The places of rules that may shadow this one."""
     yield None
     for key, text in _beginnings(rule, country):
         yield from ((key, text[:end]) for end in range(1, len(text) + 1))
 
 
-def _shadow(rule: _Rule, known: dict[tuple[str, str] | None, list[_Rule]], country: str) -> list[_Rule] | None:
-    """The rules that together leave nothing to this one, None when it has a say."""
+def _shadow(rule: _Rule, places: dict[tuple[str, str] | None, list[_Rule]], country: str) -> list[_Rule] | None:
+    """The rules that together decide everything that this one decides, None where it may decide something."""
     open_ = set(rule.decides)
-    found = []
+    shadows = []
     for place in _places(rule, country):
-        for earlier in known.get(place, ()):
+        for earlier in places.get(place, ()):
             if open_ & earlier.decides and _implied(earlier, rule, country):
                 open_ -= earlier.decides
-                found.append(earlier)
+                shadows.append(earlier)
                 if not open_:
-                    return found
+                    return shadows
     return None
 
 
 def _implied(earlier: _Rule, later: _Rule, country: str) -> bool:
-    """Whether the earlier rule fits whenever the later one does."""
+    """Whether the earlier rule matches whenever the later one does."""
     return all(
         key in later.asks and CONDITIONS.get(key, _text)(value, later.asks[key], country)
         for key, value in earlier.asks.items()
@@ -180,10 +180,12 @@ def _title(node: Node) -> Any:
 
 
 def _message(rule: _Rule, shadows: list[_Rule]) -> str:
-    where = " and ".join(_where(each.node) for each in sorted(shadows, key=lambda each: each.node.line or 0))
+    where = " and ".join(_where(shadow.node) for shadow in sorted(shadows, key=lambda shadow: shadow.node.line or 0))
     if len(shadows) == 1:
-        return f"{show(_title(rule.node))} never has a say: the entry {where} comes first and fits whenever it does"
-    return f"{show(_title(rule.node))} never has a say: the entries {where} come first and decide all that it decides"
+        return f"{show(_title(rule.node))} never decides: the entry {where} comes first and matches whenever it does"
+    return (
+        f"{show(_title(rule.node))} never decides: the entries {where} come first and decide everything that it decides"
+    )
 
 
 def _where(node: Node) -> str:

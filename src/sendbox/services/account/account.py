@@ -1,6 +1,6 @@
 """The account of a world: keys, credit, senders, templates, lists, orders; a part of the world, a port for the others.
 
-Changed in place; what the blueprint gave is shared.
+Changed in place; values of the blueprint are shared.
 """
 
 from __future__ import annotations
@@ -54,20 +54,27 @@ class Account(Billing, Part):
         self.keys: dict[str, Key] = {world.id: self.top}
         #: push devices: id to (key, token)
         self.devices: dict[str, tuple[str, str]] = {}
-        self.subkeys = SubKeys(world, self)
+        self.subkeys = SubKeys(world, self.keys)
         self.orders = Orders(world, self)
-        self.subkeys.settle(spec.subkeys)
+        self.subkeys.settle(spec.subkeys, self.currency)
 
     def billing_of(self, key: ports.Key) -> ports.Billing:
         """The balance and lists that a key uses."""
         return key.billing or self
 
     def subaccount(self, key: ports.Key, subid: str | None) -> ports.Billing | None:
-        """The one that a key means by a `subid`, its own where it names none; None where that is not for it (A70)."""
+        """The balance and lists of a `subid`, the key's own without one; None where the key may not use it (A70)."""
         own = self.billing_of(key)
         if subid is None or subid == own.subid:
             return own
         return self.subkeys.by_subid.get(subid) if key.id == self.top.id else None
+
+    def register_device(self, key: str, device: str, token: str) -> bool:
+        """Registers a device under a key, or gives its own another token; False when another key has it (§2.5)."""
+        if self.devices.get(device, (key, ""))[0] != key:
+            return False
+        self.devices[device] = (key, token)
+        return True
 
     @classmethod
     def expects(cls, blueprint: Any, suffix: str) -> bool:
@@ -75,25 +82,24 @@ class Account(Billing, Part):
         return any(spec.name == suffix for spec in blueprint.settled[cls.NAME].subkeys)
 
     def admits(self, key: str) -> bool | None:
-        """Whether a sub-key is let in: a disabled one is not."""
-        made = self.keys.get(key)
-        return None if made is None else not made.disabled
+        """Whether a sub-key may make calls: a disabled one may not."""
+        subkey = self.keys.get(key)
+        return None if subkey is None else not subkey.disabled
 
     def alias(self, name: str) -> str | None:
-        """A key or an account by its place, None for anything else."""
+        """The alias of a key or an account: its place."""
         return self.subkeys.alias(name)
 
     def release(self) -> Iterator[None]:
-        """Takes apart what refers to the account in a circle."""
+        """Breaks references in a circle."""
         yield from ()
-        for part in (self.subkeys, self.orders):
-            del part._account
+        del self.orders._account
 
     def template(self, name: str, language: str, sender: str | None = None) -> Template | None:
-        """The template of that name and language that `sender` may use, None when there is none.
+        """The template of that name and language that `sender` may use, None where there is none.
 
         A number of a business account uses that account's templates and those of no business account; any other
-        sender uses whichever there is.
+        sender uses any.
         """
         if self._compiled is None:
             self._compiled = {}
@@ -114,7 +120,7 @@ class Account(Billing, Part):
         self._compiled = None
 
     def change(self, changes: dict[str, Any]) -> None:
-        """Sets what is named, by the names of `AccountSpec`; lists are replaced whole, in force at once."""
+        """Sets the named fields of `AccountSpec`; lists are replaced whole, in force at once."""
         for name, value in changes.items():
             if name == "credit":
                 self.balance = value
@@ -125,12 +131,12 @@ class Account(Billing, Part):
             elif name in ("default_callback_url", "default_callback_secret"):
                 setattr(self.top, name, value)
             elif name == "subkeys":
-                self.subkeys.settle(value)
+                self.subkeys.settle(value, self.currency)
             else:
                 setattr(self, name, value)
 
     def changed_by(self, entry: TimelineEntry) -> None:
-        """An entry `account` of the timeline has come."""
+        """Carries out an entry `account` of the timeline."""
         self.change(entry.means)
 
     def registered(self, channel: ports.Channel, sender: str) -> bool:
@@ -143,7 +149,7 @@ class Account(Billing, Part):
         return sender in self.senders.get(channel.family, frozenset()) or (channel.numbers and sender in self.numbers)
 
     def register(self, family: str, sender: str) -> None:
-        """Makes a sender usable on a family of channels; where any sender is, nothing changes."""
+        """Makes a sender usable on a family of channels; where all senders are, nothing changes."""
         if self.senders != "any":
             self.senders = {**self.senders, family: self.senders.get(family, frozenset()) | {sender}}
 
@@ -152,7 +158,7 @@ class Account(Billing, Part):
         self.numbers = self.numbers | {number}
 
     def drop(self, family: str, sender: str) -> None:
-        """Takes a sender or number away; nothing happens to one that is not there."""
+        """Removes a sender or number; an unknown one is ignored."""
         self.numbers = self.numbers - {sender}
         if self.senders != "any":
             self.senders = {**self.senders, family: self.senders.get(family, frozenset()) - {sender}}

@@ -1,6 +1,6 @@
 """A balance, and the lists of numbers that go with it (§2.5, §4.4; A70).
 
-Every account has one, whose `subid` is `default`; a sub-key that shares no credit has one of its own.
+Every account has one, whose `subid` is `default`; a sub-key that shares no credit has its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Billing:
         self.blacklist: dict[str, int] = dict.fromkeys(blacklist, 0)
 
     def charge(self, eur: int, czk: int) -> bool:
-        """Takes the price in this currency if it can be paid whole; never goes below zero."""
+        """Takes the price in this currency if the balance covers it; it never goes below zero."""
         cost = eur if self.currency == "EUR" else czk
         if cost > self.balance:
             return False

@@ -1,19 +1,19 @@
 """The catalog of services that can be ordered: sender names, virtual numbers, SIM hosting (§2.5, §4.4).
 
-Countries, figures and texts are made up, of the order of what such services offer; their shape is the specification's.
-The table is `catalog.json`: each variant is there in each country. The tree is
+Countries, figures and texts are made up, of a realistic size; their shape is the specification's.
+The table is `catalog.json`: each variant exists in each country. The tree is
 `sender.<platform>.<calling code>.<variant>`; the flat id joins the same words with underscores.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
 from sendbox.services.tables import table
 
-#: Months that a period of an order has (A31).
+#: Months of each period of an order (A31).
 PERIODS: Final = {"month": 1, "quarter": 3, "year": 12}
 #: How many numbers the pool of one service holds.
 POOL: Final = 10
@@ -30,12 +30,7 @@ class Price:
 
     def as_json(self) -> dict[str, Any]:
         """As the catalog shows it (§2.5)."""
-        shown: dict[str, Any] = {"setup": self.setup, "monthly": self.monthly}
-        if self.min_interval is not None:
-            shown["min_interval"] = self.min_interval
-        if self.min_monthly_spend is not None:
-            shown["min_monthly_spend"] = self.min_monthly_spend
-        return shown
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +68,10 @@ class Service:
 
     def as_json(self) -> dict[str, Any]:
         """The variant as the catalog shows it (§2.5)."""
-        shown: dict[str, Any] = {"name": self.name}
-        if self.requirements is not None:
-            shown["requirements"] = self.requirements
-        if self.delay:
-            shown["delay"] = self.delay
-        return shown | {
+        return {
+            "name": self.name,
+            **({} if self.requirements is None else {"requirements": self.requirements}),
+            **({"delay": self.delay} if self.delay else {}),
             "subject": self.subject,
             "status": self.status,
             "prices": {currency: price.as_json() for currency, price in self.prices.items()},
@@ -89,8 +82,8 @@ class Service:
 def services() -> dict[str, Service]:
     """Every variant of every country, by its flat id."""
     data = table(__name__, "catalog.json")
-    every = [_service(country, variant) for country in data["countries"] for variant in data["variants"]]
-    return {service.id: service for service in every}
+    variants = [_service(country, variant) for country in data["countries"] for variant in data["variants"]]
+    return {service.id: service for service in variants}
 
 
 def _service(country: dict[str, Any], variant: dict[str, Any]) -> Service:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from sendbox.control.arguments import json_object
 from sendbox.control.export.rows import Exported
-from sendbox.control.operation import Call, ControlError, json_object, operation
+from sendbox.control.operation import Call, operation, unreadable
+from sendbox.engine.world import World
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
-from sendbox.services.account.views import account_view
 
 
 @operation("GET", "/worlds/{id}/account")
 async def account(call: Call) -> Any:
-    """The account as it stands."""
+    """The present account."""
     return account_view(call.here.world)
 
 
@@ -22,18 +23,36 @@ async def account(call: Call) -> Any:
 async def change_account(call: Call, raw: Any = None) -> Any:
     """Changes the account at once: credit, templates, senders, lists, secret."""
     world = call.here.world
+    account = Account.of(world)
     raw = json_object(raw, "a change of an account")
+    current = {"currency": account.currency}
     try:
-        account = Account.of(world)
-        current = {"currency": account.currency}
         changes = call.runtime.language.compile_patch("account", raw, country=account.country, current=current)
     except ScenarioError as error:
-        raise ControlError(
-            422, "bad_account", str(error), problems=[problem.as_json() for problem in error.problems]
-        ) from None
+        raise unreadable(error, "bad_account") from None
     world.control("account", {"changes": raw})
-    Account.of(world).change(changes)
+    account.change(changes)
     return account_view(world)
+
+
+def account_view(world: World) -> dict[str, Any]:
+    """The present account. Money in units of the currency."""
+    account = Account.of(world)
+    senders = account.senders
+    return {
+        "currency": account.currency,
+        "credit": account.balance / 1_000_000,
+        "spent": account.spent / 1_000_000,
+        "country": account.country,
+        "default_callback_url": account.top.default_callback_url,
+        "senders": senders if senders == "any" else {name: sorted(values) for name, values in senders.items()},
+        "numbers": sorted(account.numbers),
+        "domains": sorted(account.domains),
+        "templates": list(account.templates),
+        "optout": sorted(account.optout),
+        "blacklist": sorted(account.blacklist),
+        "stop_words": sorted(account.stop_words),
+    }
 
 
 EXPORTED: Final[Mapping[str, Exported]] = {

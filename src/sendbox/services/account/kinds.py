@@ -1,4 +1,4 @@
-"""What the account has to be observed: keys, lists of numbers, orders."""
+"""How entries of the account are observed: keys, lists of numbers, orders."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ if TYPE_CHECKING:
     from sendbox.services.account.keys import Key
     from sendbox.services.account.orders import Order
 
-#: So many numbers of a list are shown in one entry.
+#: How many numbers of a list are shown in one entry.
 MOST_LISTED: Final = 100
 
 
-def _key(_on: Observer, what: tuple[Key, str]) -> View:
-    key, word = what
+def _key(_on: Observer, change: tuple[Key, str]) -> View:
+    key, word = change
     return {"key": key.id, "what": word, "scope": key.scope, "disabled": key.disabled, "note": key.note}
 
 
-def _key_lines(canon: Canon, what: tuple[Key, str]) -> Iterator[Line]:
-    key, word = what
+def _key_lines(canon: Canon, change: tuple[Key, str]) -> Iterator[Line]:
+    key, word = change
     yield {"key": canon.alias(key.id), "word": word, "scope": key.scope, "disabled": key.disabled}
 
 
-def _count_key(collector: Collector, what: tuple[Key, str]) -> None:
-    collector.count("states", f"key {what[1]}")
+def _count_key(collector: Collector, change: tuple[Key, str]) -> None:
+    collector.count("states", f"key {change[1]}")
 
 
-def _listed(_on: Observer, what: tuple[str, str, tuple[str, ...]]) -> View:
-    name, subid, numbers = what
+def _listed(_on: Observer, change: tuple[str, str, tuple[str, ...]]) -> View:
+    name, subid, numbers = change
     return {"list": name, "subid": subid, "count": len(numbers), "phones": list(numbers[:MOST_LISTED])}
 
 
-def _listed_lines(canon: Canon, what: tuple[str, str, tuple[str, ...]]) -> Iterator[Line]:
-    name, subid, numbers = what
+def _listed_lines(canon: Canon, change: tuple[str, str, tuple[str, ...]]) -> Iterator[Line]:
+    name, subid, numbers = change
     for number in numbers:
         yield {"list": name, "subid": canon.alias(subid), "phone": number}
 
 
-def _order(_on: Observer, what: tuple[Order, str]) -> View:
-    order, state = what
+def _order(_on: Observer, change: tuple[Order, str]) -> View:
+    order, state = change
     return {
         "order": order.id,
         "service": order.service,
@@ -56,13 +56,13 @@ def _order(_on: Observer, what: tuple[Order, str]) -> View:
     }
 
 
-def _order_lines(_canon: Canon, what: tuple[Order, str]) -> Iterator[Line]:
-    order, state = what
+def _order_lines(_canon: Canon, change: tuple[Order, str]) -> Iterator[Line]:
+    order, state = change
     yield {"service": order.service, "subject": order.subject, "fee": order.fee, "state": state}
 
 
-def _count_order(collector: Collector, what: tuple[Order, str]) -> None:
-    collector.count("states", f"order {what[1]}")
+def _count_order(collector: Collector, change: tuple[Order, str]) -> None:
+    collector.count("states", f"order {change[1]}")
 
 
 def _tell_order(_teller: Teller, entry: Entry) -> Told:

@@ -18,7 +18,7 @@ from sendbox.services.ports import SenderForm
 
 
 def compile_account(node: Node | None, reader: Reader, forms: Mapping[str, SenderForm]) -> AccountSpec:
-    """The account a world starts with. The word on credit of the file that was asked for must count."""
+    """The account a world starts with. The credit that the loaded file itself gives must have an effect."""
     if node is None:
         return AccountSpec()
     currency = currency_of(node)
@@ -28,19 +28,19 @@ def compile_account(node: Node | None, reader: Reader, forms: Mapping[str, Sende
 def changes(
     node: Node, reader: Reader, currency: str, root_file: str, forms: Mapping[str, SenderForm]
 ) -> dict[str, Any]:
-    """What a mapping of an account settles, by the names of `AccountSpec`; what it does not name is not there.
+    """The fields of `AccountSpec` that a mapping names.
 
     `currency` is the one in which credit counts, `forms` what the senders of each family of channels are.
     """
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, item in node.entries().items():
         name, read = _READ.get(key, (key, _as_it_is))
-        found[name] = read(item, reader)
+        fields[name] = read(item, reader)
     if (senders := node.get("senders")) is not None:
-        found["senders"] = _senders(senders, reader, forms)
+        fields["senders"] = _senders(senders, reader, forms)
     if (credit := node.get("credit")) is not None:
-        found["credit"] = _credit(credit, currency, reader, root_file)
-    return found
+        fields["credit"] = _credit(credit, currency, reader, root_file)
+    return fields
 
 
 def currency_of(node: Node) -> str:
@@ -53,14 +53,14 @@ def currency_of(node: Node) -> str:
 
 
 def _credit(node: Node, currency: str, reader: Reader, root_file: str) -> int:
-    """Millionths. Credit in the other currency has no effect, so a file that gives nothing else has slipped."""
+    """Millionths. Credit in the other currency has no effect, so a file that gives nothing else is probably wrong."""
     amounts = node.entries()
     own = amounts.get(currency.lower())
     written = {key: amount for key, amount in amounts.items() if amount.source.file == root_file} or amounts
     if currency.lower() not in written:
-        given = {key: amount.value for key, amount in written.items()}
-        message = f"{show(given)} has no credit in {currency}, the currency of the account"
-        reader.complain(node, "credit", f'{message}; give {currency.lower()}, or say another "currency"')
+        credit = {key: amount.value for key, amount in written.items()}
+        message = f"{show(credit)} has no credit in {currency}, the currency of the account"
+        reader.complain(node, "credit", f'{message}; give {currency.lower()}, or give another "currency"')
     return 0 if own is None else reader.money(own)
 
 
@@ -69,7 +69,7 @@ def _as_it_is(node: Node, _reader: Reader) -> Any:
 
 
 def _callback(node: Node, _reader: Reader) -> Any:
-    # null, unlike a key that is left out, wants no events: the core's word for it is "" (A68)
+    # null, unlike an absent key, switches events off: inside that is "" (A68)
     return "" if node.value is None else node.value
 
 
@@ -96,13 +96,13 @@ def _stop_words(node: Node, _reader: Reader) -> frozenset[str]:
 
 
 def _subkeys(node: Node, reader: Reader) -> tuple[SubKeySpec, ...]:
-    """Sub-keys; one of the file that builds on another replaces its namesake there."""
-    kept: dict[str, tuple[Node, SubKeySpec]] = {}
+    """Sub-keys; one of a file that extends another replaces that of the same name."""
+    subkeys: dict[str, tuple[Node, SubKeySpec]] = {}
     for item in node.items():
         record = item.entries()
         name = str(record["name"].value)
-        known = kept.get(name)
-        if known is not None and known[0].source is item.source and not record["name"].cut:
+        earlier = subkeys.get(name)
+        if earlier is not None and earlier[0].source is item.source and not record["name"].cut:
             message = f"{show(name)} is a sub-key of this account already"
             reader.complain(record["name"], "subkey", message)
         shared = record.get("shared")
@@ -111,27 +111,27 @@ def _subkeys(node: Node, reader: Reader) -> tuple[SubKeySpec, ...]:
                 if only in record:
                     message = f"{show(name)} shares the credit of the account, so it has no {only} of its own"
                     reader.complain(record[only], "subkey", message)
-        fields: dict[str, Any] = {key: each.value for key, each in record.items() if key not in ("name", "credit")}
+        fields: dict[str, Any] = {key: value.value for key, value in record.items() if key not in ("name", "credit")}
         if "credit" in record:
             fields["credit"] = reader.money(record["credit"])
-        kept.setdefault(name, (item, SubKeySpec(name, **fields)))
-    return tuple(subkey for _, subkey in kept.values())
+        subkeys.setdefault(name, (item, SubKeySpec(name, **fields)))
+    return tuple(subkey for _, subkey in subkeys.values())
 
 
 def _templates(node: Node, reader: Reader) -> tuple[dict[str, Any], ...]:
-    """Records as §2.5 has them. One of the file that builds on another replaces its namesake there."""
-    kept: dict[tuple[object, object], Node] = {}
+    """Records as in §2.5. One of a file that extends another replaces that of the same name and language."""
+    templates: dict[tuple[object, object], Node] = {}
     for item in node.items():
         record = item.entries()
         key = (record["name"].value, record["language"].value)
-        known = kept.setdefault(key, item)
-        if known is not item:
-            if known.source is item.source and not item.cut:
+        first = templates.setdefault(key, item)
+        if first is not item:
+            if first.source is item.source and not item.cut:
                 message = f"{show(key[0])} ({key[1]}) is a template of this account already"
                 reader.complain(record["name"], "template", message)
             continue
         template_makes_sense(item, reader)
-    return tuple({"category": "UTILITY", "status": "APPROVED"} | plain(item) for item in kept.values())
+    return tuple({"category": "UTILITY", "status": "APPROVED"} | plain(item) for item in templates.values())
 
 
 _READ: Final[dict[str, tuple[str, Callable[[Node, Reader], Any]]]] = {
@@ -166,7 +166,7 @@ def _changed(node: Node, reader: Reader, currency: str, forms: Mapping[str, Send
 
 
 def _doubts(doubts: Doubts) -> None:
-    """Calls with sub-keys that nothing makes."""
+    """Calls with sub-keys that do not exist."""
     subkeys = [subkey.name for subkey in doubts.blueprint.settled["account"].subkeys]
     if any(entry.operation == "addSubKey" for entry in doubts.blueprint.traffic):
         return
@@ -174,7 +174,7 @@ def _doubts(doubts: Doubts) -> None:
         request = item.get("request")
         key = None if request is None else request.get("key")
         if key is not None and reference(key.value) is None and key.value not in (*subkeys, PARENT):
-            message = f"{show(key.value)} is no sub-key of account.subkeys; there are: {listed(subkeys) or 'none'}"
+            message = f"{show(key.value)} is not a sub-key of account.subkeys; there are: {listed(subkeys) or 'none'}"
             doubts.warn(key, "key-unknown", message, near=nearest(key.value, subkeys))
 
 

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 ListName = Literal["blacklist", "optout"]
 
 _LINE: Final = re.compile(r"[^\r\n]+")
-#: So many lines are read between two pauses.
+#: How many lines are read between two pauses.
 _SLICE: Final = 200
 
 
 class Listed(NamedTuple):
-    """What became of a call: how many lines were numbers, and the lines that were none."""
+    """The result of a call: how many lines were numbers, and the lines that were not."""
 
     accepted: int
     invalid: list[str]
 
 
 def enter(world: World, name: ListName, billing: Billing, text: str) -> Generator[None, None, Listed]:
-    """Enters the numbers of a text, one a line, in force after `list_delay`; pauses now and then.
+    """Enters the numbers of a text, one on each line, in force after `list_delay`; with pauses.
 
-    A number that is listed already stays as it is. The generator returns what became of the lines; blank ones count
-    for nothing.
+    A number that is on the list already is unchanged. The generator returns the result; blank lines are
+    ignored.
     """
     entries = billing.blacklist if name == "blacklist" else billing.optout
     country = Account.of(world).country

@@ -3,18 +3,19 @@
 The order (§3.3, A36)
 ---------------------
 An order of a service that needs nothing more is `active` at once; one that takes time begins `new` and is activated
-when that time has passed. Either can be cancelled, and then its sender is not the account's any more; nothing leaves
-`cancelled`, and nothing is paid back (A61). A pair that is not in the table raises `IllegalMove`.
+when that time has passed. Either can be cancelled, which removes its sender from the account; `cancelled` is
+an end, and the fee is not paid back (A61). A pair that is not in the table raises `IllegalMove`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from sendbox.engine.durations import DAY
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.journal import CODE
-from sendbox.engine.lifecycle import Table
+from sendbox.engine.lifecycle import Lifecycle
 from sendbox.services.account import catalog
 
 if TYPE_CHECKING:
@@ -22,21 +23,17 @@ if TYPE_CHECKING:
     from sendbox.services.account.catalog import Service
     from sendbox.services.ports import Billing
 
-ORDER: Final[Table] = {
-    "new": {"activated": "active", "cancelled": "cancelled"},
-    "active": {"cancelled": "cancelled"},
-    "cancelled": {},
-}
+ORDER: Final = Lifecycle(
+    "an order",
+    "§3.3, A36",
+    {
+        "new": {"activated": "active", "cancelled": "cancelled"},
+        "active": {"cancelled": "cancelled"},
+        "cancelled": {},
+    },
+)
 
 _MILLION: Final = 1_000_000
-
-
-class IllegalMove(Exception):
-    """A pair that is not in the table of orders."""
-
-    def __init__(self, state: str, event: str) -> None:
-        legal = ", ".join(ORDER[state]) or "none, it is an end"
-        super().__init__(f'"{event}" cannot happen to an order that is "{state}"; legal: {legal} (§3.3, A36)')
 
 
 class NoSender(Exception):
@@ -47,20 +44,18 @@ class NoCredit(Exception):
     """The balance cannot pay the fee."""
 
 
+@dataclass(slots=True, eq=False)
 class Order:
     """One order. `fee` in millionths of the currency it was paid in."""
 
-    __slots__ = ("at", "billing", "fee", "id", "period", "service", "state", "subject")
-
-    def __init__(self, order_id: str, service: str, subject: str, period: str, billing: Billing, fee: int) -> None:
-        self.id = order_id
-        self.service = service
-        self.subject = subject
-        self.period = period
-        self.billing = billing
-        self.fee = fee
-        self.at = 0
-        self.state = catalog.services()[service].status
+    id: str
+    service: str
+    subject: str
+    period: str
+    billing: Billing
+    fee: int
+    at: int
+    state: str
 
 
 def fee_of(service: Service, period: str, currency: str) -> int:
@@ -70,7 +65,7 @@ def fee_of(service: Service, period: str, currency: str) -> int:
 
 
 class Senders(Protocol):
-    """The account that orders are placed for: what it can send under."""
+    """The account that orders are placed for: its senders."""
 
     numbers: frozenset[str]
 
@@ -107,27 +102,23 @@ class Orders:
         if not billing.charge(fee, fee):
             raise NoCredit
         order_id = uuid_text(world.named("order", "orderService", content))
-        order = Order(order_id, service.id, subject, period, billing, fee)
-        order.at = world.clock.now
+        order = Order(order_id, service.id, subject, period, billing, fee, world.clock.now, service.status)
         self.placed.append(order)
         entry = self._entered(order)
-        if service.subject == "assigned":  # who comes first gets the next number
+        if service.subject == "assigned":  # the first order gets the next number
             world.journal.mark(entry)
         if order.state == "new":
             world.timeline.at(order.at + service.delay * DAY, -1, self.activation_due, order)
         return order
 
     def activation_due(self, order: Order) -> None:
-        """The time that a service takes has passed; an order that was cancelled meanwhile stays so."""
+        """The delay of a service has passed; a cancelled order stays cancelled."""
         if order.state == "new":
             self.move(order, "activated")
 
     def move(self, order: Order, event: str) -> None:
         """Carries an order to its next state. Raises `IllegalMove` for a pair not in the table."""
-        after = ORDER[order.state].get(event)
-        if after is None:
-            raise IllegalMove(order.state, event)
-        order.state = after
+        order.state = ORDER.after(order.state, event)
         self._entered(order)
 
     def _entered(self, order: Order) -> int:

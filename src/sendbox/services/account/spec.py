@@ -1,4 +1,4 @@
-"""What a scenario settles about the account (`account:`)."""
+"""What a scenario defines for the account (`account:`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class SubKeySpec:
-    """A sub-key `<world>~<name>` that is there from the start (§2.5, A32). `credit` in millionths, of its own balance.
+    """A sub-key `<world>~<name>` that exists from the start (§2.5, A32). `credit` in millionths, of its own balance.
 
-    None leaves what a key that exists already has, or the default.
+    None keeps the value of an existing key, or the default.
     """
 
     name: str
@@ -26,7 +26,7 @@ class SubKeySpec:
 class AccountSpec:
     """The account a world starts with. Money in millionths of the currency's unit (1 EUR = 1_000_000).
 
-    `senders` maps `sms`, `richmsg`, `chatapp` to registered senders, or is "any". `templates` are records as §2.5
+    `senders` maps families of channels to registered senders, or is "any". `templates` are records as §2.5
     (`name, language, category, status, components`). Lists hold normalized numbers.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.services.account.catalog import PERIODS
 from sendbox.services.account.orders import ORDER
 
@@ -18,8 +18,8 @@ def _line(_world: World, entry: tuple[Order, str]) -> str:
     return f"order of {order.service} for {order.subject}: {state}"
 
 
-THINGS: Final[dict[str, Thing]] = {
-    "orders": Thing(
+THINGS: Final[dict[str, Subject]] = {
+    "orders": Subject(
         "an order of a service that entered a state",
         {
             "service": Field("text", "the service's flat id", lambda _world, entry: entry[0].service),

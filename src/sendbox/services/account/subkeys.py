@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.journal import CODE
@@ -16,15 +16,7 @@ if TYPE_CHECKING:
     from sendbox.services.account.spec import SubKeySpec
 
 
-class Keyring(Protocol):
-    """The account that the keys belong to, as far as they go."""
-
-    keys: dict[str, Key]
-    top: Key
-    currency: str
-
-
-#: So many sub-keys a top key may have, disabled ones included (A32).
+#: How many sub-keys a top key may have, disabled ones included (A32).
 MOST: Final = 19
 _SUFFIX: Final = 20
 
@@ -32,28 +24,32 @@ _SUFFIX: Final = 20
 class SubKeys:
     """The sub-keys of one world, and whose balance and lists a key uses."""
 
-    def __init__(self, world: World, account: Keyring) -> None:
+    def __init__(self, world: World, keys: dict[str, Key]) -> None:
         self._world = world
-        self._account = account
+        #: every key by its id, the top key first
+        self._keys = keys
         #: the balances that keys have of their own
         self.by_subid: dict[str, Billing] = {}
 
     @property
     def children(self) -> list[Key]:
         """Every sub-key, oldest first."""
-        return [key for key in self._account.keys.values() if key is not self._account.top]
+        return list(self._keys.values())[1:]
 
     @property
     def full(self) -> bool:
-        """Whether there can be no more of them (A32)."""
-        return len(self._account.keys) > MOST
+        """Whether the greatest number of sub-keys is reached (A32)."""
+        return len(self._keys) > MOST
 
-    def settle(self, specs: Iterable[SubKeySpec]) -> None:
-        """Makes the sub-keys that a scenario or control names, or changes what is named of those that are there."""
+    def settle(self, specs: Iterable[SubKeySpec], currency: str) -> None:
+        """Makes the sub-keys that a scenario or control names, or changes the named fields of existing ones.
+
+        `currency` is that of the account.
+        """
         for spec in specs:
-            key = self._account.keys.get(f"{self._world.id}~{spec.name}")
+            key = self._keys.get(f"{self._world.id}~{spec.name}")
             if key is None:
-                key = self._make(spec.name, None if spec.shared else spec.currency or self._account.currency)
+                key = self._make(spec.name, None if spec.shared else spec.currency or currency)
             key.note = spec.note if spec.note is not None else key.note
             key.scope = spec.scope or key.scope
             key.default_callback_url = spec.default_callback_url or key.default_callback_url
@@ -61,9 +57,9 @@ class SubKeys:
                 key.billing.balance = spec.credit
 
     def add(self, content: bytes, *, currency: str | None, note: str, url: str | None, scope: str) -> Key:
-        """Makes a sub-key; `currency` of a balance of its own, which begins empty, None to share the account's.
+        """Makes a sub-key; `currency` is that of its own balance, which begins empty; None shares the account's.
 
-        `content` is the canonical request, from which its name is derived. The caller looks at `full` first.
+        `content` is the canonical request, from which its name is derived. The caller checks `full` first.
         """
         suffix = self._world.named("subkey", "addSubKey", content).hex()[:_SUFFIX]
         key = self._make(suffix, currency)
@@ -79,16 +75,16 @@ class SubKeys:
         if currency is not None:
             subid = uuid_text(world.name("billing", suffix.encode()))
             key.billing = self.by_subid[subid] = Billing(subid, currency)
-        self._account.keys[key.id] = key
+        self._keys[key.id] = key
         return key
 
-    def note(self, key: Key, what: str) -> None:
+    def note(self, key: Key, event: str) -> None:
         """Journals that a key was added or changed."""
-        self._world.journal.add(self._world.clock.now, CODE["key"], (key, what))
+        self._world.journal.add(self._world.clock.now, CODE["key"], (key, event))
 
     def alias(self, name: str) -> str:
-        """What stands for a key or `subid` where the world's own names must not appear: its place in the account."""
-        for position, key in enumerate(self._account.keys.values()):
+        """The alias of a key or `subid`, where names of the world must not appear: its place in the account."""
+        for position, key in enumerate(self._keys.values()):
             if name == key.id or (key.billing is not None and name == key.billing.subid):
                 return f"~{position}"
         return name if name == DEFAULT_SUBID else "~"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sendbox.engine.coverage.tally import Row
 
 
-def called(collector: Collector, row: Row, record: RequestRecord, request: Any) -> None:
+def count_call(collector: Collector, row: Row, record: RequestRecord, request: Any) -> None:
     """Counts a call of an operation that coverage knows."""
     error = _error_of(row.interface, record)
     if error is not None:
@@ -45,7 +45,7 @@ def _error_of(interface: str, record: RequestRecord) -> str | None:
 
 
 def denied(path: str, key: str | None) -> str | None:
-    """The item of a call whose key opened no world, which no journal tells of (§5, §7)."""
+    """The item of a call whose key opened no world, which is in no journal (§5, §7)."""
     if path.startswith("/v2/"):
         return "sending denied key"
     if path.startswith("/v1/validations"):

@@ -2,7 +2,7 @@
 
 Long because it is one table. Each item has the place in the specification that it comes from, the assumption where the
 specification is silent, and a snippet that would try it: the YAML of a scenario, a request (method, path, body), or a
-line of a test in which `sendbox` is the fixture and `client` whatever the test calls the service with. A word in
+line of a test in which `sendbox` is the fixture and `client` is the test's client of the service. A word in
 capitals stands for a name that the world gives out.
 """
 
@@ -21,7 +21,7 @@ from sendbox.services.coverage import limits
 from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, FAMILY, ROWS, TEMPLATED, USUAL
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.outages import IN_FLIGHT, NEW
-from sendbox.services.messaging.results import STATES
+from sendbox.services.messaging.results import STATES, WAYS
 from sendbox.services.partner.states import NUMBER, SIGNUP, TEMPLATE
 from sendbox.services.verify.session import VALIDATION
 
@@ -35,24 +35,17 @@ DIMENSIONS: Final[dict[str, str]] = {
     "infos": "Texts of result_info",
     "errors": "Error answers",
     "events": "Events received",
-    "webhooks": "Misfortunes of webhooks",
+    "webhooks": "Problems of webhooks",
     "webhook faults": "Faults of webhooks from a scenario",
     "api faults": "Faults of the interfaces from a scenario",
     "outages": "Outages from a scenario",
     "phones": "What recipients do",
     "states": "States of sessions, templates, signups and orders",
-    "limits": "Limits touched",
+    "limits": "Limits reached or exceeded",
     "fields": "Fields of requests",
 }
 
 
-#: The results that lead to a state, itself left out.
-_BEFORE: Final = {
-    "accepted": (),
-    "sending": ("sending",),
-    "sent": ("sending", "sent"),
-    "delivered": ("sending", "sent", "delivered"),
-}
 _MESSAGE: Final = 'POST /v2/message {"body": "Hello", "to": [{"phone_number": "420777000101"}]'
 _SESSION: Final = 'POST /v1/validations {"phoneNumber": "420777000101"}'
 _SIGNUP: Final = (
@@ -82,7 +75,7 @@ def _transitions() -> Iterator[Item]:
     for channel, table in ATTEMPT.items():
         for state, row in table.items():
             for after in row.values():
-                path = ", ".join((*_BEFORE.get(state, ()), after))
+                path = ", ".join((*WAYS.get(state, ()), after))
                 yield Item(
                     "transitions", f"{channel} {state} -> {after}", "§3.1", "scenario", _rule(channel, f"[{path}]"),
                     ROWS[channel].owed_to if (state, after) in _SHOWN else "A25",
@@ -103,7 +96,7 @@ def _scenarios(dimension: str, *rows: tuple[str, str, str, str | None]) -> Itera
 
 
 def _flows() -> Iterator[Item]:
-    first = next(each for each in CHANNELS if each != USUAL)
+    first = next(name for name in CHANNELS if name != USUAL)
     flow = f'{_MESSAGE}, "flow": {json.dumps([{first: {**ROWS[first].least, "ttl": 1}}, {USUAL: {}}])}}}'
     yield Item("flows", "fallback ttl", "§2.2", "scenario", _rule(first, "sent"), "A64")
     for word in ("undelivered", "failed", "rejected"):
@@ -214,10 +207,10 @@ def _errors() -> Iterator[Item]:
 
 def _events() -> Iterator[Item]:
     for result in STATES[1:]:
-        channel = next(each for each, table in ATTEMPT.items() if result in _reached(table))
+        channel = next(name for name, table in ATTEMPT.items() if result in _reached(table))
         yield Item("events", f"sentMessage {result}", "§6", "scenario", _rule(channel, result))
     for family in dict.fromkeys(FAMILY.values()):
-        channel = next(each for each in reversed(FAMILY) if FAMILY[each] == family)
+        channel = next(name for name in reversed(FAMILY) if FAMILY[name] == family)
         reply = f'attempts: [{{when: {{channel: {channel}}}, then: delivered, replies: [{{after: 5s, body: "YES"}}]}}]'
         owed = ROWS[channel].owed_to
         yield Item("events", f"incomingReplyMessage {family}", "§6", "scenario", reply, owed)
@@ -263,7 +256,7 @@ def _webhooks() -> Iterator[Item]:
         "webhooks",
         ("several events in one", "§6", "clock: {mode: manual}", "A22"),
         ("signed", "§5", "account: {default_callback_secret: s3cret}", "A21"),
-        ("nobody to tell", "§6", "account: {default_callback_url: null}", "A68"),
+        ("no target", "§6", "account: {default_callback_url: null}", "A68"),
     )
 
 
@@ -284,8 +277,8 @@ def _outages() -> Iterator[Item]:
         **{f"in_flight {word}": f"channel: sms, in_flight: {word}" for word in IN_FLIGHT},
         **{f"new {word}": f"channel: sms, new: {word}" for word in NEW},
     }
-    for name, what in rows.items():
-        yield Item("outages", name, "§3.1", "scenario", f"timeline: [{{at: 1m, outage: {{{what}, for: 10m}}}}]")
+    for name, fields in rows.items():
+        yield Item("outages", name, "§3.1", "scenario", f"timeline: [{{at: 1m, outage: {{{fields}, for: 10m}}}}]")
 
 
 def _phones() -> Iterator[Item]:

@@ -1,7 +1,7 @@
 """Limits as coverage counts them: a row each, with what would try it and how a request touches it (§8).
 
 A request that is refused for it has touched the limit as well, so what is looked at is the body as it came. What no
-request touches by itself, such as a lapse, is counted by the kind of the entry that tells of it.
+single request touches, such as a lapse, is counted by the kind of its journal entry.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ OF_CALLS: Final = (
         f"{limits.IN_ALL} recipients a call",
         "python",
         _posted(f"[{_TEN}] * {limits.MESSAGES}", "s"),
-        lambda call, _now: sum(len(_list(each, "to")) for each in call) >= limits.IN_ALL,
+        lambda call, _now: sum(len(_list(message, "to")) for message in call) >= limits.IN_ALL,
     ),
 )
 #: Of a message.
@@ -136,12 +136,12 @@ def limits_of(operation: str, request: Any, now: int) -> Iterator[str]:
         yield from _message(request, now)
     elif operation == SEVERAL and isinstance(request, list):
         yield from _touched(OF_CALLS, request, now)
-        for each in request:
-            yield from _message(each, now)
+        for message in request:
+            yield from _message(message, now)
 
 
-def _touched(rows: tuple[Limit, ...], what: Any, now: int) -> Iterator[str]:
-    return (row.name for row in rows if row.touched is not None and row.touched(what, now))
+def _touched(rows: tuple[Limit, ...], subject: Any, now: int) -> Iterator[str]:
+    return (row.name for row in rows if row.touched is not None and row.touched(subject, now))
 
 
 def _message(message: Any, now: int) -> Iterator[str]:
@@ -157,16 +157,16 @@ def _step(step: Any, now: int) -> Iterator[str]:
     return _touched(OF_STEPS, step, now) if isinstance(step, dict) else iter(())
 
 
-def _instant(given: Any, now: int) -> int:
+def _instant(text: Any, now: int) -> int:
     """When a message is to be sent; at once where that cannot be read."""
     for zone in ("", "Z"):
         try:
-            return instant(f"{given}{zone}")
+            return instant(f"{text}{zone}")
         except ValueError:
             continue
     return now
 
 
 def _list(value: Any, name: str) -> list[Any]:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, list) else []
+    items = value.get(name) if isinstance(value, dict) else None
+    return items if isinstance(items, list) else []

@@ -1,6 +1,6 @@
-"""Whom a call is about: the first phone number that it names, whatever its interface calls it.
+"""The phone that a call is about: the first number that it names, in any field in which its interface has numbers.
 
-Asked before a call is checked, and so of calls in any state: what cannot be read names nobody.
+It is read before a call is checked, so the call may be malformed: one that cannot be read names no number.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 FIELDS: Final = ("to", "phone_number", "number", "phoneNumber", "phone_numbers")
 #: What stands between several numbers in one text.
 _SEVERAL: Final = re.compile(r"[;,\n]")
-#: No number stands deeper: an array of messages, each with an array of recipients.
+#: No number is nested deeper: an array of messages, each with an array of recipients.
 _DEEP: Final = 6
 
 
 def addressee(world: World, body: bytes, query: bytes) -> str:
-    """The number in international form, as it was written where it is none, "" where body and query name nobody."""
+    """The number in international form, as written where it has none, "" where body and query name no number."""
     raw = _in(_fields(body)) or _in(_fields(query))
     return normalize(raw, account_of(world).country) or raw
 
@@ -41,12 +41,12 @@ def _fields(raw: bytes) -> Any:
 
 
 def _in(value: Any, deep: int = _DEEP) -> str:
-    """The first number in a value: one that is text is it, in lists the first item counts."""
+    """The first number in a value: a text is the number itself, of a list the first item counts."""
     if isinstance(value, str | int):
         return _SEVERAL.split(str(value).strip(), maxsplit=1)[0].strip()
     if isinstance(value, list) and value and deep:
         first = value[0]
         return "" if isinstance(first, list) else _in(first, deep - 1)
     if isinstance(value, dict) and deep:
-        return next((found for name in FIELDS if name in value and (found := _in(value[name], deep - 1))), "")
+        return next((number for name in FIELDS if name in value and (number := _in(value[name], deep - 1))), "")
     return ""

@@ -1,7 +1,7 @@
 """The desk: carries out the command `Call`, a call of HTTP that came to a world.
 
-What happens to the world and what is answered depend on the world and the call alone. Whoever has the call first,
-a server or a replay, finds the world of it; the desk does the rest, and journals it.
+What happens to the world and what is answered depend on the world and the call alone. The caller, a server or a
+replay, finds the world of the call; the desk does everything else, and journals it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from sendbox.contract.validators import NotLoaded, preload
 from sendbox.engine.commands.command import Body, Call
 from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.journal import CODE
-from sendbox.engine.polls import MANY
+from sendbox.engine.polling import MANY
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import POLLING_STOPPED_CLOCK, advise
 from sendbox.services.http.diagnosis import valued
 from sendbox.services.http.exchange import Answer, Exchange, Refused, Route, header
-from sendbox.services.http.faulting import NO_FAULT, Decision, decide, spoilt, told
+from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, spoilt
 from sendbox.services.http.handling import handled, worked
 from sendbox.services.http.paths import Paths
 from sendbox.services.ports import account_of
@@ -36,12 +36,15 @@ HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
 #: So much of an upload is read at a time.
 _PIECE: Final = 1 << 16
 
-#: What is still to be done: whoever does it pauses where it is None, and elsewhere calls what it is, off an event loop.
+#: Work in portions: the caller pauses at each None, and calls each function that it is given off the event loop.
 Work = Generator[Callable[[], None] | None, None, "Handled"]
+Findings = Sequence[Finding]
+#: Ids of requests whose events may have to leave before the answer.
+Hasty = Sequence[str]
 
 
 class Handled(NamedTuple):
-    """What came of a call: the answer, how the journal has it and the number of its entry.
+    """The outcome of a call: the answer, its record in the journal and the number of that entry.
 
     `hasty` are the requests that it made whose events may have to leave before the answer.
     """
@@ -49,7 +52,7 @@ class Handled(NamedTuple):
     answer: Answer
     record: RequestRecord | None = None
     number: int = -1
-    hasty: Sequence[str] = ()
+    hasty: Hasty = ()
 
 
 class Desk:
@@ -69,13 +72,13 @@ class Desk:
         self.contract = contract
         self.paths = Paths(routes)
         self.interfaces = interfaces
-        self.prefixes = tuple(prefix for each in interfaces for prefix in each.prefixes)
+        self.prefixes = tuple(prefix for interface in interfaces for prefix in interface.prefixes)
         self.check: Callable[[Route, Answer], None] | None = None
         self._uploads = [(upload.path.partition("{")[0], upload) for upload in uploads]
         self._links = [(link.path.partition("{")[0], link) for link in links]
 
     def work(self, world: World, call: Call) -> Handled | Work:
-        """Carries out a call, whatever it is of, or hands back what takes time."""
+        """Carries out any call, or hands back the work that takes time."""
         for prefix, upload in self._uploads:
             if call.path.startswith(prefix) and call.method == "PUT":
                 return self.upload(world, call, upload)
@@ -95,8 +98,8 @@ class Desk:
         """The answer to a path or a method that no row has, in the shape of its interface (A75), and why."""
         rows, _ = self.paths.find(path)
         if rows is None:
-            interface = next(each for each in self.interfaces if path.startswith(each.prefixes))
-            why = f"{path} is no path of the {interface.name} interface"
+            interface = next(interface for interface in self.interfaces if path.startswith(interface.prefixes))
+            why = f"{path} is not a path of the {interface.name} interface"
             return interface.error(404, why), why
         legal = ", ".join(sorted(rows))
         why = f"{method} is not served at {path}; legal: {legal}"
@@ -112,7 +115,7 @@ class Desk:
     # -- rows
 
     def serve(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Handled | Work:
-        """Carries out a call of a row, or hands back what takes time; `params` is what stands in its path."""
+        """Carries out a call of a row, or hands back the work that takes time; `params` is what stands in its path."""
         if call.body is None:
             return _refused(world, call, route.operation, route.error(413, TOO_LONG), _call_finding(TOO_LONG))
         decision = NO_FAULT
@@ -123,11 +126,11 @@ class Desk:
                 answer = spoilt(decision[0], route.error, None)
                 record = RequestRecord(route.operation, call, answer.status, answer.body)
                 return _journaled(world, record, answer, decision)
-        return self._served(world, call, self.exchange(world, call, route, params), decision)
+        return self._served(call, self.exchange(world, call, route, params), decision)
 
-    def _served(self, world: World, call: Call, exchange: Exchange, decision: Decision) -> Handled | Work:
-        """What comes of a call that no fault keeps from its handler."""
-        route = exchange.route
+    def _served(self, call: Call, exchange: Exchange, decision: Decision) -> Handled | Work:
+        """The outcome of a call that reaches its handler."""
+        route, world = exchange.route, exchange.world
         if route.tokens is not None and (jwt := route.tokens.of(call, exchange.body)) is not None:
             exchange.bearer = route.tokens.admitted(world, jwt)
             if isinstance(exchange.bearer, Finding):
@@ -135,45 +138,36 @@ class Desk:
                 return _refused(world, bare, route.operation, route.deny(True), exchange.bearer, call)
         overtakes = world.outlets.faults.overtakes
         if overtakes:
-            world.outlets.detours.hasty.clear()
+            world.outlets.injection.hasty.clear()
         try:
             answer, findings = handled(exchange)
         except NotLoaded as missing:
-            return self._again(world, call, exchange, decision, missing)
+            return self._again(call, exchange, decision, missing)
         if answer.work is not None:
-            return self._worked(world, call, exchange, decision, answer.work)
-        hasty = world.outlets.detours.hasty[:] if overtakes else ()
-        return self._ended(world, call, exchange, answer, findings, decision, hasty)
+            return self._worked(call, exchange, decision, answer.work)
+        hasty = world.outlets.injection.hasty[:] if overtakes else ()
+        return self._ended(call, exchange, answer, findings, decision, hasty)
 
-    def _again(self, world: World, call: Call, exchange: Exchange, decision: Decision, missing: NotLoaded) -> Work:
-        """The same once more, when what was not loaded is: nothing was done yet."""
+    def _again(self, call: Call, exchange: Exchange, decision: Decision, missing: NotLoaded) -> Work:
+        """The same again, once the missing module is loaded: nothing was done before."""
         yield missing.load
-        fresh = self.exchange(world, call, exchange.route, exchange.params)
-        done = self._served(world, call, fresh, decision)
-        return done if isinstance(done, Handled) else (yield from done)
+        fresh = self.exchange(exchange.world, call, exchange.route, exchange.params)
+        outcome = self._served(call, fresh, decision)
+        return outcome if isinstance(outcome, Handled) else (yield from outcome)
 
-    def _worked(
-        self, world: World, call: Call, exchange: Exchange, decision: Decision, work: Generator[None, None, Answer]
-    ) -> Work:
-        """What comes of a call whose handler has much to do."""
+    def _worked(self, call: Call, exchange: Exchange, decision: Decision, work: Generator[None, None, Answer]) -> Work:
+        """The outcome of a call whose handler works in slices."""
         try:
             answer, findings = yield from worked(exchange, work)
         except NotLoaded as missing:
-            return (yield from self._again(world, call, exchange, decision, missing))
-        return self._ended(world, call, exchange, answer, findings, decision, ())
+            return (yield from self._again(call, exchange, decision, missing))
+        return self._ended(call, exchange, answer, findings, decision, ())
 
     def _ended(
-        self,
-        world: World,
-        call: Call,
-        exchange: Exchange,
-        answer: Answer,
-        findings: Sequence[Finding],
-        decision: Decision,
-        hasty: Sequence[str],
+        self, call: Call, exchange: Exchange, answer: Answer, findings: Findings, decision: Decision, hasty: Hasty
     ) -> Handled:
         """Journals a call that a handler answered."""
-        route = exchange.route
+        route, world = exchange.route, exchange.world
         if route.method == "GET" and world.clock.mode == "manual":
             _remark_poll(exchange, call.path, answer)
         if self.check is not None:
@@ -198,7 +192,7 @@ class Desk:
 
     def upload(self, world: World, call: Call, upload: Upload) -> Work:
         """Takes in the body of a call at an address; the journal has the call without it."""
-        findings: Sequence[Finding] = ()
+        findings: Findings = ()
         decision = NO_FAULT
         key = world.id
         try:
@@ -238,27 +232,24 @@ def whole(body: Body) -> bytes:
 
 
 def _taken_in(incoming: Incoming, call: Call) -> Generator[None, None, None]:
-    """Takes a body in and stores it. Raises `Refused`; whatever goes wrong, the address may be tried again."""
+    """Takes a body in and stores it. Raises `Refused`; after any error the address may be tried again."""
     try:
-        given = header(call.headers, b"content-type") or b""
-        incoming.begin(given.decode("latin-1").partition(";")[0].strip().lower())
-        for piece in _pieces(call.body):
-            yield from incoming.feed(piece)
-        incoming.store()
+        content_type = (header(call.headers, b"content-type") or b"").decode("latin-1")
+        yield from incoming.take(content_type.partition(";")[0].strip().lower(), _pieces(call.body))
     finally:
         incoming.give_up()
 
 
 def _pieces(body: Body) -> Iterator[bytes]:
     if body is None or isinstance(body, bytes):
-        return (body[at : at + _PIECE] for at in range(0, len(body), _PIECE)) if body else iter(())
+        return (whole(body)[at : at + _PIECE] for at in range(0, len(body or b""), _PIECE))
     return body.pieces(_PIECE)
 
 
 def _refused(
     world: World, journaled: Call, operation: str, answer: Answer, finding: Finding, call: Call | None = None
 ) -> Handled:
-    """A call that no handler sees, journaled all the same; `call` is it as it came, where that is more."""
+    """A call that reaches no handler, and is journaled too; `call` is the call as it came, where it has more."""
     record = RequestRecord(operation, journaled, answer.status, answer.body)
     record.findings = [finding]
     return _journaled(world, record, answer, call=call)
@@ -269,13 +260,13 @@ def _journaled(
     record: RequestRecord,
     answer: Answer,
     decision: Decision = NO_FAULT,
-    hasty: Sequence[str] = (),
+    hasty: Hasty = (),
     call: Call | None = None,
 ) -> Handled:
     """Journals a call, and behind it the fault that applied to it."""
     applied, order_sensitive = decision
     if applied is not None:
-        told(record, applied)
+        note_fault(record, applied)
     number = world.request(record, call)
     journal = world.journal
     if order_sensitive:
@@ -291,7 +282,7 @@ def _remark_poll(exchange: Exchange, path: str, answer: Answer) -> None:
     """Advice, once a world, to a client that waits for something while the clock stands."""
     world = exchange.world
     question = b"\0".join((path.encode(), exchange.query, exchange.key.id.encode()))
-    if world.polls.asked(world.now, question, answer.body):
+    if world.polling.asked(world.now, question, answer.body):
         text = f"{path} was asked {MANY} times with the same answer while the clock stands; advance it, then ask"
         exchange.advice.append(advise(POLLING_STOPPED_CLOCK, text, "$", exchange.route.section))
 

@@ -26,7 +26,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 #: A body of more bytes is not read again for what stood in it.
 READ_AGAIN: Final = 1 << 18
-#: Headers whose value is shown; a key is none of them.
+#: Headers whose value is shown; keys are not.
 _SHOWN: Final = frozenset({"content-type"})
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]|\[('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\]")
 
@@ -36,24 +36,24 @@ Step = str | int
 def valued(findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
     """The findings with what stood at their paths, in short; None where nothing did."""
     request = _request(exchange)
-    return [replace(each, value=_value(each.path, request, exchange)) for each in findings]
+    return [replace(finding, value=_value(finding.path, request, exchange)) for finding in findings]
 
 
 def together(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
-    """What both read. Raises `Refused`: the first one's refusal, with the findings of the second as well."""
+    """The results of both. Raises `Refused`: the refusal of the first, with the findings of the second as well."""
     try:
-        found = first()
+        value = first()
     except Refused as refused:
         try:
             second()
         except Refused as other:
             refused.findings += other.findings
         raise
-    return found, second()
+    return value, second()
 
 
 def beside(refused: Refused, findings: Iterable[Finding]) -> Refused:
-    """The refusal with more findings, of places that it says nothing of yet."""
+    """The refusal with more findings, of places for which it has none yet."""
     places = {finding.path for finding in refused.findings}
     refused.findings += [finding for finding in findings if finding.path not in places]
     return refused
@@ -79,8 +79,8 @@ def _request(exchange: Exchange) -> Any:
 def _value(path: str, request: Any, exchange: Exchange) -> str | None:
     if path.startswith("header "):
         name = path.removeprefix("header ")
-        given = exchange.header(name.encode()) if name in _SHOWN else None
-        return None if given is None else show(given.decode("latin-1"))
+        content = exchange.header(name.encode()) if name in _SHOWN else None
+        return None if content is None else show(content.decode("latin-1"))
     steps = steps_of(path)
     if not steps:
         return None

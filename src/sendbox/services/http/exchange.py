@@ -27,7 +27,7 @@ class Refused(Exception):
         self.findings = findings
         self.status = status
         self.text = text or findings[0].message
-        #: the whole answer, where status and text are not all that it says
+        #: the whole answer, where it says more than status and text
         self.answer = answer
 
 
@@ -58,7 +58,7 @@ class Exchange:
     #: what stands in the path, by the names in the route's
     params: Mapping[str, str] = field(default_factory=dict)
     advice: list[Advice] = field(default_factory=list)
-    #: what the journal tells of a call that was taken all the same
+    #: what the journal says of a call that was accepted nevertheless
     findings: Sequence[Finding] = ()
     #: the canonical request without callback, once it was accepted
     content: bytes | None = None
@@ -74,7 +74,7 @@ class Exchange:
 class Answer:
     """What goes back: status, body and content type.
 
-    A handler with much to do gives back `work`, which pauses now and then and returns the answer proper.
+    A handler with a lot of work gives back `work`, which pauses now and then and returns the real answer.
     """
 
     status: int
@@ -87,7 +87,7 @@ class Answer:
 
 
 def in_slices(work: Generator[None, None, Answer]) -> Answer:
-    """What a handler with much to do gives back."""
+    """The answer of a handler that works in slices."""
     return Answer(0, b"", work=work)
 
 

@@ -1,11 +1,10 @@
-"""Faults of the HTTP interfaces as far as they are answers: which rule of `api:` strikes a call, and what it leaves.
+"""Faults of the HTTP interfaces as far as they are answers: which rule of `api:` applies, and what is answered.
 
-What a fault does to the connection is done elsewhere, once the call has been journaled. No fault has a name here.
+What a fault does to the connection is done elsewhere, once the call has been journaled. No fault is named here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -13,15 +12,13 @@ from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.faults.calls import Applied, Call
 from sendbox.engine.faults.wire import NO_ANSWER, Error
 from sendbox.services.http.addressee import addressee
-from sendbox.services.http.exchange import Answer
+from sendbox.services.http.exchange import Answer, Refusal
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 #: A decision about one call: the fault, None = none; and whether it depended on the order of arrival.
 Decision = tuple[Applied | None, bool]
-#: How an interface refuses: (status, text) to an answer in its shape.
-Refusal = Callable[[int, str], Answer]
 NO_FAULT: Final[Decision] = (None, False)
 
 
@@ -44,7 +41,7 @@ def decide(world: World, operation: str, key: str, path: str, body: bytes, query
 def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
     """What goes back in place of an answer, None where the call had no effect; `error` is that of its interface.
 
-    What has to be done to the connection besides stands in its `fault`.
+    A fault that acts on the connection stands in the answer's `fault`; one with `instead` does not act on it.
     """
     if answer is None:
         answer = Answer(200, NO_ANSWER)
@@ -57,10 +54,10 @@ def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
     return answer
 
 
-def _error(given: Error, error: Refusal) -> Answer:
+def _error(instead: Error, error: Refusal) -> Answer:
     """An error in the shape of the interface that was called."""
-    answer = error(given.status, _phrase(given.status) if given.text is None else given.text)
-    headers = ((name.lower().encode(), value.encode()) for name, value in given.headers)
+    answer = error(instead.status, _phrase(instead.status) if instead.text is None else instead.text)
+    headers = ((name.lower().encode(), value.encode()) for name, value in instead.headers)
     answer.headers = (*answer.headers, *headers)
     return answer
 
@@ -74,8 +71,8 @@ def _phrase(status: int) -> str:
     return " ".join((first, *(word if word.isupper() else word.lower() for word in others)))
 
 
-def told(record: RequestRecord, applied: Applied) -> None:
-    """Leaves in a record that the client got something else than it was meant to."""
+def note_fault(record: RequestRecord, applied: Applied) -> None:
+    """Notes in a record that the client got another answer than the handler gave."""
     record.fault = applied
     if applied.silent:
         record.status = 0

@@ -1,19 +1,19 @@
 """Parameters of a query or a form (`application/x-www-form-urlencoded`), decoded strictly: nothing is guessed.
 
-Text is UTF-8 whatever charset a header names; a `%` that begins no escape stands for itself, as browsers have it.
+Text is UTF-8 whichever charset a header names; a `%` that does not begin an escape stands for itself, as in browsers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from sendbox.contract.findings import QUOTED, show
 from sendbox.engine.remarks import Advice, Finding
-from sendbox.services.advice import REPEATED_PARAMETER, UNKNOWN_FIELD, advise
+from sendbox.services.advice import REPEATED_PARAMETER, advise
+from sendbox.services.http.names import unknown_fields
 
 if TYPE_CHECKING:
     from sendbox.services.http.exchange import Exchange
@@ -24,14 +24,11 @@ FORM: Final = "application/x-www-form-urlencoded"
 #: So many parameters are read; no call has more than a dozen.
 MOST: Final = 1000
 
-#: So many unknown parameters are named one by one.
-_NAMED: Final = 10
-
 Remark = TypeVar("Remark", Finding, Advice)
 
 
 class Unreadable(Exception):
-    """The bytes are no parameters; `finding` says why."""
+    """The bytes are not parameters; `finding` says why."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
@@ -49,7 +46,7 @@ def media_type(exchange: Exchange) -> str | None:
 def read_form(raw: bytes, advice: list[Advice]) -> dict[str, str]:
     """The parameters of a raw query or form body, by name.
 
-    Of a repeated one the last counts, with advice. An empty value is as none, because forms send every field they have.
+    Of a repeated one the last counts, with advice. An empty value counts as absent: forms send every field they have.
     Raises `Unreadable` for what is not UTF-8.
     """
     pieces = raw.split(b"&", MOST)
@@ -73,15 +70,7 @@ def read_form(raw: bytes, advice: list[Advice]) -> dict[str, str]:
 
 def unknown_parameters(fields: Iterable[str], known: frozenset[str], advice: list[Advice]) -> None:
     """Advice for each parameter that is not known (A57), with the nearest name that is."""
-    unknown = [name for name in fields if name not in known]
-    for name in unknown[:_NAMED]:
-        near = get_close_matches(name, sorted(known), 1) if len(name) <= QUOTED else []
-        hint = f"; nearest is {show(near[0])}" if near else ""
-        text = f"{show(name)} is not a parameter here and has no effect{hint}"
-        advice.append(advise(UNKNOWN_FIELD, text, f"$.{name[:QUOTED]}", "§4.1"))
-    if len(unknown) > _NAMED:
-        text = f"{len(unknown) - _NAMED} more parameters are not known here and have no effect"
-        advice.append(advise(UNKNOWN_FIELD, text, "$", "§4.1"))
+    unknown_fields(fields, known, "$", "§4.1", advice, "parameter")
 
 
 def relocated(remarks: Iterable[Remark], places: Mapping[str, str]) -> list[Remark]:
@@ -96,9 +85,9 @@ def relocated(remarks: Iterable[Remark], places: Mapping[str, str]) -> list[Rema
     return moved
 
 
-def _text(raw: bytes, path: str, what: str) -> str:
+def _text(raw: bytes, path: str, place: str) -> str:
     try:
         return unquote_to_bytes(raw.replace(b"+", b" ")).decode()
     except UnicodeDecodeError:
-        text = f"{show(raw.decode('latin-1'))} in {what} is not UTF-8, the only encoding of parameters (§4.1)"
+        text = f"{show(raw.decode('latin-1'))} in {place} is not UTF-8, the only encoding of parameters (§4.1)"
         raise Unreadable(Finding(path[:QUOTED], "encoding", text, "§4.1")) from None

@@ -1,4 +1,4 @@
-"""Running the handler of a call: whatever it raises becomes an answer in the shape of its interface."""
+"""Running the handler of a call: each exception becomes an answer in the shape of its interface."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger("sendbox")
 
 
 def handled(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
-    """What the route's handler answers, and the findings that come of it. Raises `NotLoaded`, after which to ask again.
+    """What the route's handler answers, and its findings. Raises `NotLoaded`, after which to call again.
 
     A handler that breaks answers 500; the log has the reason (§7.1).
     """
@@ -30,7 +30,7 @@ def handled(exchange: Exchange) -> tuple[Answer, Sequence[Finding]]:
 def worked(
     exchange: Exchange, work: Generator[None, None, Answer]
 ) -> Generator[None, None, tuple[Answer, Sequence[Finding]]]:
-    """The same of a handler that has much to do; pauses now and then."""
+    """The same of a handler that works in slices; pauses now and then."""
     try:
         return (yield from work), exchange.findings
     except Exception as error:
@@ -44,5 +44,5 @@ def _failed(exchange: Exchange, error: Exception) -> tuple[Answer, Sequence[Find
     if isinstance(error, Refused):
         return route.error(error.status, error.text) if error.answer is None else error.answer, error.findings
     log.error("%s failed while it answered %s", exchange.world.id, route.operation, exc_info=error)
-    found = Finding("$", "internal", "an error of the sandbox itself; its log has the details", "§7.1")
-    return route.error(500, "Internal server error"), [found]
+    finding = Finding("$", "internal", "an error of the sandbox itself; its log has the details", "§7.1")
+    return route.error(500, "Internal server error"), [finding]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
@@ -23,7 +23,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An address for whoever has it; its parameter `code` carries the tag of the world that gave it out.
+    """An address that anyone may open; its parameter `code` carries the tag of the world that gave it out.
 
     `known` says whether a world has it; `follow` takes the world, the code, whether it counts, and the query.
     """
@@ -34,23 +34,16 @@ class Link:
     lost: Answer
 
 
-class Incoming(Protocol):
-    """A body on its way in. Each step may raise `Refused`."""
+class Incoming(NamedTuple):
+    """A body on its way in, whose call is journaled with the `key` of that id.
 
-    #: the id of the key that the call is journaled with
+    `take` is given its content type and its pieces, stores it, pauses now and then and may raise `Refused`. `give_up`
+    says that nothing more comes: unless the body was stored the address may be tried again.
+    """
+
     key: str
-
-    def begin(self, content_type: str) -> None:
-        """It is about to be read."""
-
-    def feed(self, chunk: bytes) -> Iterator[None]:
-        """A piece of it; pauses now and then."""
-
-    def store(self) -> None:
-        """It is complete."""
-
-    def give_up(self) -> None:
-        """Nothing more comes: unless it was stored the address may be tried again."""
+    take: Callable[[str, Iterable[bytes]], Iterator[None]]
+    give_up: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)

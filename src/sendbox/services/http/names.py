@@ -1,4 +1,4 @@
-"""Names of fields: the unknown, for which the nearest known one is named, and the old, which still work (§9)."""
+"""Names of fields: unknown ones, with the nearest known name, and old ones, which still work (§9)."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ NAMED: Final = 10
 HINTED: Final = 100
 
 
-def unknown_fields(record: Iterable[str], known: frozenset[str], path: str, section: str, advice: list[Advice]) -> None:
+def unknown_fields(
+    record: Iterable[str], known: frozenset[str], path: str, section: str, advice: list[Advice], noun: str = "field"
+) -> None:
     """Advice for each field of `record` that is not `known`, in the order given (A57); from the eleventh on in one."""
     unknown = [name for name in record if name not in known]
     for name in unknown[:NAMED]:
         hint = nearest(name, known) if len(advice) < HINTED else None
-        text = f"{show(name)} is not a field here and has no effect{f'; nearest is {show(hint)}' if hint else ''}"
+        text = f"{show(name)} is not a {noun} here and has no effect{f'; nearest is {show(hint)}' if hint else ''}"
         advice.append(advise(UNKNOWN_FIELD, text, child(path, name), section))
     if len(unknown) > NAMED:
-        text = f"{len(unknown) - NAMED} more fields are not fields here and have no effect"
+        text = f"{len(unknown) - NAMED} more {noun}s are not known here and have no effect"
         advice.append(advise(UNKNOWN_FIELD, text, path, section))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, case aside, or None when none is like it."""
+    """The known name most like `name`, case aside, or None when no name is like it."""
     if len(name) > QUOTED:
         return None
     folded = {legal.lower(): legal for legal in sorted(known)}
-    found = get_close_matches(name.lower(), folded, 1)
-    return folded[found[0]] if found else None
+    close = get_close_matches(name.lower(), folded, 1)
+    return folded[close[0]] if close else None
 
 
 def child(path: str, name: str) -> str:
-    """The path of a field: `$.to`, or `$['a b']` for a name that is no identifier."""
+    """The path of a field: `$.to`, or `$['a b']` for a name that is not an identifier."""
     return f"{path}.{name}" if name.isidentifier() and len(name) <= QUOTED else f"{path}[{name[:QUOTED]!r}]"
 
 

@@ -1,10 +1,11 @@
-"""Advice on phone numbers, whichever service is given them."""
+"""Phone numbers that a call names, normalized with advice, whichever service is given them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sendbox.services.advice import NUMBER_DOUBTFUL, advise
+from sendbox.contract.findings import show
+from sendbox.services.advice import NUMBER_CONVERTED, NUMBER_DOUBTFUL, NUMBER_INVALID, advise
 from sendbox.services.numbers import normal as numbers
 
 if TYPE_CHECKING:
@@ -12,6 +13,17 @@ if TYPE_CHECKING:
 
 
 def remark_number(number: str, path: str, advice: list[Advice]) -> None:
-    """Advice on a normalized number that looks wrong for its country; it is sent to all the same (A14)."""
+    """Advice on a normalized number that looks wrong for its country; it is used anyway (A14)."""
     if numbers.doubtful(number):
-        advice.append(advise(NUMBER_DOUBTFUL, f'"{number}" {numbers.doubt(number)}; it is sent to all the same', path))
+        advice.append(advise(NUMBER_DOUBTFUL, f'"{number}" {numbers.doubt(number)}; it is used anyway', path))
+
+
+def remark_recipient(raw: str, number: str | None, path: str, advice: list[Advice]) -> None:
+    """Advice on a recipient as it was given, and the number that it is; None for one that cannot be normalized."""
+    if number is None:
+        text = f"{show(raw)} cannot be normalized to a number in international format and will be rejected"
+        advice.append(advise(NUMBER_INVALID, text, path))
+        return
+    if number != raw:
+        advice.append(advise(NUMBER_CONVERTED, f"{show(raw)} is converted to {number}", path))
+    remark_number(number, path, advice)

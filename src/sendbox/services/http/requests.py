@@ -1,4 +1,4 @@
-"""What the JSON interfaces share in reading a request: its parsing, its canonical form, and how a refusal is told."""
+"""What the JSON interfaces share in reading a request: its parsing, its canonical form, and how a refusal is worded."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def parsed(exchange: Exchange) -> Any:
 
 
 def canonical(request: Any) -> bytes:
-    """The request in one form, whatever the order of its fields: what its names are derived from."""
+    """The request in one form, independent of the order of its fields: names are derived from it."""
     return orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
 
 
@@ -85,5 +85,15 @@ def remark_content_type(exchange: Exchange) -> None:
         return
     kind = value.split(b";")[0].strip().lower()
     if kind != JSON_TYPE and not (kind.startswith(b"application/") and kind.endswith(b"+json")):
-        text = f"{show(value.decode('latin-1'))} is not application/json; the body is read as JSON all the same"
+        text = f"{show(value.decode('latin-1'))} is not application/json; the body is read as JSON anyway"
         exchange.advice.append(advise(CONTENT_TYPE_NOT_JSON, text, "header content-type"))
+
+
+def token_in(body: bytes) -> str | None:
+    """The text that the field `token` of a body holds, None where it has none: a token names the world of its call."""
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    token = request.get("token") if isinstance(request, dict) else None
+    return token if isinstance(token, str) else None

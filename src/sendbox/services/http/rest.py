@@ -1,4 +1,4 @@
-"""The manners of the management interface, whichever service speaks (§4.2, §4.4, §7.2).
+"""The form of calls and answers of the management interface, which all services share (§4.2, §4.4, §7.2).
 
 A request is read and held against its schema, an answer says `success`, a refusal is `{message}` with the texts that
 are known (A26).
@@ -42,7 +42,7 @@ def error(status: int, text: str) -> Answer:
     return Answer(status, orjson.dumps({"message": text}))
 
 
-#: Whatever lies below and belongs to no other.
+#: The paths below `/v1/` that belong to no other interface.
 INTERFACE: Final = Interface("REST", ("/v1/",), error)
 
 
@@ -111,10 +111,10 @@ def _fields(exchange: Exchange, schema: str | None) -> frozenset[str]:
 
 def _missing(exchange: Exchange, names: list[str], text: str) -> Refused:
     section = exchange.route.section
-    found = [
+    findings = [
         Finding(f"$.{name}", "required", f"no {name} is given; it is required ({section})", section) for name in names
     ]
-    return Refused(found, 400, text)
+    return Refused(findings, 400, text)
 
 
 def _unsalted(request: dict[str, Any], exchange: Exchange) -> dict[str, Any]:

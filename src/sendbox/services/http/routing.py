@@ -1,4 +1,4 @@
-"""Rows of an interface, made from the table of operations and what a service says of each."""
+"""Rows of an interface, made from the table of operations and the declarations of a service."""
 
 from __future__ import annotations
 

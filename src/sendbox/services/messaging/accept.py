@@ -9,7 +9,7 @@ from sendbox.engine.delivery.batches import Target
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
-from sendbox.services.messaging.events import asked_of
+from sendbox.services.messaging.events import expected_case
 from sendbox.services.messaging.model import Send
 from sendbox.services.messaging.records import Accepted, Message, Submission
 from sendbox.services.templates import templates
@@ -31,7 +31,7 @@ def accept(home: Home, operation: str, sends: list[Send], key: Key, content: byt
     base_ids: list[str] = []
     answers: list[list[str | None]] = []
     findings: list[Finding] = []
-    # the SMS of a validation session is no answer's business: its session begins, and stays pending (A73)
+    # the answer says nothing of a validation session's SMS: the session begins, and stays pending (A73)
     refuse_numbers = home.assume.invalid_number == "response" and operation != "createValidation"
     for index, send in enumerate(sends):
         refused = _template_findings(home, send)
@@ -77,8 +77,8 @@ def _may_overtake(world: World, submission: Submission) -> None:
     """Notes a request of which some event may have to leave before its answer (`webhooks:`, `overtake`)."""
     send, faults = submission.send, world.outlets.faults
     channel = send.steps[0].channel
-    if any(faults.may_overtake(asked_of(channel, message.phone, send.tags)) for message in submission.messages):
-        world.outlets.detours.hasty.append(submission.request_id)
+    if any(faults.may_overtake(expected_case(channel, message.phone, send.tags)) for message in submission.messages):
+        world.outlets.injection.hasty.append(submission.request_id)
 
 
 def _instant(send: Send, now: int) -> int:
@@ -90,7 +90,7 @@ def _instant(send: Send, now: int) -> int:
 def outlet_for(home: Home, key: Key, callback: Target | None) -> Outlet | None:
     """The line to the request's callback, or the key's default, or its parent's, or the built-in receiver (§6, A68).
 
-    None where the default is "": nobody wants to be told.
+    None where the default is "": no receiver is wanted.
     """
     world, parent = home.world, home.account.top
     secret = key.default_callback_secret or parent.default_callback_secret
@@ -105,18 +105,18 @@ def outlet_for(home: Home, key: Key, callback: Target | None) -> Outlet | None:
 
 
 def _template_findings(home: Home, send: Send) -> list[Finding]:
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for index, step in enumerate(send.steps):
         use = step.template
         template = home.account.template(use.name, use.language, step.sender) if use is not None else None
         if use is None or template is None:
             continue
         prefix = f"{send.path}.flow[{index}].chatapp_template"
-        found += [
+        findings += [
             Finding(f"{prefix}.{problem.path}", problem.rule, problem.message, problem.section, "A08")
             for problem in templates.check(template, use)
         ]
-    return found
+    return findings
 
 
 def _number_finding(send: Send, position: int) -> Finding:

@@ -1,7 +1,7 @@
 """Bulk files: an address to upload one to, the file as it comes, and its lines one after another (§4.2; A35, A79).
 
-A file is taken apart while it arrives and kept as compressed blocks of whole lines, so that neither a long file nor
-what a gzip unpacks to is ever held whole. Its lines are read at the instant of the upload, each a step of its own and
+A file is split while it arrives and kept as compressed blocks of whole lines, so that neither a long file nor
+the content of a gzip is ever held whole. Its lines are read at the instant of the upload, each a step of its own and
 a `POST /message` of its own; a decoder that is handed in turns a line into a command, because the core knows no JSON
 of requests.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.journal import CODE
@@ -31,7 +32,7 @@ LONGEST_LINE: Final = 1 << 20
 #: So much is unpacked at once, and so much of whole lines makes a block.
 PART: Final = 1 << 16
 BLOCK: Final = 1 << 15
-#: gzip, whatever the window.
+#: gzip, with a window of any size.
 _GZIP: Final = 31
 
 
@@ -56,44 +57,37 @@ class Decoded(NamedTuple):
 Decoder = Callable[["World", "Bulk", bytes], Decoded]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Line:
     """The fate of one line, counted from 1: the request it became, or None and the findings."""
 
-    __slots__ = ("advice", "bulk", "findings", "number", "request_id")
-
-    def __init__(self, bulk: Bulk, number: int, request_id: str | None) -> None:
-        self.bulk = bulk
-        self.number = number
-        self.request_id = request_id
-        self.findings: Sequence[Finding] = ()
-        self.advice: Sequence[Advice] = ()
+    bulk: Bulk
+    number: int
+    request_id: str | None
+    findings: Sequence[Finding]
+    advice: Sequence[Advice]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Bulk:
     """One upload. `state` is `issued`, `uploading`, `stored` or `done`; `accepted` and `skipped` count lines."""
 
-    __slots__ = (
-        "accepted", "address", "blocks", "bulk_id", "expires_at", "filetype", "key", "line", "lines", "origin",
-        "pending", "skipped", "state",
-    )  # fmt: skip
-
-    def __init__(self, bulk_id: str, filetype: str, key: Key, address: str, expires_at: int, origin: str) -> None:
-        self.bulk_id = bulk_id
-        self.filetype = filetype
-        self.key = key
-        self.address = address
-        self.expires_at = expires_at
-        self.origin = origin
-        self.state = "issued"
-        self.lines = 0
-        self.accepted = 0
-        self.skipped = 0
-        #: the compressed blocks that were not read yet, last one first
-        self.blocks: list[bytes] = []
-        #: the lines of the block that is being read, last one first
-        self.pending: list[bytes] = []
-        #: the number of the line that was read last
-        self.line = 0
+    bulk_id: str
+    filetype: str
+    key: Key
+    address: str
+    expires_at: int
+    origin: str
+    state: str = "issued"
+    lines: int = 0
+    accepted: int = 0
+    skipped: int = 0
+    #: the compressed blocks that were not read yet, last one first
+    blocks: list[bytes] = field(default_factory=list)
+    #: the lines of the block that is being read, last one first
+    pending: list[bytes] = field(default_factory=list)
+    #: the number of the line that was read last
+    line: int = 0
 
 
 class Bulks:
@@ -115,7 +109,7 @@ class Bulks:
         return bulk
 
     def begin(self, address: str) -> Bulk:
-        """The upload that an address stands for begins. Raises `Unfit` for one that works no more, or never did."""
+        """The upload that an address stands for begins. Raises `Unfit` for one that does not work, or never did."""
         bulk = self._by_address.get(address)
         if bulk is None:
             raise Unfit(403, "Upload address is not valid")
@@ -129,12 +123,13 @@ class Bulks:
         return bulk
 
     def find(self, address: str) -> Bulk | None:
-        """The upload that an address stands for, whatever became of it."""
+        """The upload that an address stands for, in any state."""
         return self._by_address.get(address)
 
     def give_up(self, bulk: Bulk) -> None:
-        """The upload came to nothing; the address may be tried again while it works."""
-        bulk.state = "issued"
+        """Unless a file was stored the upload came to nothing; the address may be tried again while it works."""
+        if bulk.state == "uploading":
+            bulk.state = "issued"
 
     def store(self, bulk: Bulk, blocks: list[bytes], lines: int) -> None:
         """The file is there: its lines are read from this instant on, one a step."""
@@ -160,7 +155,7 @@ class Bulks:
 
     def _read(self, bulk: Bulk, raw: bytes) -> Line:
         if len(raw) > LONGEST_LINE:
-            text = f"a line of more than {LONGEST_LINE} bytes is no Message (§4.2, A35)"
+            text = f"a line of more than {LONGEST_LINE} bytes is not a Message (§4.2, A35)"
             decoded = Decoded(None, b"", [Finding("$", "length", text, "§4.2", "A35")], ())
         else:
             assert self.decode is not None
@@ -172,13 +167,10 @@ class Bulks:
         else:
             bulk.accepted += 1
             decoded.send.unlimited = True
-            taken = self._home.accept("sendMessage", [decoded.send], bulk.key, decoded.content, bulk.origin)
-            request_id = taken.request_id
-            findings = taken.findings
-        line = Line(bulk, bulk.line, request_id)
-        line.findings = findings
-        line.advice = decoded.advice
-        return line
+            answer = self._home.accept("sendMessage", [decoded.send], bulk.key, decoded.content, bulk.origin)
+            request_id = answer.request_id
+            findings = answer.findings
+        return Line(bulk, bulk.line, request_id, findings, decoded.advice)
 
 
 def _next_line(bulk: Bulk) -> bytes | None:
@@ -228,17 +220,17 @@ class Intake:
                 yield
             return
         self._raw += len(piece)
-        if self._raw > self._limits.bytes + PART:  # members that unpack to nothing go on for ever
+        if self._raw > self._limits.bytes + PART:  # members that unpack to nothing could go on without end
             raise self._too_long()
         while piece:
             if self._unpack.eof:  # another member follows (RFC 1952)
                 self._unpack = zlib.decompressobj(_GZIP)
             try:
-                part = self._unpack.decompress(piece, PART)
+                unpacked = self._unpack.decompress(piece, PART)
             except zlib.error as error:
                 raise Unfit(400, f"Upload is not readable as gzip: {error}") from None
             piece = self._unpack.unused_data if self._unpack.eof else self._unpack.unconsumed_tail
-            self._take(part)
+            self._take(unpacked)
             yield
 
     def close(self) -> None:
@@ -251,25 +243,25 @@ class Intake:
             self._end_line()
         self._pack()
 
-    def _take(self, part: bytes) -> None:
-        self.size += len(part)
+    def _take(self, piece: bytes) -> None:
+        self.size += len(piece)
         if self.size > self._limits.bytes:
             raise self._too_long()
-        head, line_break, rest = part.partition(b"\n")
+        head, line_break, behind = piece.partition(b"\n")
         self._grow(head)
         if not line_break:
             return
         self._end_line()
-        whole, line_break, tail = rest.rpartition(b"\n")
+        whole, line_break, tail = behind.rpartition(b"\n")
         if line_break:
             self._gather(whole + b"\n", whole.count(b"\n") + 1)
         self._grow(tail)
 
-    def _grow(self, part: bytes) -> None:
-        part = part[: LONGEST_LINE + 1 - self._open_size]
-        if part:
-            self._open.append(part)
-            self._open_size += len(part)
+    def _grow(self, piece: bytes) -> None:
+        piece = piece[: LONGEST_LINE + 1 - self._open_size]
+        if piece:
+            self._open.append(piece)
+            self._open_size += len(piece)
 
     def _end_line(self) -> None:
         self._gather(b"".join((*self._open, b"\n")), 1)

@@ -1,4 +1,4 @@
-"""Channels (§2.2): a row for each. What the channels differ in stands here, and is read by all that treats them alike.
+"""Channels (§2.2): a row for each. Their differences stand here, and are read by the code that serves them all.
 
 To add a channel, add its row, and what reads the fields of its step (`http/sending/steps.py`).
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.lifecycle import Table
-from sendbox.services.assume import Assume
-from sendbox.services.messaging.results import ATTEMPT_READABLE, ATTEMPT_SMS, EVENT_OF, STATES
+from sendbox.services.messaging.results import ATTEMPT_READABLE, ATTEMPT_SMS, STATES
 from sendbox.services.ports import SenderForm
+
+if TYPE_CHECKING:
+    from sendbox.services.assume import Assume
 
 #: Fields that the steps of channels with a text have.
 OF_EACH: Final = frozenset({"body", "sender", "ttl", "ttl_condition"})
@@ -78,7 +80,7 @@ class Channel:
 
     @property
     def shows_seen(self) -> bool:
-        """Whether it tells that a message was opened (§3.1)."""
+        """Whether it reports that a message was opened (§3.1)."""
         return any("opened" in row for row in self.lifecycle.values())
 
 
@@ -164,7 +166,7 @@ FAMILY: Final = {name: channel.family for name, channel in ROWS.items()}
 FAMILIES: Final = tuple(dict.fromkeys(FAMILY.values()))
 #: What the senders of each family are.
 SENDERS: Final[dict[str, SenderForm]] = {channel.family: channel.sender for channel in ROWS.values()}
-#: Families on which whoever writes opens a conversation.
+#: Families on which a message from a phone opens a conversation.
 CONVERSING: Final = frozenset(channel.family for channel in ROWS.values() if channel.conversation)
 #: What a channel may be called in an expectation: its name, or its family's.
 CHANNEL_WORDS: Final = tuple(dict.fromkeys((*CHANNELS, *FAMILIES)))
@@ -202,14 +204,6 @@ class IllegalTransition(Exception):
 def legal_next(channel: str, state: str) -> tuple[str, ...]:
     """The results that may follow `state` on `channel`, in the order of the table; empty for an end."""
     return tuple(ATTEMPT[channel][state].values())
-
-
-def move(channel: str, state: str, result: str) -> str:
-    """The state after the event that leads to `result`. Raises `IllegalTransition` for a pair not in the table."""
-    after = ATTEMPT[channel][state].get(EVENT_OF.get(result, ""))
-    if after is None:
-        raise IllegalTransition(channel, state, result)
-    return after
 
 
 def _codes(table: Table) -> tuple[tuple[bool, ...], ...]:

@@ -1,8 +1,8 @@
-"""Checks: what speaks against handing an attempt over (§1, §7.3; A61, A62, A83), a row each.
+"""Checks: the reasons not to hand an attempt over (§1, §7.3; A61, A62, A83), a row each.
 
-They are asked in the order of their rows, and the first that refuses decides. Those of the recipient come first
+They are evaluated in the order of their rows, and the first that refuses decides. Those of the recipient come first
 (number, allowed list, blacklist, opt-out list, identical texts) and end the message. Those of one step follow (sender,
-handset, conversation, template): the flow goes on with the next step. Credit is asked last, when the price is known.
+handset, conversation, template): the flow goes on with the next step. Credit is checked last, when the price is known.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ from sendbox.services.messaging.content.text import Prepared, prepare
 from sendbox.services.templates.templates import approved
 
 if TYPE_CHECKING:
-    from sendbox.engine.durations import Rate
     from sendbox.services.messaging.home import Home
     from sendbox.services.messaging.model import Step
     from sendbox.services.messaging.records import Attempt, Message
 
 
 class Check(NamedTuple):
-    """One check. `refuses` says whether it speaks against flow step `number` of a message at this instant.
+    """One check. `refuses` says whether it refuses flow step `number` of a message at this instant.
 
     `word` is for the journal, `says` and `source` for people: what it means and where it is written. `info` is the
     `result_info` (None = the default), `ends_message` whether further steps are not tried either, `order_sensitive`
-    whether messages compete for what ran out.
+    whether the order of messages decides.
     """
 
     word: str
@@ -39,50 +38,48 @@ class Check(NamedTuple):
     order_sensitive: bool = False
 
 
-def _blacklisted(asked: Checks, message: Message, _number: int, _step: Step) -> bool:
-    billing = message.submission.key.billing or asked.account
-    return bool(billing.blacklist) and billing.blacklisted(message.phone, asked.world.clock.now)
+def _blacklisted(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
+    billing = message.submission.key.billing or checks.account
+    return bool(billing.blacklist) and billing.blacklisted(message.phone, checks.world.clock.now)
 
 
-def _opted_out(asked: Checks, message: Message, _number: int, _step: Step) -> bool:
-    billing = message.submission.key.billing or asked.account
+def _opted_out(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
+    billing = message.submission.key.billing or checks.account
     promotional = "promotional" in message.submission.send.tags
-    return bool(billing.optout) and promotional and billing.opted_out(message.phone, asked.world.clock.now)
+    return bool(billing.optout) and promotional and billing.opted_out(message.phone, checks.world.clock.now)
 
 
-def _unregistered(asked: Checks, message: Message, _number: int, step: Step) -> bool:
-    if step.sender is None or (not ROWS[step.channel].needs_sender and asked.sms_sender != "strict"):
+def _unregistered(checks: Checks, message: Message, _number: int, step: Step) -> bool:
+    if step.sender is None or (not ROWS[step.channel].needs_sender and checks.sms_sender != "strict"):
         return False
-    own = (
-        message.submission.carrier is not None
-    )  # the service's own message, whose sender is registered by itself (A73)
-    return not own and not asked.account.registered(ROWS[step.channel], step.sender)
+    own = message.submission.carrier is not None  # a message of the service's, whose sender needs no registration (A73)
+    return not own and not checks.account.registered(ROWS[step.channel], step.sender)
 
 
-def _without_channel(asked: Checks, message: Message, _number: int, step: Step) -> bool:
-    return not asked.phones.has(message.phone, FAMILY[step.channel])
+def _without_channel(checks: Checks, message: Message, _number: int, step: Step) -> bool:
+    return not checks.phones.has(message.phone, FAMILY[step.channel])
 
 
-def _no_conversation(asked: Checks, message: Message, _number: int, step: Step) -> bool:
-    return ROWS[step.channel].conversation and not asked.phones.conversation_open(message.phone)
+def _no_conversation(checks: Checks, message: Message, _number: int, step: Step) -> bool:
+    return ROWS[step.channel].conversation and not checks.phones.conversation_open(message.phone)
 
 
-def _template_unknown(asked: Checks, _message: Message, _number: int, step: Step) -> bool:
+def _template_unknown(checks: Checks, _message: Message, _number: int, step: Step) -> bool:
     use = step.template
-    return use is not None and asked.account.template(use.name, use.language, step.sender) is None
+    return use is not None and checks.account.template(use.name, use.language, step.sender) is None
 
 
-def _template_not_approved(asked: Checks, _message: Message, _number: int, step: Step) -> bool:
+def _template_not_approved(checks: Checks, _message: Message, _number: int, step: Step) -> bool:
     use = step.template
-    template = None if use is None else asked.account.template(use.name, use.language, step.sender)
+    template = None if use is None else checks.account.template(use.name, use.language, step.sender)
     return template is not None and not approved(template)
 
 
-def _too_dear(asked: Checks, message: Message, number: int, step: Step) -> bool:
+def _too_dear(checks: Checks, message: Message, number: int, step: Step) -> bool:
     """Whether the balance does not cover the step; when it is handed over, the charge itself says so."""
-    billing = message.submission.key.billing or asked.account
-    count = prepare(message.submission, number, step, asked.account).count
-    eur, czk = asked.costs.cost(step.channel, message.phone, count)
+    billing = message.submission.key.billing or checks.account
+    count = prepare(message.submission, number, step, checks.account).count
+    eur, czk = checks.costs.cost(step.channel, message.phone, count)
     return (eur if billing.currency == "EUR" else czk) > billing.balance
 
 
@@ -99,7 +96,7 @@ CREDIT: Final = Check(
 CHECKS: Final = (
     Check(
         "number",
-        lambda _asked, message, _number, _step: not message.valid,
+        lambda _checks, message, _number, _step: not message.valid,
         "the number cannot be normalized to international form",
         "§7.3",
         "[302] Invalid phone number format",
@@ -107,7 +104,7 @@ CHECKS: Final = (
     ),
     Check(
         "allowed",
-        lambda asked, message, _number, _step: asked.not_allowed(message.phone),
+        lambda checks, message, _number, _step: checks.not_allowed(message.phone),
         "the number is not among those that the scenario allows",
         "A83",
         "[303] Phone number is not in allowed list",
@@ -124,7 +121,7 @@ CHECKS: Final = (
     ),
     Check(
         "identical",
-        lambda asked, message, number, step: asked.identical(message, number, step),
+        lambda checks, message, number, step: checks.identical(message, number, step),
         "the same text went to this number too often",
         "A83",
         "[306] Too many identical messages for the same recipient",
@@ -160,14 +157,14 @@ class Checks:
         self._identical = assume.identical
         off = {CREDIT.word} | ({"allowed"} if self._allowed is None else set())
         off |= {"identical"} if self._identical is None else set()
-        #: those that are asked before the price is known, in order; by their words, which a checkpoint can copy
-        self._asked = tuple(check.word for check in CHECKS if check.word not in off)
+        #: the checks before the price is known, in order; by their words, which a checkpoint can copy
+        self._words = tuple(check.word for check in CHECKS if check.word not in off)
         #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
 
     def refusal(self, message: Message, number: int, step: Step) -> Check | None:
         """What refuses flow step `number` at this instant, None when it may be handed over."""
-        for word in self._asked:
+        for word in self._words:
             check = BY_WORD[word]
             if check.refuses(self, message, number, step):
                 return check
@@ -178,18 +175,13 @@ class Checks:
         return self._allowed is not None and not any(pattern.matches(phone) for pattern in self._allowed)
 
     def identical(self, message: Message, number: int, step: Step) -> bool:
-        """Whether a step's text went to the phone too often."""
-        return (
-            self._identical is not None
-            and not message.submission.send.unlimited
-            and self._too_many(self._identical, message, number, step)
-        )
-
-    def _too_many(self, rate: Rate, message: Message, number: int, step: Step) -> bool:
-        """Whether so many other messages of this text were handed over for the phone within the time."""
+        """Whether so many other messages of a step's text were handed over for the phone within the time."""
+        rate = self._identical
+        if rate is None or message.submission.send.unlimited:
+            return False
         key = _sameness(message, prepare(message.submission, number, step, self.account))
         since = self.world.clock.now - rate.within
-        recent = self._same[key] = {who: at for who, at in self._same.get(key, {}).items() if at > since}
+        recent = self._same[key] = {ordinal: at for ordinal, at in self._same.get(key, {}).items() if at > since}
         return len(recent.keys() - {message.ordinal}) >= rate.count
 
     def handed_over(self, message: Message, prepared: Prepared, now: int) -> None:

@@ -11,6 +11,7 @@ import orjson
 
 from sendbox.engine.cases import Case
 from sendbox.engine.delivery.events import EventKind
+from sendbox.engine.durations import iso
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, STATES, UNDELIVERED
@@ -30,8 +31,15 @@ DEFAULT_INFO: Final = {
 
 def info_of(attempt: Attempt, code: int) -> str | None:
     """The `result_info` of a transition; None where the field is left out."""
-    given = attempt.info(code)
-    return (DEFAULT_INFO.get(code) if given is None else given) or None
+    info = attempt.info(code)
+    return (DEFAULT_INFO.get(code) if info is None else info) or None
+
+
+def timeline_of(attempt: Attempt) -> list[dict[str, Any]]:
+    """The results that an attempt reached, with instants and infos."""
+    return [
+        {"at": iso(at), "result": STATES[code], "info": info_of(attempt, code)} for code, at in attempt.transitions()
+    ]
 
 
 def channel_details(attempt: Attempt) -> dict[str, Any]:
@@ -145,7 +153,7 @@ def _older_of_incoming(inbound: Inbound) -> tuple[Attempt, int] | None:
     return None if last is None or not last.position else (last, last.state)
 
 
-def asked_of(channel: str, phone: str, tags: tuple[str, ...]) -> Case:
+def expected_case(channel: str, phone: str, tags: tuple[str, ...]) -> Case:
     """The events of a message just accepted, as rules see them before there is a result."""
     return Case("sentMessage", phone, fields=_fields("sentMessage", channel, phone, tags))
 

@@ -37,10 +37,9 @@ from sendbox.services.messaging.results import (
     REACH,
     REJECTED,
     SEEN,
-    SENDING,
-    SENT,
     STATES,
     UNDELIVERED,
+    WAYS,
 )
 from sendbox.services.messaging.rules.rules import Fate, Path, Rule
 
@@ -162,7 +161,7 @@ class Simulator:
             if prepared.targets:
                 home.phones.make_links(attempt, prepared)
             if message is submission.messages[-1]:
-                submission.prepared = None  # nobody is served with it next
+                submission.prepared = None  # no recipient follows
         attempt.plan = plan
         self._next(attempt, plan)
 
@@ -183,7 +182,11 @@ class Simulator:
         step = send.steps[0]
         submission = Submission(send, "", self._account.top, "", "", 0, 0, b"")
         count = prepare(submission, 0, step, self._account).count
-        costs = [self._home.costs.cost(step.channel, each.number, count) for each in send.recipients if each.valid]
+        costs = [
+            self._home.costs.cost(step.channel, recipient.number, count)
+            for recipient in send.recipients
+            if recipient.valid
+        ]
         return sum(eur for eur, _ in costs), sum(czk for _, czk in costs)
 
     # -- fate
@@ -239,23 +242,13 @@ class Simulator:
         )
 
     def goal_plan(self, channel: str, goal: str) -> Plan:
-        """The default path and timing to a result (A63); `seen` ends at `delivered` where nobody can see (§3.1)."""
+        """The default path and timing to a result (A63); `seen` ends at `delivered` on sms (§3.1)."""
         plan = self._plans.get((channel, goal))
         if plan is not None:
             return plan
         timing = self._home.assume.timing
-        first = (SENDING, timing.sending, None)
-        second = (SENT, timing.sent, None)
-        third = (DELIVERED, timing.delivered, None)
-        plan = {
-            "sending": (first,),
-            "sent": (first, second),
-            "delivered": (first, second, third),
-            "seen": (first, second, third, (SEEN, timing.seen, None)),
-            "undelivered": (first, second, (UNDELIVERED, timing.delivered, None)),
-            "rejected": ((REJECTED, 0, None),),
-            "failed": (first, (FAILED, timing.sent, None)),
-        }["delivered" if goal == "seen" and not ROWS[channel].shows_seen else goal]
+        way = WAYS["delivered" if goal == "seen" and not ROWS[channel].shows_seen else goal]
+        plan = tuple((CODES[result], timing.after(result), None) for result in way)
         self._plans[channel, goal] = plan
         return plan
 
@@ -297,7 +290,7 @@ class Simulator:
         self._next(attempt, plan)
 
     def enter(self, attempt: Attempt, code: int, info: str | None) -> None:
-        """A result is reached: journaled, told to the attempt's target, and looked at by the flow."""
+        """A result is reached: journaled, reported to the attempt's target, and checked by the flow."""
         world = self._world
         now = world.clock.now
         message = attempt.message
@@ -329,7 +322,7 @@ class Simulator:
     def _watch(self, attempt: Attempt, code: int, first: bool) -> None:
         """The flow's side of a transition, where a further step exists (§2.2, A04, A64)."""
         if code in _BAD_ENDS:
-            if attempt.extra is not None and "why" in attempt.extra:
+            if attempt.refused is not None:
                 return
             if self._home.assume.fallback_on_failure == "at_once":
                 self._move_on(attempt, STATES[code])
@@ -361,10 +354,10 @@ class Simulator:
         world = self._world
         world.timeline.at(world.clock.now, attempt.message.ordinal, self.fallback_due, (attempt, why))
 
-    def fallback_due(self, what: tuple[Attempt, str]) -> None:
+    def fallback_due(self, subject: tuple[Attempt, str]) -> None:
         """The flow moves on to the next step."""
-        attempt, why = what
-        if self._stays(attempt):  # another reason came first, or a tester's hand
+        attempt, why = subject
+        if self._stays(attempt):  # another reason came first, or a tester moved it
             return
         world = self._world
         world.journal.add(world.clock.now, CODE["fallback"], (attempt, why))

@@ -1,4 +1,4 @@
-"""What the modules of messaging are to each other: the messaging of a world, seen by one of its own parts."""
+"""The interfaces between the modules of messaging: the messaging of a world, as one of its own parts sees it."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class Handsets(Protocol):
     def make_links(self, attempt: Attempt, prepared: Prepared) -> None:
         """Makes the short links of an attempt about to be handed over."""
 
-    def reply_due(self, what: Any) -> None:
+    def reply_due(self, subject: Any) -> None:
         """A reply that a rule planned has come."""
 
-    def click_due(self, what: tuple[Attempt, int | None]) -> None:
+    def click_due(self, subject: tuple[Attempt, int | None]) -> None:
         """A click that a rule planned has come."""
 
 

@@ -1,4 +1,4 @@
-"""What messaging has to be observed: results, hand-overs, phones, links, bulk files, outages.
+"""What can be observed of messaging: results, hand-overs, phones, links, bulk files, outages.
 
 Long because everything that is said about a kind stands in its row, and messaging has most kinds.
 """
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.durations import iso
 from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Teller, Told, cut, time
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, Observed, Observer, View
+from sendbox.services.messaging.assumptions import of_delivery, of_postponed, of_transition
 from sendbox.services.messaging.checks import refusal_line
 from sendbox.services.messaging.events import info_of, kind_of
-from sendbox.services.messaging.leaning import of_delivery, of_postponed, of_transition
 from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.records import Inbound, Message
 from sendbox.services.messaging.results import ACCEPTED, STATES
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.outages import Current
     from sendbox.services.messaging.records import Attempt, Link
 
-#: What a result means to people.
+#: How a result is coloured.
 _TONES: Final = {
     **dict.fromkeys(("undelivered", "rejected", "failed"), "bad"),
     **dict.fromkeys(("delivered", "seen"), "good"),
@@ -127,37 +127,37 @@ def _info_item(info: str) -> str:
     return f"{code}]" if text.strip() else "code only"
 
 
-def _refusal(_on: Observer, what: tuple[Attempt, str]) -> View:
-    attempt, why = what
+def _refusal(_on: Observer, subject: tuple[Attempt, str]) -> View:
+    attempt, why = subject
     return {**_attempt_view(attempt), "why": why, "message": refusal_line(attempt, why)}
 
 
-def _word(name: str, _on: Observer, what: tuple[Attempt, str]) -> View:
+def _word(name: str, _on: Observer, subject: tuple[Attempt, str]) -> View:
     """An attempt and one word about it."""
-    return {**_attempt_view(what[0]), name: what[1]}
+    return {**_attempt_view(subject[0]), name: subject[1]}
 
 
-def _word_lines(canon: Canon, what: tuple[Attempt, str]) -> Iterator[Line]:
-    yield {**_attempt_line(canon, what[0]), "word": what[1]}
+def _word_lines(canon: Canon, subject: tuple[Attempt, str]) -> Iterator[Line]:
+    yield {**_attempt_line(canon, subject[0]), "word": subject[1]}
 
 
-def _count_fallback(collector: Collector, what: tuple[Attempt, str]) -> None:
-    collector.memory(_Ways).left.add(what[0])
-    collector.count("flows", f"fallback {what[1]}")
+def _count_fallback(collector: Collector, subject: tuple[Attempt, str]) -> None:
+    collector.memory(_Ways).left.add(subject[0])
+    collector.count("flows", f"fallback {subject[1]}")
 
 
 def _tell_fallback(teller: Teller, entry: Entry) -> Told:
-    what = f"{teller.attempt(entry)} is given up ({entry['why']}), the next step goes out"
-    return Told(entry["phone"], what, to=None)
+    text = f"{teller.attempt(entry)} is given up ({entry['why']}), the next step goes out"
+    return Told(entry["phone"], text, to=None)
 
 
-def _postponed(_on: Observer, what: tuple[Message, int]) -> View:
-    message, until = what
+def _postponed(_on: Observer, subject: tuple[Message, int]) -> View:
+    message, until = subject
     return {"message_id": message.id, "phone": message.phone, "until": iso(until)}
 
 
-def _postponed_lines(canon: Canon, what: tuple[Message, int]) -> Iterator[Line]:
-    message, until = what
+def _postponed_lines(canon: Canon, subject: tuple[Message, int]) -> Iterator[Line]:
+    message, until = subject
     yield {"message": _name(canon, message), "until": until - canon.world.start}
 
 
@@ -189,7 +189,7 @@ def _sent_line(canon: Canon, event: tuple[Attempt, int]) -> Line:
 
 def _sent_place(event: tuple[Attempt, int]) -> tuple[Attempt, int]:
     attempt, code = event
-    # a lawless path may reach a state twice: the first counts
+    # a path with illegal transitions may reach a state twice: the first counts
     return attempt, next(place for place, (state, _) in enumerate(attempt.transitions()) if state == code)
 
 
@@ -224,32 +224,32 @@ def _link_line(canon: Canon, link: Link) -> Line:
     return {"message": _name(canon, link.message), "target": link.target}
 
 
-def _count_phone(collector: Collector, what: tuple[str, str]) -> None:
-    if what[1] == "offline":
+def _count_phone(collector: Collector, subject: tuple[str, str]) -> None:
+    if subject[1] == "offline":
         collector.count("phones", "is offline")
 
 
-def _opt_out(_on: Observer, what: tuple[str, Message | None]) -> View:
-    number, message = what
+def _opt_out(_on: Observer, subject: tuple[str, Message | None]) -> View:
+    number, message = subject
     return {"phone": number, "message_id": None if message is None else message.id}
 
 
 # -- bulk files
 
 
-def _bulk(_on: Observer, what: tuple[Bulk, str]) -> View:
-    bulk, word = what
+def _bulk(_on: Observer, subject: tuple[Bulk, str]) -> View:
+    bulk, word = subject
     counts = {"accepted": bulk.accepted, "skipped": bulk.skipped} if word == "done" else {}
     return {"bulk_id": bulk.bulk_id, "filetype": bulk.filetype, "what": word, "lines": bulk.lines, **counts}
 
 
-def _bulk_lines(_canon: Canon, what: tuple[Bulk, str]) -> Iterator[Line]:
-    bulk, word = what
+def _bulk_lines(_canon: Canon, subject: tuple[Bulk, str]) -> Iterator[Line]:
+    bulk, word = subject
     yield {"bulk_id": bulk.bulk_id, "lines": bulk.lines, "word": word}
 
 
-def _count_bulk(collector: Collector, what: tuple[Bulk, str]) -> None:
-    collector.count("states", f"bulk {what[1]}")
+def _count_bulk(collector: Collector, subject: tuple[Bulk, str]) -> None:
+    collector.count("states", f"bulk {subject[1]}")
 
 
 def _tell_bulk(_teller: Teller, entry: Entry) -> Told:
@@ -279,9 +279,9 @@ def _count_bulk_line(collector: Collector, line: BulkLine) -> None:
 
 def _tell_bulk_line(_teller: Teller, entry: Entry) -> Told:
     findings = entry["findings"]
-    what = f"skipped: {cut(findings[0]['message'])}" if findings else "taken"
+    outcome = f"skipped: {cut(findings[0]['message'])}" if findings else "taken"
     tone = "bad" if entry["request_id"] is None else "plain"
-    return Told(WORLD, f"bulk file {entry['bulk_id']}, line {entry['line']}: {what}", tone)
+    return Told(WORLD, f"bulk file {entry['bulk_id']}, line {entry['line']}: {outcome}", tone)
 
 
 def _log_bulk_line(_world: World, line: BulkLine) -> Iterator[str]:
@@ -297,19 +297,19 @@ def _count_upload(collector: Collector, bulk: Bulk) -> None:
 # -- outages
 
 
-def _outage(_on: Observer, what: tuple[Current, str]) -> View:
-    current, state = what
+def _outage(_on: Observer, subject: tuple[Current, str]) -> View:
+    current, state = subject
     return {**current.what, "state": state, "until": iso(current.until)}
 
 
-def _outage_lines(_canon: Canon, what: tuple[Current, str]) -> Iterator[Line]:
-    current, state = what
+def _outage_lines(_canon: Canon, subject: tuple[Current, str]) -> Iterator[Line]:
+    current, state = subject
     yield {"outage": current.what, "state": state}
 
 
-def _count_outage(collector: Collector, what: tuple[Current, str]) -> None:
+def _count_outage(collector: Collector, subject: tuple[Current, str]) -> None:
     """When it begins: what is out, and what becomes of messages."""
-    current, state = what
+    current, state = subject
     if state != "began":
         return
     outage = current.outage
@@ -326,8 +326,8 @@ def _tell_outage(_teller: Teller, entry: Entry) -> Told:
 
 
 def _once(dimension: str, name: str) -> Callable[[Collector, Any], None]:
-    """Counts an entry as one item, whatever it says."""
-    return lambda collector, _what: collector.count(dimension, name)
+    """Counts each entry as the same item."""
+    return lambda collector, _subject: collector.count(dimension, name)
 
 
 OBSERVED: Final = Observed(
@@ -347,18 +347,18 @@ OBSERVED: Final = Observed(
             "refusal",
             _refusal,
             _word_lines,
-            lambda collector, what: collector.count("refusals", what[1]),
+            lambda collector, subject: collector.count("refusals", subject[1]),
             lambda teller, entry: Told(
                 entry["phone"], f"{teller.attempt(entry)} is refused: {entry['why']}", "bad", None
             ),
-            log=lambda _world, what: (refusal_line(*what),),
+            log=lambda _world, subject: (refusal_line(*subject),),
         ),
         Kind("fallback", partial(_word, "why"), _word_lines, _count_fallback, _tell_fallback),
         Kind(
             "postponed",
             _postponed,
             _postponed_lines,
-            lambda collector, what: collector.lean(*of_postponed(collector.world, what[0])),
+            lambda collector, subject: collector.lean(*of_postponed(collector.world, subject[0])),
             lambda teller, entry: Told(
                 entry["phone"], f"{teller.message(entry)} waits until {time(entry['until'])}", to=None
             ),
@@ -367,7 +367,7 @@ OBSERVED: Final = Observed(
             "illegal",
             partial(_word, "wanted"),
             _word_lines,
-            lambda collector, _what: collector.lean("A25"),
+            lambda collector, _subject: collector.lean("A25"),
             lambda teller, entry: Told(
                 entry["phone"], f"{teller.attempt(entry)} cannot become {entry['wanted']}", "dim", None
             ),
@@ -376,8 +376,8 @@ OBSERVED: Final = Observed(
             "no_target",
             _no_target,
             _no_target_lines,
-            _once("webhooks", "nobody to tell"),
-            lambda teller, entry: Told(RECEIVER, f"{teller.message(entry)}: nobody asked for this event", "dim"),
+            _once("webhooks", "no target"),
+            lambda teller, entry: Told(RECEIVER, f"{teller.message(entry)}: no callback asks for this event", "dim"),
         ),
         Kind(
             "inbound",
@@ -395,15 +395,15 @@ OBSERVED: Final = Observed(
         ),
         Kind(
             "phone",
-            lambda _on, what: {"phone": what[0], "act": what[1]},
-            lambda _canon, what: ({"phone": what[0], "act": what[1]},),
+            lambda _on, subject: {"phone": subject[0], "act": subject[1]},
+            lambda _canon, subject: ({"phone": subject[0], "act": subject[1]},),
             _count_phone,
             lambda _teller, entry: Told(entry["phone"], str(entry["act"])),
         ),
         Kind(
             "opt_out",
             _opt_out,
-            lambda _canon, what: ({"phone": what[0]},),
+            lambda _canon, subject: ({"phone": subject[0]},),
             _once("phones", "opts out"),
             lambda _teller, entry: Told(entry["phone"], "opts out"),
         ),

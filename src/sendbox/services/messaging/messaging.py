@@ -99,7 +99,7 @@ class Messaging(Part):
         return sum(eur if billing.currency == "EUR" else czk for eur, czk in prices) <= billing.balance
 
     def open_link(self, code: str, *, count: bool = True) -> Link | None:
-        """A short link by its code, its click counted unless told not to; None when there is none or it expired."""
+        """A short link by its code, its click counted if `count`; None when it does not exist or has expired."""
         link = self.links.get(code)
         if link is None or self.world.clock.now >= link.expires_at:
             return None
@@ -141,8 +141,8 @@ class Messaging(Part):
         """Every attempt that was handed over on a channel under one of the senders, in order of acceptance."""
         for message in self.messages:
             for attempt in message.attempts:
-                mine = FAMILY[attempt.step.channel] == family and attempt.sender in senders
-                if mine and attempt.price is not None:
+                sent = FAMILY[attempt.step.channel] == family and attempt.sender in senders
+                if sent and attempt.price is not None:
                     yield attempt
 
     def written(self) -> list[Inbound]:
@@ -152,27 +152,27 @@ class Messaging(Part):
     # -- what a scenario's timeline does
 
     def _inbound(self, entry: TimelineEntry) -> None:
-        what = entry.what
-        message_id = what.get("message_id")
+        fields = entry.what
+        message_id = fields.get("message_id")
         if message_id not in self.by_id:
-            message_id = None  # a reply to a message that never was finds its way like any other (A68)
-        phone, line = what["from"], _line(entry, what["from"])
+            message_id = None  # a reply to a message that does not exist is routed like any other text (A68)
+        phone, line = fields["from"], _line(entry, fields["from"])
         body, canonical = (line, None) if isinstance(line, str) else fill(line, self.world.chooser, self.account, phone)
-        inbound = self.phones.write(what["channel"], phone, what.get("to"), body, message_id=message_id)
+        inbound = self.phones.write(fields["channel"], phone, fields.get("to"), body, message_id=message_id)
         inbound.canonical = canonical
 
     def _reply(self, entry: TimelineEntry) -> None:
-        what = entry.what
-        phone, message_id = what["phone"], what.get("message_id")
-        for attempt in self.phones.held(phone, what.get("channel")):
+        fields = entry.what
+        phone, message_id = fields["phone"], fields.get("message_id")
+        for attempt in self.phones.held(phone, fields.get("channel")):
             if message_id in (None, attempt.message.id):
                 self.phones.reply_due((attempt, _line(entry, phone)))
                 return
         self.phones.note(phone, "nothing_to_answer")
 
     def _phone(self, entry: TimelineEntry) -> None:
-        what = entry.what
-        self.phones.act(what["number"], what["act"], link=what.get("link"), button=what.get("button"))
+        fields = entry.what
+        self.phones.act(fields["number"], fields["act"], link=fields.get("link"), button=fields.get("button"))
 
     def _outage(self, entry: TimelineEntry) -> None:
         self.outages.begin(entry.means, entry.what)
@@ -185,7 +185,7 @@ class Messaging(Part):
     }
 
     def release(self) -> Iterator[None]:
-        """Takes messages and what refers to each other in a circle apart."""
+        """Breaks the circles of references between messages and their parts."""
         for number, message in enumerate(self.messages):
             message.last = message.links = None
             message.submission.messages = ()
@@ -193,8 +193,8 @@ class Messaging(Part):
             message.submission.chooser = UNSEEDED  # a plan's knows the journal, which has the messages
             if number % _RELEASED == _RELEASED - 1:
                 yield
-        for part in (self.simulator, self.phones, self.outages, self.bulks):
-            del part._home
+        for holder in (self.simulator, self.phones, self.outages, self.bulks):
+            del holder._home
 
 
 def _line(entry: TimelineEntry, phone: str) -> Line | str:

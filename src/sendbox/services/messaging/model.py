@@ -1,4 +1,4 @@
-"""The commands that the interfaces give the core, after decoding: what a client asked to be sent.
+"""The commands that the interfaces give to messaging, after decoding: what a client asked to be sent.
 
 Everything here is already legal, normalized and resolved: bodies truncated, aliases replaced, defaults filled,
 durations in milliseconds. Records are slotted and unfrozen because they are made on the hot path.
@@ -65,7 +65,7 @@ class Recipient:
 
 @dataclass(slots=True)
 class Send:
-    """One Message object (§2.1) as the core takes it. `at` is virtual milliseconds from `datetime`, None = now."""
+    """One Message object (§2.1) as messaging takes it. `at` is virtual milliseconds from `datetime`, None = now."""
 
     recipients: list[Recipient]
     steps: list[Step]

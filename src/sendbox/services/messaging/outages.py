@@ -2,7 +2,7 @@
 
 Checks, charges, TTLs and the flow go on, so that a message falls back as it would in the service. What an attempt has
 ahead of it is looked at when it falls due during the outage: where it waits it is put off to the end, so that nothing
-has to be collected when an outage begins or let go when it ends.
+has to be collected when an outage begins or released when it ends.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _TAKEN: Final = frozenset({SENT, DELIVERED, SEEN})
 _CUT_OFF: Final = "cut_off"
 
 
-def named(what: Mapping[str, Any]) -> str:
+def named(entry: Mapping[str, Any]) -> str:
     """What is out, in words, from an entry of the journal."""
-    channels = what.get("channel") or []
+    channels = entry.get("channel") or []
     where = [channels if isinstance(channels, str) else ", ".join(channels)]
-    if what.get("operator") is not None:
-        where.append(f"operator {what['operator']}")
-    if what.get("country") is not None:
-        where.append(f"in {what['country']}")
+    if entry.get("operator") is not None:
+        where.append(f"operator {entry['operator']}")
+    if entry.get("country") is not None:
+        where.append(f"in {entry['country']}")
     return " ".join(filter(None, where)) or "everything"
 
 
@@ -105,11 +105,11 @@ class Outages:
         self._world = home.world
         self.current: list[Current] = []
 
-    def begin(self, outage: Outage, what: dict[str, Any]) -> None:
+    def begin(self, outage: Outage, shown: dict[str, Any]) -> None:
         """From this instant on it is out."""
         world = self._world
         now = world.clock.now
-        current = Current(outage, now, now + outage.lasts, what)
+        current = Current(outage, now, now + outage.lasts, shown)
         self.current.append(current)
         world.journal.add(now, CODE["outage"], (current, "began"))
         world.timeline.at(current.until, -1, self.recovery_due, current)
@@ -139,7 +139,7 @@ class Outages:
     def cut_off(self, attempt: Attempt, plan: Plan) -> Plan:
         """The plan of an attempt that begins while what it goes over is out.
 
-        Its rules were asked all the same, so that nobody's count depends on an outage; what they reject stays rejected.
+        Its rules were asked nevertheless, so that no count depends on an outage; what they reject stays rejected.
         """
         current = self.over(attempt)
         if current is None or current.word(attempt) == "wait" or not plan or plan[0][0] == REJECTED:
@@ -170,7 +170,7 @@ class Outages:
             return False  # it is on the way to its bad end
         attempt.plan = None
         end = FAILED if word == "failed" or attempt.state == SENDING else UNDELIVERED
-        if LEGAL[attempt.step.channel][attempt.state][end]:  # else it has arrived, and only a receipt is lost
+        if LEGAL[attempt.step.channel][attempt.state][end]:  # else it has arrived, and only the receipt is lost
             attempt.note(_CUT_OFF, STATES[end])
             simulator.enter(attempt, end, current.outage.info)
         return True

@@ -6,6 +6,7 @@ A phone exists for every number; a record is kept only for one that did somethin
 from __future__ import annotations
 
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.journal import CODE
@@ -29,7 +30,7 @@ DEFAULT_NUMBER: Final = "420900000000"
 #: A link's code ends in so many letters that a million links in a world do not meet.
 _CODE_LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 _CODE_LENGTH: Final = 10
-#: States of an attempt that a phone may have, as far as anybody knows.
+#: States of an attempt that a phone may have, as far as is known.
 _HAD: Final = frozenset({SENDING, SENT, DELIVERED, SEEN})
 
 
@@ -84,11 +85,11 @@ class Phones:
 
     def is_offline(self, number: str) -> bool:
         """Whether the phone is switched off: receipts wait until it is back."""
-        known = self.offline.get(number)
-        if known is None:
+        switched = self.offline.get(number)
+        if switched is None:
             spec = self.spec(number)
             return spec is not None and spec.offline
-        return known
+        return switched
 
     def park(self, attempt: Attempt) -> bool:
         """Keeps an attempt that would be delivered while the phone is offline; True when it was kept."""
@@ -111,12 +112,12 @@ class Phones:
     def inbox(self, number: str) -> list[Attempt]:
         """What arrived on the handset, in the order of arrival."""
         arrived = [
-            (attempt.arrived_at, message.ordinal, attempt.number, attempt)
+            (at, message.ordinal, attempt.number, attempt)
             for message in self.messages_of(number)
             for attempt in message.attempts
-            if attempt.arrived_at is not None
+            if (at := attempt.arrived_at) is not None
         ]
-        return [entry[3] for entry in sorted(arrived, key=lambda entry: entry[:3])]
+        return [attempt for *_, attempt in sorted(arrived, key=itemgetter(0, 1, 2))]
 
     # -- what its owner does
 
@@ -126,7 +127,7 @@ class Phones:
         if message_id is not None:
             replied = self._home.by_id.get(message_id)
             if replied is None:
-                raise NoSuchThing(f'"{message_id}" is no message of this world')
+                raise NoSuchThing(f'"{message_id}" is not a message of this world')
         else:
             replied = self._newest(family, number, to)
         return self._receive(family, number, to, body, replied)
@@ -135,9 +136,9 @@ class Phones:
         """The phone answers a message, on the channel that reached it. Raises `NoSuchThing` if none did."""
         attempt = message.shown
         if attempt is None:
-            raise NoSuchThing(f'"{message.id}" was not handed over yet, nobody can answer it')
+            raise NoSuchThing(f'"{message.id}" was not handed over yet, so it cannot be answered')
         if attempt.state not in _HAD:
-            raise NoSuchThing(f'"{message.id}" is {message.result}, nobody can answer it')
+            raise NoSuchThing(f'"{message.id}" is {message.result}, so it cannot be answered')
         return self._receive(FAMILY[attempt.step.channel], message.phone, None, body, message)
 
     def pressed(self, message: Message, button: int | str) -> str:
@@ -152,16 +153,16 @@ class Phones:
                 return str(each.get("postback", each["text"]))
         use = None if step is None else step.template
         template = None if step is None or use is None else self._account.template(use.name, use.language, step.sender)
-        given = [] if use is None else use.buttons or []
+        values = [] if use is None else use.buttons or []
         every = () if template is None else template.buttons
         buttons = {at: candidate for at, candidate in enumerate(every) if candidate.type == "QUICK_REPLY"}
         for at, candidate in buttons.items():
             if button in (at, str(at), candidate.text):
-                value = given[at] if at < len(given) else None
+                value = values[at] if at < len(values) else None
                 return str(value["payload"]) if isinstance(value, dict) and "payload" in value else candidate.text
-        texts = [*(each["text"] for each in suggested), *(candidate.text for candidate in buttons.values())]
+        texts = [*(suggestion["text"] for suggestion in suggested), *(candidate.text for candidate in buttons.values())]
         titles = ", ".join(texts) or "none"
-        raise NoSuchThing(f'"{button}" is no quick reply of this message; there are: {titles}')
+        raise NoSuchThing(f'"{button}" is not a quick reply of this message; there are: {titles}')
 
     def _newest(self, family: str, number: str, to: str | None) -> Message | None:
         """The message handed over last for the phone on that channel, if it came from `to` (A68)."""
@@ -171,8 +172,8 @@ class Phones:
         return newest.message
 
     def held(self, number: str, family: str | None = None) -> list[Attempt]:
-        """The client's attempts that the phone may have, as far as anybody knows; newest hand-over first."""
-        found = [
+        """The client's attempts that the phone may have, as far as is known; newest hand-over first."""
+        attempts = [
             (attempt.transitions()[0][1], message.ordinal, attempt.number, attempt)
             for message in self.messages_of(number)
             for attempt in message.attempts
@@ -180,12 +181,12 @@ class Phones:
             and family in (None, FAMILY[attempt.step.channel])
             and message.submission.carrier is None
         ]
-        return [entry[3] for entry in sorted(found, key=lambda entry: entry[:3], reverse=True)]
+        return [attempt for *_, attempt in sorted(attempts, key=itemgetter(0, 1, 2), reverse=True)]
 
     def message_before(self, number: str, ordinal: int) -> Message | None:
         """The client's message to a number that was accepted just before the one of that ordinal."""
-        earlier = (each for each in reversed(self.messages_of(number)) if each.ordinal < ordinal)
-        return next((each for each in earlier if each.submission.carrier is None), None)
+        earlier = (message for message in reversed(self.messages_of(number)) if message.ordinal < ordinal)
+        return next((message for message in earlier if message.submission.carrier is None), None)
 
     def _receive(self, family: str, number: str, to: str | None, body: str, replied: Message | None) -> Inbound:
         world = self._world
@@ -209,7 +210,7 @@ class Phones:
             self.opt_out(number, replied)
         if replied is None:
             self._report(outlet_for(self._home, self._account.top, None), inbound)
-        elif replied.submission.carrier is None:  # whoever answers a code answers the service, not its client (A73)
+        elif replied.submission.carrier is None:  # a reply to a code goes to the service, not to its client (A73)
             self._report(replied.submission.outlet, inbound)
         return inbound
 
@@ -248,14 +249,9 @@ class Phones:
 
     def see(self, message: Message) -> None:
         """The owner opens a message, by the newest attempt that can be seen. Raises `IllegalTransition` (§3.1)."""
-        simulator = self._home.simulator
-        for attempt in reversed(message.attempts):
-            if LEGAL[attempt.step.channel][attempt.state][SEEN]:
-                simulator.move_attempt(attempt, "seen", None)
-                break
-        else:
-            simulator.move_by_hand(message, "seen", None)
-        self.note(message.phone, "seen")
+        if not any(self._see(attempt, None) for attempt in reversed(message.attempts)):
+            self._home.simulator.move_by_hand(message, "seen", None)
+            self.note(message.phone, "seen")
 
     def act(self, number: str, act: str, *, link: int | None = None, button: int | str | None = None) -> None:
         """The owner does something (`ACTS`) with the newest message with which it can be done; else it is noted."""
@@ -263,16 +259,17 @@ class Phones:
         if alone is not None:
             alone(number)
             return
-        done = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
+        attempted = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
         for attempt in self.held(number):
-            if done(attempt, button if act == "press" else link):
+            if attempted(attempt, button if act == "press" else link):
                 return
         self.note(number, f"nothing_to_{_VERBS.get(act, act)}")
 
     def _see(self, attempt: Attempt, _which: int | str | None) -> bool:
         if not LEGAL[attempt.step.channel][attempt.state][SEEN]:
             return False
-        self.see(attempt.message)
+        self._home.simulator.move_attempt(attempt, "seen", None)
+        self.note(attempt.message.phone, "seen")
         return True
 
     def _click_one(self, attempt: Attempt, which: int | str | None) -> bool:
@@ -288,8 +285,8 @@ class Phones:
             return False
         return True
 
-    def note(self, number: str, what: str) -> None:
-        self._world.journal.add(self._world.clock.now, CODE["phone"], (number, what))
+    def note(self, number: str, act: str) -> None:
+        self._world.journal.add(self._world.clock.now, CODE["phone"], (number, act))
 
     # -- links
 
@@ -301,7 +298,7 @@ class Phones:
         assert shortening is not None
         origin = f"https://{shortening.domain}" if shortening.domain else message.submission.origin
         expires_at = world.clock.now + limits.LINK if shortening.expires_at is None else shortening.expires_at * 1000
-        made = []
+        links = []
         for index, target in enumerate(prepared.targets):
             raw = world.name("link", message.id.encode(), attempt.number * 1000 + index)
             code = world.tag + "".join(_CODE_LETTERS[byte % len(_CODE_LETTERS)] for byte in raw[:_CODE_LENGTH])
@@ -309,10 +306,10 @@ class Phones:
             self._home.links[code] = link
             if expires_at > world.clock.now:
                 world.timeline.lapse(expires_at, "link", link)
-            made.append(link)
+            links.append(link)
         if message.links is None:
             message.links = {}
-        message.links[attempt.number] = made
+        message.links[attempt.number] = links
 
     def clicked(self, link: Link) -> None:
         """A GET of a short link: counts, and sets the message's first click (A17)."""
@@ -346,9 +343,9 @@ class Phones:
 
     # -- steps
 
-    def reply_due(self, what: tuple[Attempt, str | Line]) -> None:
+    def reply_due(self, subject: tuple[Attempt, str | Line]) -> None:
         """A reply that a rule planned has come."""
-        attempt, body = what
+        attempt, body = subject
         phone = attempt.message.phone
         canonical = None
         if not isinstance(body, str):
@@ -356,8 +353,8 @@ class Phones:
         inbound = self._receive(FAMILY[attempt.step.channel], phone, None, body, attempt.message)
         inbound.canonical = canonical
 
-    def click_due(self, what: tuple[Attempt, int | None]) -> None:
-        """A click that a rule planned has come; without a link that works there is nothing to click."""
-        link = self._link(*what)
+    def click_due(self, subject: tuple[Attempt, int | None]) -> None:
+        """A click that a rule planned has come; without a working link nothing happens."""
+        link = self._link(*subject)
         if link is not None:
             self.clicked(link)

@@ -1,6 +1,6 @@
 """What one segment costs (§6 `price_czk`, `price_eur`; A61).
 
-The figures are made up, of the order of what such services ask: the sandbox shows that a charge was made, and that it
+The figures are invented, of the usual order of such prices: the sandbox shows that a charge was made, and that it
 depends on country and channel. Millionths of the currency, so that sums stay integers.
 """
 
@@ -23,20 +23,6 @@ def prices() -> dict[tuple[str, str], tuple[int, int]]:
     """(channel, calling code) to the price of a segment, (EUR, CZK) in millionths; "" is every other country."""
     rows = table(__name__, "prices.json")
     return {(row["channel"], row["code"]): (row["eur"], row["eur"] * CZK_PER_EUR) for row in rows}
-
-
-def price(channel: str, calling_code: str, table: Prices | None) -> tuple[int, int]:
-    """The price (EUR, CZK) of a segment on `sms`, `richmsg` or `chatapp`; KeyError for another channel.
-
-    A scenario's entries come before the built-in ones: its price for the country, its price for any other country,
-    then ours likewise.
-    """
-    own = {} if table is None else table.table
-    for key in ((channel, calling_code), (channel, "")):
-        if key in own:
-            return own[key]
-    ours = prices()
-    return ours.get((channel, calling_code)) or ours[channel, ""]
 
 
 def combined(own: Prices | None) -> dict[tuple[str, str], tuple[int, int]]:

@@ -1,7 +1,7 @@
 """The records a world keeps: submissions, messages, attempts, deliveries, links. Slotted, small, made on the hot path.
 
-Events and rows are derived from these when asked (`services/messaging/events.py`, `services/messaging/views.py`);
-nothing is stored twice.
+Events (`events.py`), message rows (`http/rest/listing.py`) and the views of control (`views.py`) are derived from these
+when they are asked for; nothing is stored twice.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.chooser.draws import UNSEEDED, Chooser
@@ -52,67 +53,47 @@ def operator(number: str, chooser: Chooser) -> int:
     return place.mncs[chooser.constant("operator", number).pick(place.mncs, "network")]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Submission:
     """One Message object of an accepted request. `ordinal` counts the world's messages; the first recipient has it."""
 
-    __slots__ = (
-        "base_id", "carrier", "chooser", "content", "index", "key", "messages", "operation", "ordinal", "origin",
-        "outlet", "prepared", "request_id", "send",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        send: Send,
-        operation: str,
-        key: Key,
-        request_id: str,
-        base_id: str,
-        index: int,
-        ordinal: int,
-        content: bytes,
-    ) -> None:
-        self.send = send
-        self.operation = operation
-        self.key = key
-        self.request_id = request_id
-        self.base_id = base_id
-        self.index = index
-        self.ordinal = ordinal
-        #: the canonical request without callback, from which the names were derived; shared by its submissions
-        self.content = content
-        self.messages: Sequence[Message] = ()
-        self.outlet: Outlet | None = None
-        #: origin of the request, which short links begin with
-        self.origin = ""
-        #: what the operators of its phones are asked of; the hash does without a world
-        self.chooser = UNSEEDED
-        #: (number of a step, its prepared text) while several recipients are served with it
-        self.prepared: tuple[int, Any] | None = None
-        #: the service that sends this for itself: then it is not a message of the client's (A73)
-        self.carrier: Carrier | None = None
+    send: Send
+    operation: str
+    key: Key
+    request_id: str
+    base_id: str
+    index: int
+    ordinal: int
+    #: the canonical request without callback, from which the names were derived; shared by its submissions
+    content: bytes
+    messages: Sequence[Message] = ()
+    outlet: Outlet | None = None
+    #: origin of the request, which short links begin with
+    origin: str = ""
+    #: what the operators of its phones are asked of; the hash does without a world
+    chooser: Chooser = UNSEEDED
+    #: (number of a step, its prepared text) while several recipients are served with it
+    prepared: tuple[int, Any] | None = None
+    #: the service that sends this for itself: then it is not a message of the client's (A73)
+    carrier: Carrier | None = None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Message:
     """One recipient's message. `last` is the newest attempt, attempts are linked by `previous`."""
 
-    __slots__ = (
-        "accepted_at", "clicked_at", "id", "index", "last", "links", "optout_at", "phone", "replied_at",
-        "submission", "valid",
-    )  # fmt: skip
-
-    def __init__(self, submission: Submission, index: int, message_id: str, phone: str, valid: bool, at: int) -> None:
-        self.submission = submission
-        self.index = index
-        self.id = message_id
-        self.phone = phone
-        self.valid = valid
-        self.accepted_at = at
-        self.last: Attempt | None = None
-        #: short links by the number of the flow step
-        self.links: dict[int, list[Link]] | None = None
-        self.clicked_at: int | None = None
-        self.replied_at: int | None = None
-        self.optout_at: int | None = None
+    submission: Submission
+    index: int
+    id: str
+    phone: str
+    valid: bool
+    accepted_at: int
+    last: Attempt | None = None
+    #: short links by the number of the flow step
+    links: dict[int, list[Link]] | None = None
+    clicked_at: int | None = None
+    replied_at: int | None = None
+    optout_at: int | None = None
 
     @property
     def ordinal(self) -> int:
@@ -122,12 +103,12 @@ class Message:
     @property
     def attempts(self) -> list[Attempt]:
         """All attempts, oldest first."""
-        found = []
+        newest_first = []
         attempt = self.last
         while attempt is not None:
-            found.append(attempt)
+            newest_first.append(attempt)
             attempt = attempt.previous
-        return found[::-1]
+        return newest_first[::-1]
 
     @property
     def shown(self) -> Attempt | None:
@@ -155,29 +136,25 @@ class Message:
         return STATES[best]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Attempt:
     """One flow step tried for one message. `plan` is its whole path, None when it was dropped or has ended."""
 
-    __slots__ = (
-        "count", "extra", "fate", "history", "message", "number", "operator", "plan", "previous", "price", "state",
-    )  # fmt: skip
-
-    def __init__(self, message: Message, number: int, previous: Attempt | None) -> None:
-        self.message = message
-        self.number = number
-        self.previous = previous
-        self.state = ACCEPTED
-        self.history = b""
-        self.plan: tuple[tuple[int, int, str | None], ...] | None = None
-        #: what rules decided, None when they were not asked or had no say
-        self.fate: Fate | None = None
-        #: price of the whole attempt in millionths (eur, czk), None when it was not handed over
-        self.price: tuple[int, int] | None = None
-        self.count = 0
-        #: the operator that took it, once it was asked for
-        self.operator: int | None = None
-        #: rarely needed: infos by code, why it was refused
-        self.extra: dict[str, Any] | None = None
+    message: Message
+    number: int
+    previous: Attempt | None
+    state: int = ACCEPTED
+    history: bytes = b""
+    plan: Plan | None = None
+    #: what rules decided, None when they were not asked or had no say
+    fate: Fate | None = None
+    #: price of the whole attempt in millionths (eur, czk), None when it was not handed over
+    price: tuple[int, int] | None = None
+    count: int = 0
+    #: the operator that took it, once it was asked for
+    operator: int | None = None
+    #: rarely needed: infos by code, why it was refused
+    extra: dict[str, Any] | None = None
 
     @property
     def step(self) -> Step:
@@ -191,7 +168,7 @@ class Attempt:
 
     @property
     def mnc(self) -> int:
-        """The operator that took the attempt, 0 when nobody did (A67, A82)."""
+        """The operator that took the attempt, 0 when none did (A67, A82)."""
         if self.price is None:
             return 0
         if self.operator is None:  # each of its events asks
@@ -229,12 +206,12 @@ class Attempt:
 
     def state_at(self, instant: int) -> int:
         """The state's code at an instant that has been."""
-        found = ACCEPTED
+        reached = ACCEPTED
         for state, at in iter_transitions(self.history):
             if at > instant:
                 break
-            found = state
-        return found
+            reached = state
+        return reached
 
     def reached(self, code: int) -> int | None:
         """The instant at which the attempt entered a state; None when it never did."""
@@ -249,12 +226,22 @@ class Attempt:
         return next((int(at) for state, at in iter_transitions(self.history) if state in (DELIVERED, SEEN)), None)
 
     def entered(self, code: int, until: int) -> int:
-        """The instant of the newest transition to a state up to `until`: a lawless path may reach one twice."""
+        """The instant of the newest transition to a state up to `until`: an illegal path may reach one twice."""
         return max((int(at) for state, at in iter_transitions(self.history) if state == code and at <= until))
 
     def info(self, code: int) -> str | None:
-        """The `result_info` given for a state by a rule, a check or by hand; None = the default of A23."""
+        """The `result_info` given for a state by a rule, a check or a tester; None = the default of A23."""
         return self.extra.get(f"info{code}") if self.extra is not None else None
+
+    @property
+    def refused(self) -> str | None:
+        """The word of the check that refused it, None where none did."""
+        return None if self.extra is None else self.extra.get("why")
+
+    @property
+    def planned(self) -> list[str]:
+        """The results that are still to come."""
+        return [STATES[code] for code, _, _ in (self.plan or ())[self.position :]]
 
     def note(self, name: str, value: Any) -> None:
         """Keeps something rarely needed."""
@@ -263,64 +250,52 @@ class Attempt:
         self.extra[name] = value
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Inbound:
     """A message from a phone. `message` is set when it replies to one of ours."""
 
-    __slots__ = ("at", "body", "canonical", "channel", "message", "number", "recipient", "sender")
-
-    def __init__(
-        self, at: int, channel: str, sender: str, recipient: str, body: str, message: Message | None, number: int
-    ) -> None:
-        self.at = at
-        self.channel = channel
-        self.sender = sender
-        self.recipient = recipient
-        self.body = body
-        self.message = message
-        self.number = number
-        #: the text as the digest takes it, None = as it is
-        self.canonical: str | None = None
+    at: int
+    channel: str
+    sender: str
+    recipient: str
+    body: str
+    message: Message | None
+    number: int
+    #: the text as the digest takes it, None = as it is
+    canonical: str | None = None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Link:
     """A short link of one message (§2.1). `expires_at` in virtual milliseconds, `clicks` the instants of its GETs."""
 
-    __slots__ = ("clicks", "code", "expires_at", "message", "target", "url")
-
-    def __init__(self, code: str, target: str, url: str, message: Message, expires_at: int) -> None:
-        self.code = code
-        self.target = target
-        self.url = url
-        self.message = message
-        self.expires_at = expires_at
-        self.clicks: list[int] = []
+    code: str
+    target: str
+    url: str
+    message: Message
+    expires_at: int
+    clicks: list[int] = field(default_factory=list)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Accepted:
     """What `World.accept` answers: ids of the request, of each submission, and of each recipient (None = rejected).
 
     `findings` say why recipients were rejected.
     """
 
-    __slots__ = ("base_ids", "findings", "messages", "request_id")
-
-    def __init__(
-        self, request_id: str, base_ids: list[str], messages: list[list[str | None]], findings: list[Finding]
-    ) -> None:
-        self.request_id = request_id
-        self.base_ids = base_ids
-        self.messages = messages
-        self.findings = findings
+    request_id: str
+    base_ids: list[str]
+    messages: list[list[str | None]]
+    findings: list[Finding]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Rows:
     """The messages of a world that have a row, oldest first, and the instants from which they have it."""
 
-    __slots__ = ("at", "messages")
-
-    def __init__(self) -> None:
-        self.at = array("q")
-        self.messages: list[Message] = []
+    at: array[int] = field(default_factory=lambda: array("q"))
+    messages: list[Message] = field(default_factory=list)
 
     def add(self, message: Message, now: int) -> None:
         """A message is about to be handed over, or refused, for the first time."""

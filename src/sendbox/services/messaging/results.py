@@ -2,7 +2,7 @@
 
 An attempt begins `accepted`. The operator takes it (`sending`) and answers (`sent`); a receipt confirms the handset
 (`delivered`) or gives up (`undelivered`). Checks refuse before the hand-over only, so `rejected` leaves `accepted` and
-nothing else. A technical failure can strike until an end is reached, so `failed` leaves every state that is not an end.
+nothing else. A technical failure can occur until an end is reached, so `failed` leaves every state that is not an end.
 An operator that confirms at once skips `sending`. Whether the recipient opened the message is known on the rich-message
 and messaging-app channels only: they have the event `opened`, sms has not, hence two tables. `delivered` is an end for
 sms and not for the others.
@@ -27,15 +27,15 @@ CODES: Final = {state: code for code, state in enumerate(STATES)}
 #: How far a state got, by code: sent < delivered < seen; everything else counts as not reached (A64, A65).
 REACH: Final = (0, 0, 1, 2, 3, 0, 0, 0)
 
-#: The event that leads to each result; results and events are one to one.
-EVENT_OF: Final = {
-    "sending": "handed_over",
-    "sent": "operator_accepted",
-    "delivered": "device_confirmed",
-    "seen": "opened",
-    "undelivered": "receipt_failed",
-    "rejected": "check_refused",
-    "failed": "broke_down",
+#: The default way to each result that a scenario may name (A63).
+WAYS: Final = {
+    "sending": ("sending",),
+    "sent": ("sending", "sent"),
+    "delivered": ("sending", "sent", "delivered"),
+    "seen": ("sending", "sent", "delivered", "seen"),
+    "undelivered": ("sending", "sent", "undelivered"),
+    "rejected": ("rejected",),
+    "failed": ("sending", "failed"),
 }
 
 ATTEMPT_READABLE: Final[Table] = {

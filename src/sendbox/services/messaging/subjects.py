@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.services.messaging.channels import CHANNEL_WORDS, FAMILIES
 from sendbox.services.messaging.checks import BY_WORD
 from sendbox.services.messaging.events import info_of
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 
-def _message(name: str) -> Callable[[World, Any], Any]:
-    """Something of the message that a thing is about; of its first step what belongs to a step."""
-    return lambda _world, what: _OF_MESSAGE[name](what if isinstance(what, Message) else _attempt(what).message)
+def _message(pick: Callable[[Message], Any]) -> Callable[[World, Any], Any]:
+    """Something of the message that a subject is about, or that an attempt or transition belongs to."""
+    return lambda _world, subject: pick(subject if isinstance(subject, Message) else _attempt(subject).message)
 
 
-def _attempt(what: Any) -> Attempt:
-    attempt: Attempt = what[0] if isinstance(what, tuple) else what
+def _attempt(subject: Any) -> Attempt:
+    attempt: Attempt = subject[0] if isinstance(subject, tuple) else subject
     return attempt
 
 
@@ -34,25 +34,26 @@ def _shown_step(message: Message) -> Any:
     return message.submission.send.steps[0] if shown is None else shown.step
 
 
-_OF_MESSAGE: Final[dict[str, Callable[[Message], Any]]] = {
-    "phone": lambda message: message.phone,
-    "tag": lambda message: message.submission.send.tags,
-    "operation": lambda message: message.submission.operation,
-    "key": lambda message: message.submission.key.id,
-    "payload": lambda message: orjson.loads(message.submission.send.payload),
-}
 _ABOUT_MESSAGE: Final = {
-    "phone": Field("phone", "the recipient", _message("phone")),
-    "tag": Field("text", "one of the message's tags", _message("tag")),
-    "operation": Field("text", "the operation that sent it", _message("operation"), SENDING),
-    "key": Field("text", "the API key that sent it", _message("key")),
-    "payload": Field("payload", "dotted paths inside the request's payload", _message("payload")),
+    "phone": Field("phone", "the recipient", _message(lambda message: message.phone)),
+    "tag": Field("text", "one of the message's tags", _message(lambda message: message.submission.send.tags)),
+    "operation": Field(
+        "text", "the operation that sent it", _message(lambda message: message.submission.operation), SENDING
+    ),
+    "key": Field("text", "the API key that sent it", _message(lambda message: message.submission.key.id)),
+    "payload": Field(
+        "payload",
+        "dotted paths inside the request's payload",
+        _message(lambda message: orjson.loads(message.submission.send.payload)),
+    ),
 }
 _ABOUT_STEP: Final = {
-    "channel": Field("word", "the channel", lambda _world, what: _attempt(what).step.channel, CHANNEL_WORDS),
-    "body": Field("text", "the text as the step gave it", lambda _world, what: _attempt(what).step.body),
-    "sender": Field("text", "the sender of the step", lambda _world, what: _attempt(what).step.sender),
-    "attempt": Field("number", "which attempt of the message, from 1", lambda _world, what: _attempt(what).number + 1),
+    "channel": Field("word", "the channel", lambda _world, subject: _attempt(subject).step.channel, CHANNEL_WORDS),
+    "body": Field("text", "the text as the step gave it", lambda _world, subject: _attempt(subject).step.body),
+    "sender": Field("text", "the sender of the step", lambda _world, subject: _attempt(subject).step.sender),
+    "attempt": Field(
+        "number", "which attempt of the message, from 1", lambda _world, subject: _attempt(subject).number + 1
+    ),
 }
 
 
@@ -73,12 +74,12 @@ def _rules(attempts: Iterable[Attempt]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rule for fate in fates for rule in fate.rules))
 
 
-def _info(_world: World, what: tuple[Attempt, int]) -> str | None:
-    return info_of(*what)
+def _info(_world: World, transition: tuple[Attempt, int]) -> str | None:
+    return info_of(*transition)
 
 
-def _transition_line(_world: World, what: tuple[Attempt, int]) -> str:
-    attempt, code = what
+def _transition_line(_world: World, transition: tuple[Attempt, int]) -> str:
+    attempt, code = transition
     return f"{attempt.message.phone} by {attempt.step.channel}: {STATES[code]}"
 
 
@@ -87,10 +88,10 @@ def _attempt_line(_world: World, attempt: Attempt) -> str:
 
 
 def _every_message(world: World) -> Iterator[Message]:
-    from sendbox.services.messaging.messaging import Messaging  # who only checks a scenario has no world
+    from sendbox.services.messaging.messaging import Messaging  # a check of a scenario has no world
 
     messages = Messaging.of(world).messages
-    return (messages[place] for place in range(len(messages)))  # what comes meanwhile is not looked at
+    return (messages[place] for place in range(len(messages)))  # messages that come meanwhile are not counted
 
 
 def _every_attempt(world: World) -> Iterator[Attempt]:
@@ -99,9 +100,9 @@ def _every_attempt(world: World) -> Iterator[Attempt]:
 
 #: Types of its events.
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage")
-THINGS: Final[dict[str, Thing]] = {
-    "messages": Thing(
-        "one message to one recipient, as it stands now; it comes when it reached its result",
+THINGS: Final[dict[str, Subject]] = {
+    "messages": Subject(
+        "one message to one recipient, as it stands now; its time is when it reached its result",
         {
             **_ABOUT_MESSAGE,
             "result": Field("word", "its result", lambda _world, message: message.result, STATES),
@@ -117,8 +118,8 @@ THINGS: Final[dict[str, Thing]] = {
         kept=_every_message,
         at=_ended,
     ),
-    "attempts": Thing(
-        "one flow step tried, as it stands now; it comes when it reached its result",
+    "attempts": Subject(
+        "one flow step tried, as it stands now; its time is when it reached its result",
         {
             **_ABOUT_MESSAGE,
             **_ABOUT_STEP,
@@ -126,7 +127,7 @@ THINGS: Final[dict[str, Thing]] = {
             "refused": Field(
                 "text",
                 "why a check refused it",
-                lambda _world, attempt: (attempt.extra or {}).get("why"),
+                lambda _world, attempt: attempt.refused,
                 tuple(BY_WORD),
             ),
             "rule": Field("text", "a rule that decided about it", lambda _world, attempt: _rules([attempt])),
@@ -135,19 +136,19 @@ THINGS: Final[dict[str, Thing]] = {
         kept=_every_attempt,
         at=_moved,
     ),
-    "transitions": Thing(
+    "transitions": Subject(
         "a result that an attempt reached on its way",
         {
             **_ABOUT_MESSAGE,
             **_ABOUT_STEP,
-            "result": Field("word", "the result reached", lambda _world, what: STATES[what[1]], STATES[1:]),
+            "result": Field("word", "the result reached", lambda _world, transition: STATES[transition[1]], STATES[1:]),
             "info": Field("text", "its result_info", _info),
         },
         _transition_line,
         STATES[1:],
         lambda code, attempt: ((attempt, STATE_OF[code]),),
     ),
-    "inbound": Thing(
+    "inbound": Subject(
         "what a phone wrote",
         {
             "phone": Field("phone", "the phone that wrote", lambda _world, inbound: inbound.sender),
@@ -159,7 +160,7 @@ THINGS: Final[dict[str, Thing]] = {
         lambda _world, inbound: f'{inbound.sender} wrote "{inbound.body}" by {inbound.channel}',
         ("inbound",),
     ),
-    "clicks": Thing(
+    "clicks": Subject(
         "a short link that was followed",
         {
             "phone": Field("phone", "the recipient of the link", lambda _world, link: link.message.phone),
@@ -168,10 +169,10 @@ THINGS: Final[dict[str, Thing]] = {
         lambda _world, link: f"{link.message.phone} followed the link to {link.target}",
         ("click",),
     ),
-    "opt_outs": Thing(
+    "opt_outs": Subject(
         "a phone that opted out",
-        {"phone": Field("phone", "the phone", lambda _world, what: what[0])},
-        lambda _world, what: f"{what[0]} opted out",
+        {"phone": Field("phone", "the phone", lambda _world, opt_out: opt_out[0])},
+        lambda _world, opt_out: f"{opt_out[0]} opted out",
         ("opt_out",),
     ),
 }

@@ -1,4 +1,4 @@
-"""What is still to come of messages, in words: steps by the names of their handlers."""
+"""What is still to come for messages, in words: steps by the names of their handlers."""
 
 from __future__ import annotations
 
@@ -40,18 +40,21 @@ def _ttl(attempt: Attempt) -> About:
     return {"what": text, "phone": attempt.message.phone}
 
 
-def _fallback(what: tuple[Attempt, str]) -> About:
-    return {"what": f"the flow goes on after {what[0].step.channel} ({what[1]})", "phone": what[0].message.phone}
+def _fallback(subject: tuple[Attempt, str]) -> About:
+    return {
+        "what": f"the flow goes on after {subject[0].step.channel} ({subject[1]})",
+        "phone": subject[0].message.phone,
+    }
 
 
-def _reply(what: tuple[Attempt, str | Line]) -> About:
-    attempt, body = what
+def _reply(subject: tuple[Attempt, str | Line]) -> About:
+    attempt, body = subject
     text = body if isinstance(body, str) else body.text.source
     return {"what": f'the phone replies "{text}"', "phone": attempt.message.phone}
 
 
-def _click(what: tuple[Attempt, int | None]) -> About:
-    return {"what": "the phone follows a link", "phone": what[0].message.phone}
+def _click(subject: tuple[Attempt, int | None]) -> About:
+    return {"what": "the phone follows a link", "phone": subject[0].message.phone}
 
 
 def _recovery(current: Current) -> About:

@@ -10,7 +10,7 @@ from sendbox.engine.durations import iso
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import channels_on
 from sendbox.services.messaging.content.text import text_shown
-from sendbox.services.messaging.events import channel_details, info_of
+from sendbox.services.messaging.events import channel_details, timeline_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.results import SEEN, STATES
@@ -25,23 +25,16 @@ MOST_LISTED: Final = 100
 
 def attempt_view(world: World, attempt: Attempt) -> dict[str, Any]:
     """One attempt: its channel, result, transitions, price and what decided about it."""
-    extra = attempt.extra or {}
-    plan = attempt.plan
     view: dict[str, Any] = {
         "number": attempt.number + 1,
         "channel": attempt.step.channel,
         "result": STATES[attempt.state],
-        "timeline": [
-            {"at": iso(at), "result": STATES[code], "info": info_of(attempt, code)}
-            for code, at in attempt.transitions()
-        ],
-        "planned": [] if plan is None else [STATES[code] for code, _, _ in plan[attempt.position :]],
+        "timeline": timeline_of(attempt),
+        "planned": attempt.planned,
         "details": channel_details(attempt),
         "rules": [] if attempt.fate is None else list(attempt.fate.rules),
     }
-    if "why" in extra:
-        view["refused"] = extra["why"]
-    return view
+    return view if attempt.refused is None else view | {"refused": attempt.refused}
 
 
 def message_view(world: World, message: Message) -> dict[str, Any]:
@@ -62,9 +55,9 @@ def message_view(world: World, message: Message) -> dict[str, Any]:
         "payload": orjson.loads(submission.send.payload),
         "priority": submission.send.priority,
         "accepted_at": iso(message.accepted_at),
-        "clicked_at": _iso(message.clicked_at),
-        "replied_at": _iso(message.replied_at),
-        "optout_at": _iso(message.optout_at),
+        "clicked_at": iso_or_none(message.clicked_at),
+        "replied_at": iso_or_none(message.replied_at),
+        "optout_at": iso_or_none(message.optout_at),
         "links": [link_view(link) for links in (message.links or {}).values() for link in links],
         "attempts": [attempt_view(world, attempt) for attempt in attempts],
         "timeline": [
@@ -78,7 +71,7 @@ def message_view(world: World, message: Message) -> dict[str, Any]:
 
 
 def body_of(world: World, message: Message, attempt: Attempt | None) -> str:
-    """The text as the phone shows it; before the hand-over the text as it was asked for."""
+    """The text as the phone shows it; before the hand-over the text as it was requested."""
     if attempt is None:
         return message.submission.send.steps[0].body or ""
     return text_shown(attempt, account_of(world))
@@ -112,7 +105,7 @@ def received_view(world: World, attempt: Attempt) -> dict[str, Any]:
     message = attempt.message
     content = attempt.step.content
     return {
-        "at": _iso(attempt.arrived_at),
+        "at": iso_or_none(attempt.arrived_at),
         "direction": "in",
         "channel": attempt.step.channel,
         "message_id": message.id,
@@ -128,7 +121,7 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
     """A handset: what it is and its conversation, oldest first; at one instant it receives before it writes."""
     phones = Messaging.of(world).phones
     received = [received_view(world, attempt) for attempt in phones.inbox(number)]
-    written = [{"direction": "out", **inbound_view(each)} for each in phones.inbound if each.sender == number]
+    written = [{"direction": "out", **inbound_view(inbound)} for inbound in phones.inbound if inbound.sender == number]
     shares = [part.on_phone(number) for part in world.parts.values() if isinstance(part, Phoning)]
     spec = phones.spec(number)
     channels = None if spec is None else spec.channels
@@ -147,5 +140,6 @@ def phone_view(world: World, number: str) -> dict[str, Any]:
     }
 
 
-def _iso(at: int | None) -> str | None:
+def iso_or_none(at: int | None) -> str | None:
+    """An instant as text, None where there is none."""
     return None if at is None else iso(at)

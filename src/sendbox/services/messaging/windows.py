@@ -1,6 +1,6 @@
 """Delivery windows: when a message may leave (§2.1 `delivery_time`; A15, A16, A84).
 
-A window opens once on every day that it names, by the clock on the wall of its zone, and closes on the same day or,
+A window opens once on every day that it names, by the local time of its zone, and closes on the same day or,
 if it wraps over midnight, on the next. Both edges become instants first: a local time that a change of the clocks skips
 is the first one that exists, one that comes twice is the first of the two. What lies between the two instants is
 inside. So a window may be empty on a day (its whole time was skipped); then it opens on the next of its days.
@@ -24,6 +24,7 @@ from sendbox.engine.durations import DAY, shown
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 DAY_MINUTES: Final = 1440
 _YEAR: Final = 366 * DAY
+_EDGES: Final = (("start", 0), ("end", DAY_MINUTES))
 
 # Constants instead of calls of the class: a freezer that the tester uses may replace the class meanwhile.
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -94,45 +95,25 @@ def meeting(at: int, hours: Window, own: Window | None) -> int:
 
 
 def parse(value: dict[str, Any]) -> Window:
-    """The window that a `delivery_time` object describes; ValueError, one line, if it describes none.
+    """The window that a `delivery_time` object, legal by its schema, describes; ValueError for a zone there is not.
 
     Absent or empty `days` are every day, absent `start` and `end` midnight (A16).
     """
-    days = value.get("days")
-    start = value.get("start")
-    end = value.get("end")
-    tz = value.get("tz")
-    return Window(
-        _days(days) if days else None,
-        0 if start is None else _minutes(start, "start"),
-        DAY_MINUTES if end is None else _minutes(end, "end"),
-        "UTC" if tz is None else _named(tz),
-    )
+    days = frozenset(map(DAYS.index, value.get("days", ())))
+    start, end = (_minutes(value[edge]) if edge in value else usual for edge, usual in _EDGES)
+    return Window(days or None, start, end, _named(value.get("tz", "UTC")))
 
 
-def _days(value: object) -> frozenset[int]:
-    if not isinstance(value, list):
-        raise ValueError(f"{shown(value)} is not an array of days (§2.1): {', '.join(DAYS)} are legal")
-    for day in value:
-        if day not in DAYS:
-            raise ValueError(f"{shown(day)} is not a day of delivery_time (§2.1): {', '.join(DAYS)} are legal")
-    return frozenset(map(DAYS.index, value))
+def _minutes(time: str) -> int:
+    return int(time[:2]) * 60 + int(time[3:])
 
 
-def _minutes(value: object, name: str) -> int:
-    if isinstance(value, str) and len(value) == 5 and value[2] == ":" and value.isascii():
-        hours, minutes = value[:2], value[3:]
-        if hours.isdigit() and minutes.isdigit() and hours < "24" and minutes < "60":
-            return int(hours) * 60 + int(minutes)
-    raise ValueError(f"{shown(value)} is not a time of day for {name} (§2.1): HH:MM from 00:00 to 23:59 is legal")
-
-
-def _named(value: object) -> str:
-    if isinstance(value, str) and value in _names():
-        return value
-    advice = nearest(value) if isinstance(value, str) else None
-    meant = f"the nearest is {advice}" if advice else "Europe/Prague is one"
-    raise ValueError(f"{shown(value)} is not the name of an IANA time zone (§2.1): {meant}")
+def _named(name: str) -> str:
+    if name in _names():
+        return name
+    zone = nearest(name)
+    meant = f"the nearest is {zone}" if zone else "Europe/Prague is one"
+    raise ValueError(f"{shown(name)} is not the name of an IANA time zone (§2.1): {meant}")
 
 
 @cache

@@ -28,23 +28,23 @@ class Country:
 
 @cache
 def _by_prefix() -> dict[str, Country]:
-    found = {row.code: Country(row.code, row.country, row.name, row.mcc, row.mncs) for row in codes().values()}
+    table = {row.code: Country(row.code, row.country, row.name, row.mcc, row.mncs) for row in codes().values()}
     for row in territories():
-        part = Country(row.code, row.country, row.name, row.mcc, row.mncs)
-        found |= {row.code + prefix: part for prefix in row.prefixes}
-    return found
+        place = Country(row.code, row.country, row.name, row.mcc, row.mncs)
+        table |= {row.code + prefix: place for prefix in row.prefixes}
+    return table
 
 
 @cache
 def _decided() -> dict[str, Country]:
-    """Three digits that decide: one look-up for every country that shares its code with none."""
+    """Three digits that decide: one look-up for each country that has a calling code of its own."""
     table = _by_prefix()
     deep = {prefix[:3] for prefix in table if len(prefix) > 3}
     every_head = (str(head) for head in range(100, 1000))
     nearest = {
         head: table.get(head) or table.get(head[:2]) or table.get(head[:1]) for head in every_head if head not in deep
     }
-    return {head: found for head, found in nearest.items() if found}
+    return {head: place for head, place in nearest.items() if place}
 
 
 @cache
@@ -54,14 +54,14 @@ def _deepest() -> int:
 
 def country(number: str) -> Country | None:
     """The country of a normalized number, None when it begins with no assigned calling code."""
-    found = _decided().get(number[:3])
-    if found is not None:
-        return found
+    place = _decided().get(number[:3])
+    if place is not None:
+        return place
     table = _by_prefix()
     for depth in range(_deepest(), 0, -1):
-        found = table.get(number[:depth])
-        if found is not None:
-            return found
+        place = table.get(number[:depth])
+        if place is not None:
+            return place
     return None
 
 

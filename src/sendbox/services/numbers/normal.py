@@ -1,6 +1,6 @@
-"""Phone numbers: whatever a client writes, to the international form (§2.1 `to`, §7.3; A14).
+"""Phone numbers: from the form in which a client writes them to the international one (§2.1 `to`, §7.3; A14).
 
-Only length and calling code are asked: a number is never refused for being unassigned or fictional. A number that
+Only length and calling code count: a number is never refused for being unassigned or fictional. A number that
 already is international stays as it is, also when it has the length of a national one: `12025550123` is a number of
 the United States in every account, as its `1` is followed by the ten digits that `1` wants.
 """
@@ -25,10 +25,10 @@ def normalize(raw: str, prefix: str = "420") -> str | None:
     `prefix` is the calling code of the account's country. Only ASCII digits count; other characters are dropped, and
     so are leading zeros (`00` and a trunk `0`).
     """
-    own, known = codes().get(prefix), heads()
+    own, assigned = codes().get(prefix), heads()
     national = () if own is None else own.lengths
     size = len(raw)
-    if SHORTEST <= size <= LONGEST and size not in national and raw[:3] in known and raw.isdigit() and raw.isascii():
+    if SHORTEST <= size <= LONGEST and size not in national and raw[:3] in assigned and raw.isdigit() and raw.isascii():
         return raw
     digits = _NO_DIGITS.sub("", raw).lstrip("0")
     size = len(digits)
@@ -36,7 +36,7 @@ def normalize(raw: str, prefix: str = "420") -> str | None:
         digits = prefix + digits
     elif size == 9 and prefix == "420" and digits[0] in "67":
         digits = "420" + digits
-    return digits if SHORTEST <= len(digits) <= LONGEST and digits[:3] in known else None
+    return digits if SHORTEST <= len(digits) <= LONGEST and digits[:3] in assigned else None
 
 
 def doubtful(number: str) -> bool:
@@ -57,11 +57,11 @@ def _odd(head: str, length: int) -> bool:
 def doubt(number: str) -> str:
     """What is doubtful about a number that is, in words that follow it."""
     plan = heads()[number[:3]]
-    rest = number[len(plan.code) :]
-    if len(rest) not in plan.lengths:
+    national = number[len(plan.code) :]
+    if len(national) not in plan.lengths:
         legal = " or ".join(map(str, sorted(plan.lengths)))
-        return f"has {len(rest)} digits behind {plan.code}, where numbers of {plan.name} have {legal}"
-    return f"begins with {rest[:2]} behind {plan.code}, as no number of {plan.name} does"
+        return f"has {len(national)} digits behind {plan.code}, where numbers of {plan.name} have {legal}"
+    return f"begins with {national[:2]} behind {plan.code}, as no number of {plan.name} does"
 
 
 def _international(digits: str) -> bool:

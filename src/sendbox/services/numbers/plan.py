@@ -55,9 +55,12 @@ def codes() -> dict[str, Code]:
 @cache
 def heads() -> dict[str, Code]:
     """First three digits of a number to its calling code. No code begins with 0, and none is a beginning of another."""
-    known = codes()
-    found = {head: known.get(head) or known.get(head[:2]) or known.get(head[:1]) for head in map(str, range(100, 1000))}
-    return {head: code for head, code in found.items() if code is not None}
+    assigned = codes()
+    nearest = {
+        head: assigned.get(head) or assigned.get(head[:2]) or assigned.get(head[:1])
+        for head in map(str, range(100, 1000))
+    }
+    return {head: code for head, code in nearest.items() if code is not None}
 
 
 @cache
@@ -72,5 +75,5 @@ def territories() -> tuple[Territory, ...]:
 @cache
 def beginnings(text: str) -> frozenset[str]:
     """The digits that `begins` of a code stands for."""
-    pairs = (part.partition("-") for part in text.split())
+    pairs = (entry.partition("-") for entry in text.split())
     return frozenset(f"{n:02d}" for low, _, high in pairs for n in range(int(low), int(high or low) + 1))

@@ -1,12 +1,13 @@
-"""Statistics of a business account, computed from what its numbers really sent (§4.3, A45).
+"""Statistics of a business account, computed from what its numbers sent (§4.3, A45).
 
-Nothing is counted while messages go out: each call walks the world's messages. A point stands for a stretch of UTC,
-half an hour, a day or a month, and is there only when something happened in it. Instants in virtual milliseconds.
+Nothing is counted while messages go out: each call reads the messages of the world. A point stands for a period of
+UTC, half an hour, a day or a month, and exists only when something happened in it. Instants in virtual milliseconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.bounds import END
@@ -22,62 +23,52 @@ if TYPE_CHECKING:
 
 #: How long messages of one kind to one phone are one conversation.
 CONVERSATION_MS: Final = DAY
-#: What a free text is counted as: an answer to somebody who wrote.
+#: The category of a free text: an answer to a person who wrote.
 SERVICE: Final = "SERVICE"
 
 
-class Asked:
-    """What a call asks for: a stretch of time (`end` is outside), its granularity, and whose messages.
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a call asks for: a period (`end` is outside), its granularity, and whose messages.
 
     `phone_numbers` and `countries` (ISO codes) None mean all.
     """
 
-    __slots__ = ("account", "countries", "end", "granularity", "phone_numbers", "start")
-
-    def __init__(
-        self,
-        account: BusinessAccount,
-        start: int,
-        end: int,
-        granularity: str = "DAY",
-        phone_numbers: frozenset[str] | None = None,
-        countries: frozenset[str] | None = None,
-    ) -> None:
-        self.account = account
-        self.start = start
-        self.end = end
-        self.granularity = granularity
-        self.phone_numbers = phone_numbers
-        self.countries = countries
+    account: BusinessAccount
+    start: int
+    end: int
+    granularity: str = "DAY"
+    phone_numbers: frozenset[str] | None = None
+    countries: frozenset[str] | None = None
 
 
-def messages(world: World, asked: Asked) -> list[dict[str, Any]]:
+def messages(world: World, query: Query) -> list[dict[str, Any]]:
     """`{start, end, sent, delivered}`, oldest first."""
-    points = _Points(asked, lambda: {"sent": 0, "delivered": 0})
-    for attempt in _attempts(world, asked):
+    points = _Points(query, lambda: {"sent": 0, "delivered": 0})
+    for attempt in _attempts(world, query):
         points.add(attempt.sent_at, "sent")
         points.add(attempt.arrived_at, "delivered")
     return points.listed()
 
 
-def conversations(world: World, asked: Asked) -> list[dict[str, Any]]:
+def conversations(world: World, query: Query) -> list[dict[str, Any]]:
     """`{start, end, conversation, cost, conversation_category, conversation_type, conversation_direction}`.
 
-    What was delivered to one phone in one category within a day of the first is one conversation, of the time of that
+    What was delivered to one phone in one category within a day of the first is one conversation, at the time of the
     first. `cost` in the account's currency.
     """
     opened: dict[tuple[str, str], int] = {}
-    found: dict[tuple[int, int, str], list[int]] = {}
-    arrived = [(at, attempt) for attempt in _attempts(world, asked) if (at := attempt.arrived_at) is not None]
+    totals: dict[tuple[int, int, str], list[int]] = {}
+    arrived = [(at, attempt) for attempt in _attempts(world, query) if (at := attempt.arrived_at) is not None]
     for at, attempt in sorted(arrived, key=lambda pair: (pair[0], pair[1].message.ordinal, pair[1].number)):
         category = _category(world, attempt)
         key = (attempt.message.phone, category)
-        first = opened.get(key)
-        new = first is None or at >= first + CONVERSATION_MS
-        begun = opened[key] = at if new or first is None else first
-        if asked.start <= begun < asked.end:
-            counts = found.setdefault((*stretch(begun, asked.granularity), category), [0, 0])
-            counts[0] += new
+        opening = opened.get(key)
+        begins = opening is None or at >= opening + CONVERSATION_MS
+        began = opened[key] = at if begins or opening is None else opening
+        if query.start <= began < query.end:
+            counts = totals.setdefault((*stretch(began, query.granularity), category), [0, 0])
+            counts[0] += begins
             eur, czk = attempt.price or (0, 0)
             counts[1] += eur if account_of(world).currency == "EUR" else czk
     return [
@@ -90,30 +81,30 @@ def conversations(world: World, asked: Asked) -> list[dict[str, Any]]:
             "conversation_type": "REGULAR",
             "conversation_direction": "USER_INITIATED" if category == SERVICE else "BUSINESS_INITIATED",
         }
-        for (start, end, category), (count, cost) in sorted(found.items())
+        for (start, end, category), (count, cost) in sorted(totals.items())
     ]
 
 
-def templates(world: World, asked: Asked, record: dict[str, Any]) -> list[dict[str, Any]]:
+def templates(world: World, query: Query, record: dict[str, Any]) -> list[dict[str, Any]]:
     """`{start, end, sent, delivered, read, clicked}` of one template, by day."""
-    points = _Points(asked, lambda: {"sent": 0, "delivered": 0, "read": 0, "clicked": {}})
-    used = {}
-    for attempt in _attempts(world, asked):
+    points = _Points(query, lambda: {"sent": 0, "delivered": 0, "read": 0, "clicked": {}})
+    sent_with = {}
+    for attempt in _attempts(world, query):
         use = attempt.template
         if use is not None and (use.name, use.language) == (record["name"], record["language"]):
             points.add(attempt.sent_at, "sent")
             points.add(attempt.arrived_at, "delivered")
             points.add(attempt.seen_at, "read")
-            used[attempt.message.id] = attempt
+            sent_with[attempt.message.id] = attempt
     for inbound in sending_of(world).written():
-        pressed = None if inbound.message is None else used.get(inbound.message.id)
-        if pressed is not None and (title := _pressed(world, pressed, inbound.body)) is not None:
+        origin = None if inbound.message is None else sent_with.get(inbound.message.id)
+        if origin is not None and (title := _pressed(world, origin, inbound.body)) is not None:
             points.add(inbound.at, "clicked", title)
     return points.listed()
 
 
 def stretch(at: int, granularity: str) -> tuple[int, int]:
-    """Begin and end of the half hour, day or month of UTC in which an instant lies."""
+    """Start and end of the half hour, day or month of UTC in which an instant lies."""
     if granularity.startswith("MONTH"):
         year, month = int(iso(at)[:4]), int(iso(at)[5:7])
         begin = instant(f"{year:04}-{month:02}-01T00:00:00Z")
@@ -124,27 +115,27 @@ def stretch(at: int, granularity: str) -> tuple[int, int]:
 
 
 class _Points:
-    """Counts by stretch of time."""
+    """Counts by period."""
 
-    def __init__(self, asked: Asked, empty: Callable[[], dict[str, Any]]) -> None:
-        self._asked = asked
+    def __init__(self, query: Query, empty: Callable[[], dict[str, Any]]) -> None:
+        self._query = query
         self._empty = empty
-        self._found: dict[tuple[int, int], dict[str, Any]] = {}
+        self._points: dict[tuple[int, int], dict[str, Any]] = {}
 
-    def add(self, at: int | None, what: str, title: str | None = None) -> None:
-        """Counts something that happened at an instant, if it did and the instant was asked for."""
-        if at is None or not self._asked.start <= at < self._asked.end:
+    def add(self, at: int | None, counter: str, title: str | None = None) -> None:
+        """Counts what happened at an instant, None = it did not happen; instants outside the query are left out."""
+        if at is None or not self._query.start <= at < self._query.end:
             return
-        point = self._found.setdefault(stretch(at, self._asked.granularity), self._empty())
+        point = self._points.setdefault(stretch(at, self._query.granularity), self._empty())
         if title is None:
-            point[what] += 1
+            point[counter] += 1
         else:
-            point[what][title] = point[what].get(title, 0) + 1
+            point[counter][title] = point[counter].get(title, 0) + 1
 
     def listed(self) -> list[dict[str, Any]]:
         """The points, oldest first; clicks as a list."""
         listed = []
-        for (start, end), point in sorted(self._found.items()):
+        for (start, end), point in sorted(self._points.items()):
             shown = {"start": start // 1000, "end": end // 1000, **point}
             if "clicked" in shown:
                 shown["clicked"] = [
@@ -155,21 +146,21 @@ class _Points:
         return listed
 
 
-def _attempts(world: World, asked: Asked) -> Iterator[Tried]:
-    """Every attempt that numbers of the account made and that was handed over, of those asked for."""
-    mine = {
+def _attempts(world: World, query: Query) -> Iterator[Tried]:
+    """Every attempt of the query that was handed over."""
+    senders = {
         number.id
-        for number in Partner.of(world).numbers_of(asked.account)
-        if asked.phone_numbers is None or number.phone_number in asked.phone_numbers
+        for number in Partner.of(world).numbers_of(query.account)
+        if query.phone_numbers is None or number.phone_number in query.phone_numbers
     }
-    for attempt in sending_of(world).tried("chatapp", mine):
-        if asked.countries is None or _iso(attempt.message.phone) in asked.countries:
+    for attempt in sending_of(world).tried("chatapp", senders):
+        if query.countries is None or _iso(attempt.message.phone) in query.countries:
             yield attempt
 
 
-def countries_of(world: World, asked: Asked) -> list[str]:
+def countries_of(world: World, query: Query) -> list[str]:
     """The ISO codes of the countries to which the account sent, in order."""
-    return sorted({_iso(attempt.message.phone) for attempt in _attempts(world, asked)})
+    return sorted({_iso(attempt.message.phone) for attempt in _attempts(world, query)})
 
 
 def _iso(phone: str) -> str:
@@ -187,14 +178,14 @@ def _category(world: World, attempt: Tried) -> str:
 
 
 def _pressed(world: World, attempt: Tried, body: str) -> str | None:
-    """The title of the quick reply whose press this text is, None when it is none."""
+    """The title of the quick reply that sends this text when it is pressed, None where there is none."""
     use = attempt.template
     template = None if use is None else account_of(world).template(use.name, use.language, attempt.sender)
     if use is None or template is None:
         return None
-    given = use.buttons or []
-    for at, button in enumerate(template.buttons):
-        value = given[at] if at < len(given) else None
+    values = use.buttons or []
+    for position, button in enumerate(template.buttons):
+        value = values[position] if position < len(values) else None
         payload = value.get("payload") if isinstance(value, dict) else None
         if button.type == "QUICK_REPLY" and body == (payload or button.text):
             return button.text

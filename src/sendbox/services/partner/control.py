@@ -6,22 +6,24 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
+from sendbox.control.arguments import one_of
 from sendbox.control.export.rows import Done, Exported, Look, NoEntry, some
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
+from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.world import World
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure, Signup
-from sendbox.services.partner.states import QUALITIES, IllegalMove
+from sendbox.services.partner.states import QUALITIES
 from sendbox.services.partner.views import business_view, number_view, signup_view, template_view
 from sendbox.services.ports import account_of
 
 T = TypeVar("T")
 
 
-async def _reader(_call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What reads tokens is loaded off the loop, where there is one."""
+async def _load_tokens(_call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Loads what reads tokens off the loop, where a token is given."""
     if given.get("token") is not None:
         await asyncio.get_running_loop().run_in_executor(None, tokens.preload)
     return given
@@ -31,28 +33,27 @@ async def _reader(_call: Call, given: Mapping[str, Any]) -> Mapping[str, Any]:
 async def partner(call: Call) -> Any:
     """Signups, business accounts with their numbers, and templates."""
     world = call.here.world
-    held = Partner.of(world)
+    part = Partner.of(world)
     return {
-        "signups": await each(list(held.signups.values()), lambda signup: signup_view(world, signup)),
-        "accounts": await each(list(held.accounts.values()), lambda account: business_view(world, account)),
+        "signups": await each(list(part.signups.values()), lambda signup: signup_view(world, signup)),
+        "accounts": await each(list(part.accounts.values()), lambda account: business_view(world, account)),
         "templates": await each(account_of(world).templates, lambda record: template_view(world, record)),
     }
 
 
 @operation("GET", "/worlds/{id}/signups/{signup}")
 async def signup(call: Call, signup: str) -> Any:
-    """One signup, with the code that its number waits for."""
+    """One signup, with the code that the client must enter."""
     return signup_view(call.here.world, _signup(call, signup))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_reader)
+@operation("POST", "/worlds/{id}/signups/{signup}/open", act=True, prepare=_load_tokens)
 async def open_signup(call: Call, signup: str, token: str | None = None) -> Any:
-    """The client's browser shows the hosted page; a token, if one is given, must be the signup's, and valid still."""
-    found = _signup(call, signup, token)
-    return _done(call, found, lambda: Partner.of(call.here.world).open(found))
+    """The client's browser shows the hosted page; a given token must be that of the signup, and still valid."""
+    return _step(call, signup, token, Partner.open)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_reader)
+@operation("POST", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens)
 async def give_number(
     call: Call,
     signup: str,
@@ -61,69 +62,57 @@ async def give_number(
     token: str | None = None,
 ) -> Any:
     """The client says who it is and, in the mode `manual`, which number it brings; a code goes to it."""
-    found = _signup(call, signup, token)
-    texts = {name: str(value) for name, value in (details or {}).items()}
-    return _done(call, found, lambda: Partner.of(call.here.world).give_number(found, phone_number, texts))
+    return _step(call, signup, token, Partner.give_number, phone_number, _texts(details))
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/code", act=True, prepare=_reader)
+@operation("POST", "/worlds/{id}/signups/{signup}/code", act=True, prepare=_load_tokens)
 async def enter_code(call: Call, signup: str, code: str, token: str | None = None) -> Any:
     """The client enters the code that came to its number."""
-    found = _signup(call, signup, token)
-    return _done(call, found, lambda: Partner.of(call.here.world).confirm(found, code))
+    return _step(call, signup, token, Partner.confirm, code)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True, prepare=_reader)
+@operation("POST", "/worlds/{id}/signups/{signup}/resend", act=True, prepare=_load_tokens)
 async def resend_code(call: Call, signup: str, token: str | None = None) -> Any:
-    """The code is sent again: a new one."""
-    found = _signup(call, signup, token)
-    return _done(call, found, lambda: Partner.of(call.here.world).resend_code(found))
+    """A new code is sent."""
+    return _step(call, signup, token, Partner.resend_code)
 
 
-@operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_reader)
+@operation("DELETE", "/worlds/{id}/signups/{signup}/number", act=True, prepare=_load_tokens)
 async def change_number(call: Call, signup: str, token: str | None = None) -> Any:
-    """The client takes back the number it gave, to give another one."""
-    found = _signup(call, signup, token)
-    return _done(call, found, lambda: Partner.of(call.here.world).change_number(found))
+    """The client removes the number that it gave, so that it can give another one."""
+    return _step(call, signup, token, Partner.change_number)
 
 
-@operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True, prepare=_reader)
+@operation("POST", "/worlds/{id}/signups/{signup}/finish", act=True, prepare=_load_tokens)
 async def finish_signup(call: Call, signup: str, token: str | None = None) -> Any:
-    """The client has done its part; the account is connected, as the scenario has it."""
-    found = _signup(call, signup, token)
-    return _done(call, found, lambda: Partner.of(call.here.world).finish(found))
+    """The client has done its part; the account is connected as the scenario says."""
+    return _step(call, signup, token, Partner.finish)
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/complete", act=True)
 async def complete_signup(
     call: Call, signup: str, phone_number: str | None = None, details: dict[str, Any] | None = None
 ) -> Any:
-    """All that is left to do on the hosted page, in one call."""
-    found = _signup(call, signup)
-    texts = {name: str(value) for name, value in (details or {}).items()}
-    return _done(call, found, lambda: Partner.of(call.here.world).complete(found, phone_number, texts))
+    """All remaining steps of the hosted page, in one call."""
+    return _step(call, signup, None, Partner.complete, phone_number, _texts(details))
 
 
 @operation("POST", "/worlds/{id}/signups/{signup}/fail", act=True)
 async def fail_signup(call: Call, signup: str, reason: str | None = None) -> Any:
-    """The signup comes to nothing."""
-    found = _signup(call, signup)
-    return _done(call, found, lambda: Partner.of(call.here.world).fail(found, reason))
+    """The signup fails."""
+    return _step(call, signup, None, Partner.fail, reason)
 
 
 @operation("PATCH", "/worlds/{id}/templates/{template}", act=True)
 async def move_template(call: Call, template: str, status: str, reason: str | None = None) -> Any:
-    """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal ones for an illegal status."""
+    """Moves a template, by id or name: approves, rejects, pauses it. 409 with the legal statuses for an illegal one."""
     world = call.here.world
     templates = Partner.of(world).templates
-    record = templates.by_id(template)
-    if record is None:
-        named = [each for each in account_of(world).templates if each["name"] == template]
-        if len(named) != 1:
-            count = f"{len(named)} templates have" if named else "no template has"
-            raise ControlError(404, "no_such_template", f'{count} the name or id "{template}"')
-        record = named[0]
-    moved = _legal(lambda: templates.set_status(record, status, reason))
+    records = _templates_called(world, template)
+    if len(records) != 1:
+        count = f"{len(records)} templates have" if records else "no template has"
+        raise ControlError(404, "no_such_template", f'{count} the name or id "{template}"')
+    moved = _legal(lambda: templates.set_status(records[0], status, reason))
     if moved["status"] == "DELETED":
         return {"name": moved["name"], "language": moved["language"], "status": "DELETED"}
     return template_view(world, moved)
@@ -131,40 +120,44 @@ async def move_template(call: Call, template: str, status: str, reason: str | No
 
 @operation("PATCH", "/worlds/{id}/numbers/{number}", act=True)
 async def move_number(call: Call, number: str, status: str | None = None, quality: str | None = None) -> Any:
-    """Moves a business number, by id or phone number: its status, its quality. 409 with the legal ones if illegal."""
+    """Moves the status or quality of a business number, by id or phone number. 409 with the legal ones otherwise."""
     world = call.here.world
-    found = Partner.of(world).numbers.get(number) or Partner.of(world).number_of(number)
-    if found is None:
-        raise ControlError(404, "no_such_number", f'"{number}" is no number of a connected business account')
-    if quality is not None and quality not in QUALITIES:
-        legal = ", ".join(QUALITIES)
-        raise ControlError(400, "bad_argument", f'quality: "{quality}" is no rating of a number; legal: {legal}')
-    _legal(lambda: Partner.of(world).move_number(found, status, quality))
-    return number_view(found)
+    business_number = Partner.of(world).numbers.get(number) or Partner.of(world).number_of(number)
+    if business_number is None:
+        raise ControlError(404, "no_such_number", f'"{number}" is not the number of a connected business account')
+    if quality is not None:
+        one_of(quality, "quality", QUALITIES)
+    _legal(lambda: Partner.of(world).move_number(business_number, status, quality))
+    return number_view(business_number)
 
 
-def _signup(call: Call, signup: str, token: str | None = None) -> Signup:
-    """The signup of an id, if the token that came with the call is good. Raises `ControlError`."""
+def _signup(call: Call, signup_id: str, token: str | None = None) -> Signup:
+    """The signup of an id, if the token of the call is valid. Raises `ControlError`."""
     world = call.here.world
-    found = Partner.of(world).signups.get(signup)
-    if found is None:
-        raise ControlError(404, "no_such_signup", f'"{signup}" is no signup of this world')
+    signup = Partner.of(world).signups.get(signup_id)
+    if signup is None:
+        raise ControlError(404, "no_such_signup", f'"{signup_id}" is not a signup of this world')
     if token is not None:
-        named = tokens.check(world, token)
-        if named == "expired":
+        bearer = tokens.check(world, token)
+        if bearer == "expired":
             raise ControlError(410, "expired_token", "the token has expired; it was valid for one hour (§8)")
-        if named is not found:
-            raise ControlError(401, "bad_token", "the token is not that of this signup (§4.3)")
-    return found
+        if bearer is not signup:
+            raise ControlError(401, "bad_token", "the token is not the token of this signup (§4.3)")
+    return signup
 
 
-def _done(call: Call, signup: Signup, act: Callable[[], None]) -> Any:
-    """Does something with a signup and shows it. Raises `ControlError`."""
+def _step(call: Call, signup_id: str, token: str | None, step: Callable[..., None], *values: Any) -> Any:
+    """Does a step of a signup with these values, and shows the signup. Raises `ControlError`."""
+    signup = _signup(call, signup_id, token)
     try:
-        act()
+        step(Partner.of(call.here.world), signup, *values)
     except Failure as failure:
         raise ControlError(409, failure.rule.replace("-", "_"), failure.message, path=failure.path) from None
     return signup_view(call.here.world, signup)
+
+
+def _texts(details: dict[str, Any] | None) -> dict[str, str]:
+    return {name: str(value) for name, value in (details or {}).items()}
 
 
 def _legal(act: Callable[[], T]) -> T:
@@ -174,16 +167,19 @@ def _legal(act: Callable[[], T]) -> T:
         raise ControlError(409, "illegal_transition", str(illegal), legal=list(illegal.legal)) from None
 
 
+def _templates_called(world: World, text: str) -> list[dict[str, Any]]:
+    """The template of this id, else those of this name."""
+    record = Partner.of(world).templates.by_id(text)
+    return [each for each in account_of(world).templates if each["name"] == text] if record is None else [record]
+
+
 def _template(world: World, step: Done) -> dict[str, Any]:
     """A change of the one template of that id or name."""
     detail = step.detail
-    record = Partner.of(world).templates.by_id(detail["template"])
-    named = [each for each in account_of(world).templates if each["name"] == detail["template"]]
-    if record is None and len(named) == 1:
-        record = named[0]
-    if record is None:
+    records = _templates_called(world, detail["template"])
+    if len(records) != 1:
         raise NoEntry("the template is gone")
-    change = {"name": record["name"], "language": record["language"], **some(detail, "status", "reason")}
+    change = {"name": records[0]["name"], "language": records[0]["language"], **some(detail, "status", "reason")}
     return {"template": change}
 
 
@@ -197,7 +193,7 @@ def _number(world: World, step: Done) -> dict[str, Any]:
 
 
 def _named(world: World, name: str) -> str | None:
-    """Where the answer of `partner` shows what signups and templates are called, and what came of signups."""
+    """Where the answer of `partner` shows the names of signups and templates, and the results of signups."""
     held = Partner.of(world)
     made = ("signup", "chatapp_id", "phone_number_id") if name in world.plain else ("signup",)
     for at, signup in enumerate(held.signups.values()):

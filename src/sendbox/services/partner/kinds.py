@@ -1,4 +1,4 @@
-"""What partner management has to be observed: signups, templates, numbers, and codes that come to phones."""
+"""How entries of partner management are observed: signups, templates, numbers, and codes on phones."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def _tell_signup(_teller: Teller, entry: Entry) -> Told:
     return Told(WORLD, f"signup of {entry.get('partner_client_id') or entry['mode']} {entry.get('status')}{reason}")
 
 
-def _plain(_on: Observer, what: View) -> View:
-    return what
+def _plain(_on: Observer, state: View) -> View:
+    return state
 
 
-def _changed_lines(_canon: Canon, what: View) -> Iterator[Line]:
-    yield {name: value for name, value in what.items() if name not in ("template_id", "phone_number_id")}
+def _changed_lines(_canon: Canon, state: View) -> Iterator[Line]:
+    yield {name: value for name, value in state.items() if name not in ("template_id", "phone_number_id")}
 
 
 def _changed(word: str) -> Kind:
-    """A template or a number that changed, or could not."""
+    """A template or a number that changed, or was not allowed to."""
 
-    def count(collector: Collector, what: dict[str, Any]) -> None:
-        if "status" in what:
-            collector.count("states", f"{word} {what['status']}")
+    def count(collector: Collector, state: dict[str, Any]) -> None:
+        if "status" in state:
+            collector.count("states", f"{word} {state['status']}")
 
     def tell(_teller: Teller, entry: Entry) -> Told:
         return Told(WORLD, f"{word} {flat(fields_of(entry))}")

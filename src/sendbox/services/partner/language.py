@@ -1,4 +1,4 @@
-"""Compiles `partner:` into what the core asks about reviews and signups, and the accounts that are there already."""
+"""Compiles `partner:` into rules of reviews and signups, and the accounts that exist from the start."""
 
 from __future__ import annotations
 
@@ -19,33 +19,36 @@ from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, SignupRule
 
 T = TypeVar("T")
+R = TypeVar("R", ReviewRule, SignupRule)
 
 
 def compile_partner(node: Node | None, reader: Reader) -> PartnerSpec:
-    """All of `partner:`, the defaults where nothing is said."""
+    """All of `partner:`, with defaults for what is not given."""
     if node is None:
         return PartnerSpec()
-    parts = {key: item.items() for key, item in node.entries().items()}
+    nodes = {key: item.items() for key, item in node.entries().items()}
     for key in ("template_review", "signup"):
-        names_differ(parts.get(key, []), reader)
-    for item in parts.get("library", ()):
+        names_differ(nodes.get(key, []), reader)
+    for item in nodes.get("library", ()):
         template_makes_sense(item, reader)
     return PartnerSpec(
-        accounts=_accounts(parts.get("accounts", []), reader),
-        reviews=tuple(_review(item, reader) for item in parts.get("template_review", ())),
-        signups=tuple(_signup(item, reader) for item in parts.get("signup", ())),
-        library=tuple({"category": "UTILITY"} | plain(item) for item in parts.get("library", ())),
+        accounts=_accounts(nodes.get("accounts", []), reader),
+        reviews=tuple(
+            _rule(ReviewRule, item, reader, "template", "language") for item in nodes.get("template_review", ())
+        ),
+        signups=tuple(_rule(SignupRule, item, reader, "client") for item in nodes.get("signup", ())),
+        library=tuple({"category": "UTILITY"} | plain(item) for item in nodes.get("library", ())),
     )
 
 
 def _accounts(nodes: list[Node], reader: Reader) -> tuple[BusinessSpec, ...]:
-    """The accounts; an id and a number may stand once in all of them."""
-    seen: set[tuple[str, str]] = set()
+    """The accounts; each id and number may be used once among them."""
+    taken: set[tuple[str, str]] = set()
 
-    def once(node: Node, what: str, value: str) -> str:
-        if not node.cut and (what, value) in seen:
-            reader.complain(node, "taken", f"{show(value)} is {what} of this scenario already")
-        seen.add((what, value))
+    def once(node: Node, kind: str, value: str) -> str:
+        if not node.cut and (kind, value) in taken:
+            reader.complain(node, "taken", f"{show(value)} is {kind} of this scenario already")
+        taken.add((kind, value))
         return value
 
     accounts = []
@@ -53,14 +56,14 @@ def _accounts(nodes: list[Node], reader: Reader) -> tuple[BusinessSpec, ...]:
         fields = node.entries()
         numbers = []
         for item in items(node.get("numbers")):
-            parts = item.entries()
-            given = parts.get("phone_number_id")
+            entries = item.entries()
+            number_id = entries.get("phone_number_id")
             number = NumberSpec(
-                phone_number=once(parts["phone_number"], "a business number", reader.number(parts["phone_number"])),
-                id=None if given is None else once(given, "a Phone Number ID", str(given.value)),
-                name=text_of(parts.get("name")),
+                phone_number=once(entries["phone_number"], "a business number", reader.number(entries["phone_number"])),
+                id=None if number_id is None else once(number_id, "a Phone Number ID", str(number_id.value)),
+                name=text_of(entries.get("name")),
             )
-            numbers.append(_with(number, {"status": parts.get("status"), "quality": parts.get("quality")}))
+            numbers.append(_with(number, {"status": entries.get("status"), "quality": entries.get("quality")}))
         account = BusinessSpec(
             id=once(fields["waba_id"], "a business account", str(fields["waba_id"].value)),
             client_id=text_of(fields.get("client_id")),
@@ -70,31 +73,14 @@ def _accounts(nodes: list[Node], reader: Reader) -> tuple[BusinessSpec, ...]:
     return tuple(accounts)
 
 
-def _review(node: Node, reader: Reader) -> ReviewRule:
-    asked = node.get("when")
-    when = {} if asked is None else asked.entries()
-    after = node.get("after")
-    rule = ReviewRule(
+def _rule(kind: type[R], node: Node, reader: Reader, *patterns: str) -> R:
+    """A rule of reviews or signups; `patterns` are its conditions that are patterns, all others are words."""
+    conditions, after = node.get("when"), node.get("after")
+    entries = {} if conditions is None else conditions.entries()
+    when: dict[str, Any] = {name: str(item.value) for name, item in entries.items()}
+    rule = kind(
         _key(node),
-        When(
-            template=_pattern(when.get("template")),
-            language=_pattern(when.get("language")),
-            category=text_of(when.get("category")),
-        ),
-        after=None if after is None else reader.span(after),
-        reason=text_of(node.get("reason")),
-        name=text_of(node.get("name")),
-    )
-    return _with(rule, {"result": node.get("result")})
-
-
-def _signup(node: Node, reader: Reader) -> SignupRule:
-    asked = node.get("when")
-    when = {} if asked is None else asked.entries()
-    after = node.get("after")
-    rule = SignupRule(
-        _key(node),
-        When(mode=text_of(when.get("mode")), client=_pattern(when.get("client"))),
+        When(**when | {name: Pattern(when[name]) for name in patterns if name in when}),
         after=None if after is None else reader.span(after),
         reason=text_of(node.get("reason")),
         name=text_of(node.get("name")),
@@ -103,41 +89,37 @@ def _signup(node: Node, reader: Reader) -> SignupRule:
 
 
 def _key(node: Node) -> str:
-    """What draws are keyed by: the rule's name, or else what it says."""
+    """The key of draws: the rule's name, or else its contents."""
     return text_of(node.get("name")) or orjson.dumps(plain(node), option=orjson.OPT_SORT_KEYS).decode()
 
 
-def _with(record: T, given: dict[str, Node | None]) -> T:
-    """The record with the words that were given in place of its defaults."""
-    words = {name: str(node.value) for name, node in given.items() if node is not None}
-    return replace(record, **words)  # type: ignore[type-var] # records of the core, all of them dataclasses
+def _with(record: T, nodes: dict[str, Node | None]) -> T:
+    """The record with the words of the scenario in place of its defaults."""
+    texts = {name: str(node.value) for name, node in nodes.items() if node is not None}
+    return replace(record, **texts)  # type: ignore[type-var] # all records are dataclasses
 
 
-def _pattern(node: Node | None) -> Pattern | None:
-    return None if node is None else Pattern(str(node.value))
-
-
-def _number(node: Node, what: dict[str, Any], reader: Reader) -> None:
-    what["phone_number"] = reader.phones(node.entries()["phone_number"]).text
-    if what.keys() == {"phone_number"} and not node.cut:
-        reader.complain(node, "number", f"{show(what)} changes nothing; give it a status or a quality")
+def _number(node: Node, change: dict[str, Any], reader: Reader) -> None:
+    change["phone_number"] = reader.phones(node.entries()["phone_number"]).text
+    if change.keys() == {"phone_number"} and not node.cut:
+        reader.complain(node, "number", f"{show(change)} changes nothing; give it a status or a quality")
 
 
 def _template_doubt(change: Node, doubts: Doubts) -> None:
-    """Its name; a scenario with reviews is about templates that the client creates."""
+    """Warns of an unknown name; a scenario with reviews is about templates that the client creates."""
     node = change.entries()["name"]
-    known = [str(record["name"]) for record in doubts.blueprint.settled["account"].templates]
+    names = [str(record["name"]) for record in doubts.blueprint.settled["account"].templates]
     defined = doubts.part("account")
     reviewed = doubts.blueprint.settled["partner"].reviews
     if (defined is not None and defined.cut) or reviewed or doubts.happens("account", "templates"):
         return
-    if nothing_like_it(Pattern(str(node.value)), known):
-        message = f"{show(node.value)} is no template of account.templates"
-        doubts.warn(node, "template-unknown", _or_created(message, known), near=nearest(node.value, known))
+    if nothing_like_it(Pattern(str(node.value)), names):
+        message = f"{show(node.value)} is not a template of account.templates"
+        doubts.warn(node, "template-unknown", _or_created(message, names), near=nearest(node.value, names))
 
 
 def _number_doubt(change: Node, doubts: Doubts) -> None:
-    """Its number; a scenario with signups is about numbers that clients bring."""
+    """Warns of an unknown number; a scenario with signups is about numbers that clients bring."""
     node = change.entries()["phone_number"]
     text = str(node.value)
     country = doubts.country
@@ -146,15 +128,15 @@ def _number_doubt(change: Node, doubts: Doubts) -> None:
     defined = doubts.part("partner")
     if (defined is not None and defined.cut) or partner.signups:
         return
-    known = [number.phone_number for account in partner.accounts for number in account.numbers]
-    if nothing_like_it(Pattern(pattern, digits=True), known):
-        message = f"{show(node.value)} is no business number of partner.accounts"
-        doubts.warn(node, "number-unknown", _or_created(message, known), near=nearest(pattern, known))
+    numbers = [number.phone_number for account in partner.accounts for number in account.numbers]
+    if nothing_like_it(Pattern(pattern, digits=True), numbers):
+        message = f"{show(node.value)} is not a business number of partner.accounts"
+        doubts.warn(node, "number-unknown", _or_created(message, numbers), near=nearest(pattern, numbers))
 
 
 def _or_created(message: str, known: list[str]) -> str:
-    there = listed(known[:10]) or "none"
-    return f"{message}; there are: {there}; nothing happens unless the client makes it before"
+    known_names = listed(known[:10]) or "none"
+    return f"{message}; there are: {known_names}; nothing happens unless the client creates it first"
 
 
 PARTNER: Final = Vocabulary(

@@ -1,6 +1,6 @@
-"""The provider's template library: a few well-known forms from which a template is made (§4.3, A42).
+"""The provider's template library: a few common forms from which a template is made (§4.3, A42).
 
-What the real library holds is not known; a scenario adds templates of its own (`partner.library`).
+The contents of the real library are not known; a scenario adds its own templates (`partner.library`).
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ def components_of(
 ) -> tuple[str, list[dict[str, Any]]]:
     """Category and components of a library template with the client's addresses and numbers in its buttons.
 
-    `library` holds the scenario's own, asked before the built-in ones. Raises `Failure` for a name it does not have,
-    for another category than the entry's, and for buttons that lack their input.
+    `library` holds those of the scenario, which come before the built-in ones. Raises `Failure` for an unknown name,
+    for another category than that of the entry, and for buttons without their input.
     """
     entries = (*library, *LIBRARY)
-    entry = next((each for each in entries if each["name"] == name), None)
+    entry = next((item for item in entries if item["name"] == name), None)
     if entry is None:
-        legal = ", ".join(dict.fromkeys(str(each["name"]) for each in entries))
-        text = f'"{name}" is no template of the library; there are: {legal}'
+        legal = ", ".join(dict.fromkeys(str(item["name"]) for item in entries))
+        text = f'"{name}" is not a template of the library; there are: {legal}'
         raise Failure(text, "$.template.library_template_name", "library", assumed="A42")
     if category is not None and category != entry["category"]:
         text = f'"{category}" is not the category of {name}, which is {entry["category"]}'
         raise Failure(text, "$.template.category", "category", assumed="A42")
     inputs = list(button_inputs)
-    made = [_with_inputs(component, inputs) for component in entry["components"]]
-    return str(entry["category"]), made
+    components = [_with_inputs(component, inputs) for component in entry["components"]]
+    return str(entry["category"]), components
 
 
 def _with_inputs(component: dict[str, Any], inputs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -73,17 +73,17 @@ def _with_inputs(component: dict[str, Any], inputs: list[dict[str, Any]]) -> dic
 
 
 def _button(button: dict[str, Any], inputs: list[dict[str, Any]]) -> dict[str, Any]:
-    """A button with the first input of its kind, which is used up; one that needs none as it is."""
+    """A button with the first input of its kind, which is used up; a button that needs no input is unchanged."""
     kind = str(button.get("type", "")).upper()
     field = {"URL": "url", "PHONE_NUMBER": "phone_number"}.get(kind)
     if field is None or field in button:
         return button
-    given = next((each for each in inputs if str(each.get("type", "")).upper() == kind and each.get(field)), None)
-    if given is None:
+    value = next((item for item in inputs if str(item.get("type", "")).upper() == kind and item.get(field)), None)
+    if value is None:
         text = f'the button "{button.get("text")}" of type {kind} has no input; give {{"type": "{kind}", "{field}": …}}'
         raise Failure(text, "$.template.library_template_button_inputs", "button-input", assumed="A42")
-    inputs.remove(given)
-    return {**button, field: _address(given[field]) if kind == "URL" else str(given[field])}
+    inputs.remove(value)
+    return {**button, field: _address(value[field]) if kind == "URL" else str(value[field])}
 
 
 def _address(value: Any) -> str:

@@ -1,6 +1,6 @@
 """Pictures in the head of a template: a data URL is uploaded and a handle takes its place (§4.3, §8, A76).
 
-The picture itself is not kept. What is looked at: the kind, whether the bytes are of it, and the size.
+The picture itself is not kept. Checked are the kind, whether the bytes are of that kind, and the size.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _uploaded(component: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def _handle(url: Any, path: str) -> str:
-    """The handle of a picture. Raises `Failure` for one that is none, or too large."""
+    """The handle of a picture. Raises `Failure` for other data, and for a picture that is too large."""
     head, comma, data = url.partition(",") if isinstance(url, str) else ("", "", "")
     kind, _, encoding = head.removeprefix("data:").lower().partition(";")
     if not comma or not head.startswith("data:") or kind not in _BEGINS or encoding != "base64":

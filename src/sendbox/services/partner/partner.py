@@ -1,30 +1,38 @@
 """Partner management: signups of a partner's clients, their business accounts and numbers (§4.3, §2.5).
 
 A signup goes through the table `SIGNUP` of `services/partner/states.py`: by the steps of the hosted page, or at once by
-a registration. Each of its states is told to the partner (§6, A24). What comes of it, an account and a number, is there
-for every call; the number is a sender of chatapp steps from then on. Templates are in `services/partner/templates.py`,
-statistics in `services/partner/analytics.py`. It is long because a signup's steps belong together.
+a registration. Each of its states is reported to the partner (§6, A24). Its result, an account and a number, is known
+to every call; the number is a sender of chatapp steps from then on. Templates are in `services/partner/templates.py`,
+statistics in `services/partner/analytics.py`. It is long because the steps of a signup belong together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.events import Events
 from sendbox.engine.journal import CODE
+from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.part import Part
 from sendbox.engine.patterns import Pattern
 from sendbox.services import limits
 from sendbox.services.numbers.normal import normalize
-from sendbox.services.partner import states as partner_states
-from sendbox.services.partner.events import EVENTS
-from sendbox.services.partner.notices import Notice, notice_view
 from sendbox.services.partner.pool import assigned, calling_code, iso_of, pooled
-from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Failure, Onboarding, Signup
+from sendbox.services.partner.records import (
+    EVENTS,
+    BusinessAccount,
+    BusinessNumber,
+    Failure,
+    Notice,
+    Onboarding,
+    Signup,
+)
 from sendbox.services.partner.rules import Signups
+from sendbox.services.partner.states import NUMBER, SIGNUP
 from sendbox.services.partner.templates import Templates, digits
 from sendbox.services.ports import Share, account_of
 
@@ -34,7 +42,7 @@ if TYPE_CHECKING:
     from sendbox.services.partner.rules import SignupRule
     from sendbox.services.ports import Key
 
-#: Who a verification code seems to come from.
+#: The sender of a verification code.
 CODE_SENDER: Final = "Chatapp"
 _LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 _LENGTH: Final = 10
@@ -55,16 +63,16 @@ class Partner(Part):
         self._account.business = self.numbers
         self.signups: dict[str, Signup] = {}
         self.accounts: dict[str, BusinessAccount] = {}
-        #: texts on handsets that are no messages of the account
+        #: texts on handsets that are not messages of the account
         self.notices: list[Notice] = []
         self.templates = Templates(world)
         self._rules = Signups(world.blueprint.settled["partner"].signups, world.chooser, world.start)
         self._codes: dict[str, int] = {}
         for spec in world.blueprint.settled["partner"].accounts:
             account = self._add_account(spec.id, spec.name, spec.client_id, None)
-            for each in spec.numbers:
-                number = self._add_number(account, each.id, each.phone_number, each.name or spec.name)
-                number.status, number.quality = each.status, each.quality
+            for row in spec.numbers:
+                number = self._add_number(account, row.id, row.phone_number, row.name or spec.name)
+                number.status, number.quality = row.status, row.quality
 
     # -- signup
 
@@ -80,24 +88,26 @@ class Partner(Part):
         signup_id = world.tag + "".join(_LETTERS[byte % len(_LETTERS)] for byte in drawn_name[:_LENGTH])
         secret = key.default_callback_secret or self._account.top.default_callback_secret
         outlet = world.outlets.line(Target(callback_url, batch_size=1, secret=secret))
-        signup = Signup(signup_id, f"{digest.hex()}:{n}", key, mode, client_id, details, outlet, now)
-        signup.expires_at = -(-(now + limits.TOKEN) // 1000) * 1000  # tokens count in whole seconds
+        expires = -(-(now + limits.TOKEN) // 1000) * 1000  # tokens count in whole seconds
+        name, ordinal = f"{digest.hex()}:{n}", len(self.signups)
+        signup = Signup(signup_id, name, key, mode, client_id, details, outlet, now, expires, ordinal)
         if mode == "preassign":
-            signup.phone_number = pooled(self, world.chooser, self._code_of(details.get("country")), signup.name)
+            signup.phone_number = pooled(
+                self._promised, world.chooser, self._code_of(details.get("country")), signup.name
+            )
         elif mode == "assigned":
-            signup.phone_number = assigned(self, self._account.numbers, client_id)
-        signup.ordinal = len(self.signups)
+            signup.phone_number = assigned(self._taken, self.signups.values(), self._account.numbers, client_id)
         self.signups[signup_id] = signup
         world.timeline.lapse(signup.expires_at, "token", signup)
         self._tell(signup)
         return signup
 
     def valid(self, signup: Signup) -> bool:
-        """Whether the signup's token is valid still (§5.3, §8)."""
+        """Whether the signup's token is still valid (§5.3, §8)."""
         return self._world.clock.now < signup.expires_at
 
     def lapsed(self, kind: str, what: Signup) -> bool:
-        """The token of a signup is valid no more; True when that ended the signup, which is told (A24, A46)."""
+        """The token of a signup has expired; True when that ended the signup, which is reported (A24, A46)."""
         signup = what
         if signup.ended or signup.finishing:
             return False
@@ -112,13 +122,13 @@ class Partner(Part):
     def give_number(self, signup: Signup, phone_number: str | None, details: dict[str, str]) -> None:
         """The client says who it is, and which number it brings. Raises `Failure`.
 
-        A code goes to a number of its own (mode `manual`); the service has confirmed the others itself.
+        A code goes to a number that the client brings (mode `manual`); the service has confirmed the others itself.
         """
         self._expect(signup, "opened")
         if signup.mode == "manual":
             number = normalize(phone_number or "", self._account.country)
             if number is None:
-                raise Failure(f'"{phone_number or ""}" is no phone number', "$.phone_number", "phone-number", "§7.3")
+                raise Failure(f'"{phone_number or ""}" is not a phone number', "$.phone_number", "phone-number", "§7.3")
             self._free(number)
             signup.phone_number = number
         signup.details = {**signup.details, **{name: value for name, value in details.items() if value}}
@@ -148,7 +158,7 @@ class Partner(Part):
         self._enter(signup, "number_confirmed")
 
     def finish(self, signup: Signup) -> None:
-        """The client has done its part: the provider connects the account, at once unless a rule says otherwise."""
+        """The client has done its part: the provider connects the account, at once unless a rule delays it."""
         self._expect(signup, "number_verified")
         rule = self._rule(signup)
         after = self._rules.after(rule, signup.client_id)
@@ -158,9 +168,9 @@ class Partner(Part):
         else:
             self.finish_due((signup, rule))
 
-    def finish_due(self, what: tuple[Signup, SignupRule]) -> None:
+    def finish_due(self, finished: tuple[Signup, SignupRule]) -> None:
         """The provider has answered."""
-        signup, rule = what
+        signup, rule = finished
         if signup.ended:
             return
         if rule.result == "failed":
@@ -170,18 +180,18 @@ class Partner(Part):
         self._world.plain.setdefault(account_id, f"account {signup.name}")
         try:
             self._connect(signup, account_id, None, signup.phone_number or "")
-        except Failure as failure:  # somebody else was faster
+        except Failure as failure:  # another signup took the number
             self.fail(signup, failure.message)
 
     def fail(self, signup: Signup, reason: str | None) -> None:
-        """The signup comes to nothing. Raises `Failure` when it has ended already."""
+        """The signup fails. Raises `Failure` when it has ended already."""
         if signup.ended:
             raise Failure(f"the signup is {signup.state} already", "$.signup", "state", "§3.3", "A46")
         signup.reason = reason
         self._enter(signup, "broke_down")
 
     def complete(self, signup: Signup, phone_number: str | None = None, details: dict[str, str] | None = None) -> None:
-        """All that a client would still do on the hosted page, in one act. Raises `Failure`."""
+        """All remaining steps of the hosted page in one act. Raises `Failure`."""
         self.open(signup)
         if signup.state == "opened":
             if signup.code is None:
@@ -202,73 +212,70 @@ class Partner(Part):
         phone = signup.phone_number
         if phone is None:
             code = self._code_of(country or signup.details.get("country"))
-            phone = pooled(self, self._world.chooser, code, number_id or signup.name)
+            phone = pooled(self._promised, self._world.chooser, code, number_id or signup.name)
         return self._connect(signup, account_id, number_id, phone)
 
     # -- accounts and numbers
 
     def account(self, account_id: str, signup: Signup | None = None) -> BusinessAccount:
-        """A business account; with the signup whose token was given only one of that client. Raises `Failure`."""
-        found = self.accounts.get(account_id)
-        if found is None or not self._owns(signup, found):
+        """A business account; with the signup of a token only one of that client. Raises `Failure`."""
+        account = self.accounts.get(account_id)
+        if account is None or not self._owns(signup, account):
             raise Failure(f'"{account_id}" is not a connected business account', "$.waba_id", "waba", assumed="A39")
-        return found
+        return account
 
     def numbers_of(self, account: BusinessAccount) -> list[BusinessNumber]:
         """The numbers of a business account, in the order in which they were connected."""
         return [number for number in self.numbers.values() if number.account_id == account.id]
 
     def number_of(self, phone_number: str, signup: Signup | None = None) -> BusinessNumber | None:
-        """The business number with this phone number, None when there is none (or it is another client's)."""
-        digits_of = normalize(phone_number, self._account.country)
+        """The business number with this phone number, None when there is none, or another client has it."""
+        wanted_number = normalize(phone_number, self._account.country)
         for number in self.numbers.values():
-            if number.phone_number == digits_of and self._owns(signup, self.accounts[number.account_id]):
+            if number.phone_number == wanted_number and self._owns(signup, self.accounts[number.account_id]):
                 return number
         return None
 
     def _owns(self, signup: Signup | None, account: BusinessAccount) -> bool:
-        """Whether a token reaches the account: it came of this signup, or of one of the same client."""
+        """Whether a token gives access to the account: it came of this signup, or of one of the same client."""
         if signup is None or signup.account is account:
             return True
         return signup.client_id is not None and signup.client_id == account.client_id
 
     def verify(self, phone_number: str, code: str | None, signup: Signup | None) -> None:
         """Sends a number's verification code again, or the one given (§4.3, A41). Raises `Failure`."""
-        wanted = normalize(phone_number, self._account.country)
-        for each in self.signups.values():
-            mine = signup is None or each is signup
-            if mine and each.code is not None and not each.ended and each.phone_number == wanted:
-                each.code = self._code_to(each.phone_number or "", code)
+        wanted_number = normalize(phone_number, self._account.country)
+        for pending in self.signups.values():
+            reached = signup is None or pending is signup
+            if reached and pending.code is not None and not pending.ended and pending.phone_number == wanted_number:
+                pending.code = self._code_to(pending.phone_number or "", code)
                 return
-        number = self.number_of(phone_number, signup)
-        if number is None:
-            raise self._no_number(phone_number)
-        self._code_to(number.phone_number, code)
+        self._code_to(self._known(phone_number, signup).phone_number, code)
 
     def check(self, phone_number: str, signup: Signup | None) -> None:
         """Raises `Failure` unless the number exists and is verified, so that it can be used (A41)."""
-        number = self.number_of(phone_number, signup)
-        if number is None:
-            raise self._no_number(phone_number)
+        number = self._known(phone_number, signup)
         if not number.sends:
             text = f'"{phone_number}" is {number.status} and cannot be used'
             raise Failure(text, "$.phone_number", "status", assumed="A41")
 
-    @staticmethod
-    def _no_number(phone_number: str) -> Failure:
-        text = f'"{phone_number}" is no number of a connected business account'
-        return Failure(text, "$.phone_number", "number", assumed="A41")
+    def _known(self, phone_number: str, signup: Signup | None) -> BusinessNumber:
+        number = self.number_of(phone_number, signup)
+        if number is None:
+            text = f'"{phone_number}" is not the number of a connected business account'
+            raise Failure(text, "$.phone_number", "number", assumed="A41")
+        return number
 
     def move_number(self, number: BusinessNumber, status: str | None, quality: str | None) -> None:
         """Moves a number by hand or by scenario. Raises `IllegalMove` (A44).
 
-        Without a status a rating moves it too: RED flags a connected number, a better one takes the flag away.
+        Without a status a rating moves it too: RED flags a connected number, a better one removes the flag.
         """
-        to = number.status if status is None else partner_states.to("number", number.status, status)
+        to = number.status if status is None else NUMBER.to(number.status, status)
         if status is None and quality == "RED" and to == "CONNECTED":
-            to = partner_states.after("number", to, "flagged")
+            to = NUMBER.after(to, "flagged")
         elif status is None and quality in ("GREEN", "YELLOW") and to == "FLAGGED":
-            to = partner_states.after("number", to, "recovered")
+            to = NUMBER.after(to, "recovered")
         number.status, number.quality = to, quality or number.quality
         self._note(number)
 
@@ -278,40 +285,40 @@ class Partner(Part):
 
     def on_phone(self, number: str) -> Share:
         """The codes of the provider that came to a phone, as texts."""
-        return Share(texts=[notice_view(notice) for notice in self.notices if notice.phone == number])
+        return Share(texts=[notice.view() for notice in self.notices if notice.phone == number])
 
     # -- what a scenario's timeline does
 
     def _template(self, entry: TimelineEntry) -> None:
-        """An entry `template` of the timeline has come; what the table forbids is left out, and said."""
-        what = entry.what
-        names = Pattern(what["name"])
+        """Carries out an entry `template` of the timeline; what the table forbids is left out and journaled."""
+        change = entry.what
+        names = Pattern(change["name"])
         for record in self._account.templates:
-            if names.matches(record["name"]) and what.get("language") in (None, record["language"]):
-                try:
-                    self.templates.set_status(record, what["status"], what.get("reason"))
-                except partner_states.IllegalMove as illegal:
-                    self._refused("template", record["name"], illegal)
+            if names.matches(record["name"]) and change.get("language") in (None, record["language"]):
+                with self._noting("template", record["name"]):
+                    self.templates.set_status(record, change["status"], change.get("reason"))
 
     def _number(self, entry: TimelineEntry) -> None:
         """The same for an entry `number`."""
-        what = entry.what
-        phones = Pattern(what["phone_number"], digits=True)
+        change = entry.what
+        phones = Pattern(change["phone_number"], digits=True)
         for number in self.numbers.values():
             if phones.matches(number.phone_number):
-                try:
-                    self.move_number(number, what.get("status"), what.get("quality"))
-                except partner_states.IllegalMove as illegal:
-                    self._refused("number", number.phone_number, illegal)
+                with self._noting("number", number.phone_number):
+                    self.move_number(number, change.get("status"), change.get("quality"))
 
     HAPPENINGS: ClassVar[Mapping[str, Callable[[Partner, TimelineEntry], None]]] = {
         "template": _template,
         "number": _number,
     }
 
-    def _refused(self, kind: str, name: str, illegal: partner_states.IllegalMove) -> None:
-        what = {"name": name, "refused": str(illegal)}
-        self._world.journal.add(self._world.clock.now, CODE[kind], what)
+    @contextmanager
+    def _noting(self, kind: str, name: str) -> Iterator[None]:
+        """Journals a move that the table forbids, in place of the move."""
+        try:
+            yield
+        except IllegalMove as illegal:
+            self._world.journal.add(self._world.clock.now, CODE[kind], {"name": name, "refused": str(illegal)})
 
     # -- inside
 
@@ -329,14 +336,14 @@ class Partner(Part):
         if number_id in self.numbers:
             text = f'"{number_id}" is a number of another business account already'
             raise Failure(text, "$.phone_number_id", "taken", assumed="A39")
-        there = self.accounts.get(account_id)
-        if there is not None and there.client_id != signup.client_id:
+        connected = self.accounts.get(account_id)
+        if connected is not None and connected.client_id != signup.client_id:
             text = f'"{account_id}" is the business account of another client already'
             raise Failure(text, "$.waba_id", "taken", assumed="A39")
         name = signup.details.get("name") or signup.details.get("partner_name") or "Client"
-        account = there or self._add_account(account_id, name, signup.client_id, signup.details.get("country"))
+        account = connected or self._add_account(account_id, name, signup.client_id, signup.details.get("country"))
         number = self._add_number(account, number_id, phone, name)
-        number.status = partner_states.after("number", number.status, "registered")
+        number.status = NUMBER.after(number.status, "registered")
         number.quality = "GREEN"
         signup.account, signup.number, signup.phone_number = account, number, phone
         self._note(number)
@@ -359,8 +366,18 @@ class Partner(Part):
         self.numbers[number_id] = number
         return number
 
+    @property
+    def _taken(self) -> set[str | None]:
+        """The phone numbers of all business numbers."""
+        return {number.phone_number for number in self.numbers.values()}
+
+    @property
+    def _promised(self) -> set[str | None]:
+        """Those, and the ones that signups were promised."""
+        return self._taken | {signup.phone_number for signup in self.signups.values()}
+
     def _free(self, phone: str) -> None:
-        if any(number.phone_number == phone for number in self.numbers.values()):
+        if phone in self._taken:
             text = f'"{phone}" is a number of a connected business account already'
             raise Failure(text, "$.phone_number", "taken", assumed="A39")
 
@@ -371,7 +388,7 @@ class Partner(Part):
         signup.code = self._code_to(signup.phone_number or "", None)
 
     def _code_to(self, phone: str, code: str | None) -> str:
-        """A code on its way to a number's phone: the one given, or a drawn one."""
+        """Sends a code to a number's phone: the given one, or a drawn one."""
         world = self._world
         if code is None:
             n = self._codes.get(phone, 0)
@@ -380,16 +397,16 @@ class Partner(Part):
         world.timeline.at(world.clock.now, -1, self.code_due, (phone, code))
         return code
 
-    def code_due(self, what: tuple[str, str]) -> None:
+    def code_due(self, code_sent: tuple[str, str]) -> None:
         """A code arrives on a phone (A41)."""
-        phone, code = what
+        phone, code = code_sent
         world = self._world
         notice = Notice(world.clock.now, phone, CODE_SENDER, f"{code} is the code that confirms your number.")
         self.notices.append(notice)
         world.journal.add(world.clock.now, CODE["notice"], notice)
 
     def _enter(self, signup: Signup, event: str) -> None:
-        signup.state = partner_states.after("signup", signup.state, event)
+        signup.state = SIGNUP.after(signup.state, event)
         self._tell(signup)
 
     def _tell(self, signup: Signup) -> None:
@@ -408,10 +425,10 @@ class Partner(Part):
         world.outlets.post(signup.outlet, onboarding)
 
     def _note(self, number: BusinessNumber) -> None:
-        what = {
+        state = {
             "phone_number_id": number.id,
             "phone": number.phone_number,
             "status": number.status,
             "quality": number.quality,
         }
-        self._world.journal.add(self._world.clock.now, CODE["number"], what)
+        self._world.journal.add(self._world.clock.now, CODE["number"], state)

@@ -1,23 +1,28 @@
-"""The records of partner management: signups, business accounts and their numbers, and what is told about a signup."""
+"""The records of partner management: signups, what is told about them, business accounts, their numbers, and codes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.cases import Case
+from sendbox.engine.delivery.events import EventKind
+from sendbox.engine.durations import iso
 from sendbox.engine.journal import enter
 from sendbox.services.partner.states import SENDING_NUMBERS
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
+    from sendbox.engine.world import World
     from sendbox.services.ports import Key
 
 enter("signup", "template", "number", "notice")
 
 
 class Failure(Exception):
-    """Why a partner call fails in business, not in form: 200 with `success: false` (§4.3, A37).
+    """Why a partner call of correct form fails: 200 with `success: false` (§4.3, A37).
 
-    `path` of the field it is about as JSONPath, `rule` a stable word, `section` and `assumed` where it is written.
+    `path` is the JSONPath of its field, `rule` a stable word, `section` and `assumed` say where the rule is written.
     """
 
     def __init__(self, message: str, path: str, rule: str, section: str = "§4.3", assumed: str | None = None) -> None:
@@ -29,90 +34,69 @@ class Failure(Exception):
         self.assumed = assumed
 
 
+@dataclass(slots=True, eq=False)
 class Signup:
     """One embedded signup (§4.3, A38, A46). `expires_at` in virtual milliseconds: its token lives until then (§8).
 
-    `details` are the optional fields of the request, as they came or as the client changed them on the page.
+    `name` is what its id was made of, unsalted: the same in every world (digest). `details` are the optional fields of
+    the request, as they came or as the client changed them on the page.
     """
 
-    __slots__ = (
-        "account", "client_id", "code", "created_at", "details", "expires_at", "finishing", "id", "key", "mode", "name",
-        "number", "ordinal", "outlet", "phone_number", "reason", "state", "told",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        signup_id: str,
-        name: str,
-        key: Key,
-        mode: str,
-        client_id: str | None,
-        details: dict[str, str],
-        outlet: Outlet,
-        now: int,
-    ) -> None:
-        self.id = signup_id
-        #: what it was named by, unsalted: the same in every world (digest)
-        self.name = name
-        self.key = key
-        self.mode = mode
-        self.client_id = client_id
-        self.details = details
-        self.created_at = now
-        self.expires_at = now
-        self.state = "created"
-        self.outlet = outlet
-        #: how many signups came before it
-        self.ordinal = 0
-        #: number that the client will use, as far as it is known
-        self.phone_number: str | None = None
-        #: code that was sent to it and not entered yet
-        self.code: str | None = None
-        #: the client has finished, and the provider has not yet answered
-        self.finishing = False
-        self.reason: str | None = None
-        self.account: BusinessAccount | None = None
-        self.number: BusinessNumber | None = None
-        #: how many notifications were made
-        self.told = 0
+    id: str
+    name: str
+    key: Key
+    mode: str
+    client_id: str | None
+    details: dict[str, str]
+    outlet: Outlet
+    created_at: int
+    expires_at: int
+    #: how many signups came before it
+    ordinal: int
+    state: str = "created"
+    #: the number that the client will use, once it is known
+    phone_number: str | None = None
+    #: the code that was sent to the number and not entered yet
+    code: str | None = None
+    #: the client has finished, and the provider has not yet answered
+    finishing: bool = False
+    reason: str | None = None
+    account: BusinessAccount | None = None
+    number: BusinessNumber | None = None
+    #: how many notifications were made
+    told: int = 0
 
     @property
     def ended(self) -> bool:
-        """Whether nothing becomes of it any more."""
+        """Whether it is completed, failed or expired."""
         return self.state in ("completed", "failed", "expired")
 
 
+@dataclass(slots=True, eq=False)
 class BusinessAccount:
     """A client's business account at the provider (A39, A40). `id` is the `waba_id`, elsewhere called `chatapp_id`."""
 
-    __slots__ = ("analytics", "client_id", "country", "currency", "id", "name", "owner_id")
-
-    def __init__(
-        self, account_id: str, name: str, client_id: str | None, owner_id: str, currency: str, country: str
-    ) -> None:
-        self.id = account_id
-        self.name = name
-        self.client_id = client_id
-        self.owner_id = owner_id
-        self.currency = currency
-        #: ISO 3166 code
-        self.country = country
-        #: whether statistics of templates are kept (§4.3)
-        self.analytics = False
+    id: str
+    name: str
+    client_id: str | None
+    owner_id: str
+    currency: str
+    #: ISO 3166 code
+    country: str
+    #: whether statistics of templates are kept (§4.3)
+    analytics: bool = False
 
 
+@dataclass(slots=True, eq=False)
 class BusinessNumber:
     """A number of a business account (§2.5, A44). `id` is the Phone Number ID, the sender of chatapp steps (§2.2)."""
 
-    __slots__ = ("account_id", "id", "name", "phone_number", "quality", "status")
-
-    def __init__(self, number_id: str, account_id: str, phone_number: str, name: str) -> None:
-        self.id = number_id
-        self.account_id = account_id
-        self.phone_number = phone_number
-        self.name = name
-        self.status = "PENDING"
-        self.quality = "UNKNOWN"
+    id: str
+    account_id: str
+    phone_number: str
+    name: str
+    status: str = "PENDING"
+    quality: str = "UNKNOWN"
 
     @property
     def sends(self) -> bool:
@@ -120,17 +104,61 @@ class BusinessNumber:
         return self.status in SENDING_NUMBERS
 
 
+@dataclass(slots=True, eq=False)
 class Onboarding:
-    """What is told about a signup: one POST for each of its states (§6, A24). `fields` as they stood then."""
+    """The notification of a signup: one POST for each of its states (§6, A24). `fields` as they were then."""
 
-    __slots__ = ("fields", "number", "signup")
-
-    def __init__(self, signup: Signup, number: int, fields: dict[str, Any]) -> None:
-        self.signup = signup
-        self.number = number
-        self.fields = fields
+    signup: Signup
+    number: int
+    fields: dict[str, Any]
 
     @property
     def reason(self) -> str | None:
         """Why the signup failed; None of the states before that."""
         return self.signup.reason if self.fields["status"] == "failed" else None
+
+
+@dataclass(slots=True, eq=False)
+class Notice:
+    """A text on a handset that is not a message of the account: a code from the provider (A41)."""
+
+    at: int
+    phone: str
+    sender: str
+    body: str
+
+    def view(self) -> dict[str, Any]:
+        """The text as the conversation of its phone shows it."""
+        return {
+            "at": iso(self.at),
+            "direction": "in",
+            "channel": "sms",
+            "message_id": None,
+            "from": self.sender,
+            "body": self.body,
+            "links": [],
+            "seen": False,
+        }
+
+
+def _case(onboarding: Onboarding) -> Case:
+    phone = str(onboarding.fields.get("phone_number") or "")
+    return Case("partnerOnboarding", phone, fields={"event": "partnerOnboarding", "gateway": "", "phone": phone})
+
+
+def _key(world: World, onboarding: Onboarding, _at: int) -> str:
+    name = onboarding.signup.id.removeprefix(world.tag)  # equal salts give equal ids, in any world
+    return f"onboarding {name} {onboarding.number}"
+
+
+#: The notification of a signup: one object for each of its states (§6, A24).
+EVENTS: Final[dict[type, EventKind]] = {
+    Onboarding: EventKind(
+        _case,
+        lambda _onboarding: None,
+        lambda onboarding: onboarding.signup,
+        _key,
+        lambda _world, onboarding, _until: onboarding.fields,
+        single=True,
+    )
+}

@@ -1,4 +1,4 @@
-"""What a scenario settles about partner management (`partner:`), and how a world asks it.
+"""What a scenario defines for partner management (`partner:`), and how a world uses it.
 
 Times are drawn by the rule's key, what is reviewed and how many reviews of it came before, never by the position of the
 rule.
@@ -29,7 +29,7 @@ class ReviewRule(AnyRule):
 
 @dataclass(frozen=True, slots=True)
 class SignupRule(AnyRule):
-    """How a signup ends once the client has finished (A46): after a while, or not well."""
+    """How a signup ends once the client has finished (A46): when, and whether it fails."""
 
     SUBJECT = "client"
 
@@ -38,22 +38,22 @@ class SignupRule(AnyRule):
     reason: str | None = None
 
 
-#: How things go that no rule of the scenario is about.
+#: What holds where no rule of the scenario applies.
 _REVIEW: Final = ReviewRule("review")
 _SIGNUP: Final = SignupRule("signup")
 
 
 class Reviews(Rulebook[ReviewRule]):
-    """The rules of `template_review`. Its cases are templates, anew for each review."""
+    """The rules of `template_review`. Its cases are templates, a new case for each review."""
 
     def whose(self, case: Case) -> str:
-        """A template is another one in another language."""
+        """The same name in another language is another template."""
         return f"{case.subject}\0{case.fields['language']}"
 
     def review(self, record: dict[str, Any], usual: int, now: int) -> tuple[ReviewRule, int]:
         """How the review of a template goes, and how long it takes; `usual` where no rule says so.
 
-        Times are keyed by how many reviews of the template came before, whatever decided those.
+        Times are keyed by how many reviews of the template came before, by any rule.
         """
         fields = {"template": record["name"], "language": record["language"], "category": record["category"]}
         case = Case("template", record["name"], instant=now, fields=fields)
@@ -66,24 +66,24 @@ class Reviews(Rulebook[ReviewRule]):
 
 
 class Signups(Rulebook[SignupRule]):
-    """The rules of `signup`. Its cases are signups, each asked about until it has ended."""
+    """The rules of `signup`. Its cases are signups, each may be asked about several times until it has ended."""
 
     RETURNING = True
 
     def of(self, ordinal: int, client_id: str | None, mode: str, now: int) -> SignupRule:
-        """How a signup goes."""
+        """The rule of a signup."""
         client = client_id or ""
         case = Case("signup", client, ordinal, instant=now, fields={"client": client, "mode": mode})
         decisions, _ = self.decide(self.rules, case)
         return decisions[0][0] if decisions else _SIGNUP
 
     def after(self, rule: SignupRule, client_id: str | None) -> int:
-        """How long the provider takes for a signup; all of a client take equally long."""
+        """How long the provider takes for a signup; it is the same for all of a client."""
         return 0 if rule.after is None else _time(rule.after, self._chooser.draw(rule.key, client_id or "", 0))
 
 
 def _time(span: Span, drawn: Draw) -> int:
-    """Milliseconds of a span: drawn only when there is something to draw."""
+    """Milliseconds of a span: drawn only where the span has a width."""
     return span.low if span.low == span.high else drawn.between(span.low, span.high, "after")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.services.partner.states import CATEGORIES, MODES, SIGNUP, TEMPLATE
 
 if TYPE_CHECKING:
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def _field_of(name: str) -> Callable[[World, dict[str, Any]], Any]:
-    return lambda _world, what: what.get(name)
+    return lambda _world, change: change.get(name)
 
 
-def _words(_world: World, what: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in what.items() if value is not None)
+def _words(_world: World, change: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in change.items() if value is not None)
 
 
 #: Types of its events.
 EVENTS: Final = ("partnerOnboarding",)
-THINGS: Final[dict[str, Thing]] = {
-    "templates": Thing(
+THINGS: Final[dict[str, Subject]] = {
+    "templates": Subject(
         "a template that entered a status",
         {
             "name": Field("text", "the template's name", _field_of("name")),
@@ -34,7 +34,7 @@ THINGS: Final[dict[str, Thing]] = {
         _words,
         ("template",),
     ),
-    "signups": Thing(
+    "signups": Subject(
         "a signup that entered a state",
         {
             "status": Field("text", "its state", lambda _world, what: what.fields["status"], tuple(SIGNUP)),

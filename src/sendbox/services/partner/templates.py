@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.journal import CODE
+from sendbox.engine.lifecycle import IllegalMove
 from sendbox.services import limits
 from sendbox.services.assume import Assume
-from sendbox.services.partner import states as partner_states
 from sendbox.services.partner.library import components_of
 from sendbox.services.partner.media import with_handles
 from sendbox.services.partner.records import Failure
 from sendbox.services.partner.rules import Reviews
+from sendbox.services.partner.states import TEMPLATE
 from sendbox.services.ports import account_of
 from sendbox.services.templates.buttons import VARIABLE
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-#: Parts that a template has at most once.
+#: Parts of a template, each of which it has at most once.
 PARTS: Final = ("HEADER", "BODY", "FOOTER", "BUTTONS", "CAROUSEL", "LIMITED_TIME_OFFER")
 
 
@@ -40,64 +41,64 @@ class Templates:
         self._plain = world.plain
         self._ids: dict[tuple[str, str, str], str] = {}
         self._made: dict[tuple[str, str, str], int] = {}
-        #: id -> how often it was sent to review; an older review counts no more
+        #: id -> how often it was sent to review; only the newest review counts
         self._versions: dict[str, int] = {}
         self._reviews = Reviews(world.blueprint.settled["partner"].reviews, world.chooser, world.start)
         #: id -> why it has its status
         self.reasons: dict[str, str] = {}
 
-    # -- looking
+    # -- reading
 
     def id_of(self, record: Record) -> str:
         """The id of a template: 16 digits, the same as long as it exists."""
         key = _key(record)
-        found = self._ids.get(key)
-        if found is None:
+        template_id = self._ids.get(key)
+        if template_id is None:
             n = self._made.get(key, 0)
             self._made[key] = n + 1
             owner = self._plain.get(key[0], key[0])
             name = "\0".join((owner, *key[1:]))
-            found = self._ids[key] = digits(self._world.name("template", name.encode(), n), 16)
-            self._plain[found] = f"template {owner} {key[1]} {key[2]} {n}"
-        return found
+            template_id = self._ids[key] = digits(self._world.name("template", name.encode(), n), 16)
+            self._plain[template_id] = f"template {owner} {key[1]} {key[2]} {n}"
+        return template_id
 
     def of(self, account: BusinessAccount) -> list[Record]:
         """The templates of a business account, in the order in which they were made."""
         return [record for record in self._account.templates if record.get("waba_id") in (None, account.id)]
 
     def get(self, account: BusinessAccount, template_id: str, *, own: bool = False) -> Record:
-        """A template of the account; with `own` none that other accounts use too. Raises `Failure`."""
+        """A template of the account; with `own` only one that other accounts do not use. Raises `Failure`."""
         for record in self.of(account):
             if self.id_of(record) == template_id and ("waba_id" in record or not own):
                 return record
-        raise Failure(f'"{template_id}" is no template of {account.id}', "$.template_id", "template")
+        raise Failure(f'"{template_id}" is not a template of {account.id}', "$.template_id", "template")
 
     def by_id(self, template_id: str) -> Record | None:
         """A template of any account by its id."""
-        return next((each for each in self._account.templates if self.id_of(each) == template_id), None)
+        return next((record for record in self._account.templates if self.id_of(record) == template_id), None)
 
     def status(self, record: Record) -> str:
-        """The status of a record; those of a scenario are in any case of letters."""
+        """The status of a record; a scenario may write it in lower case."""
         return str(record["status"]).upper()
 
     # -- changing
 
-    def create(self, account: BusinessAccount, given: Record) -> Record:
+    def create(self, account: BusinessAccount, request: Record) -> Record:
         """A new template, `PENDING`, and its review (A43). Raises `Failure`."""
-        name, language = given["name"], given["language"]
+        name, language = request["name"], request["language"]
         if len(name) > limits.TEMPLATE_NAME:
             text = f"{len(name)} characters are too many for a template name; at most {limits.TEMPLATE_NAME} (§8)"
             raise Failure(text, "$.template.name", "name", "§8")
-        if any((each["name"], each["language"]) == (name, language) for each in self.of(account)):
+        if any((other["name"], other["language"]) == (name, language) for other in self.of(account)):
             text = f'"{name}" ({language}) is a template of {account.id} already'
             raise Failure(text, "$.template.name", "exists")
-        _check(given["components"])
+        _check(request["components"])
         record = {
             "name": name,
             "language": language,
-            "category": given["category"],
+            "category": request["category"],
             "status": "PENDING",
-            "components": with_handles(given["components"], "$.template.components"),
+            "components": with_handles(request["components"], "$.template.components"),
             "waba_id": account.id,
         }
         self._account.set_templates((*self._account.templates, record))
@@ -105,21 +106,21 @@ class Templates:
         self._send_to_review(record)
         return record
 
-    def create_from_library(self, account: BusinessAccount, given: Record) -> Record:
+    def create_from_library(self, account: BusinessAccount, request: Record) -> Record:
         """A template made from one of the provider's library (§4.3, A42). Raises `Failure`."""
         category, components = components_of(
             self._world.blueprint.settled["partner"].library,
-            given["library_template_name"],
-            given.get("category"),
-            given.get("library_template_button_inputs") or [],
+            request["library_template_name"],
+            request.get("category"),
+            request.get("library_template_button_inputs") or [],
         )
-        return self.create(account, {**given, "category": category, "components": components})
+        return self.create(account, {**request, "category": category, "components": components})
 
     def edit(self, account: BusinessAccount, template_id: str, changes: Record, *, own: bool = False) -> Record:
         """Another category or other components: `PENDING` again, and another review. Raises `Failure`."""
         record = self.get(account, template_id, own=own)
         if not changes.keys() & {"category", "components"}:
-            raise Failure("nothing is to be edited; give category or components", "$.template", "edit", assumed="A42")
+            raise Failure("there is nothing to edit; give category or components", "$.template", "edit", assumed="A42")
         changed: Record = {name: changes[name] for name in ("category", "components") if name in changes}
         if "components" in changed:
             _check(changed["components"])
@@ -129,17 +130,17 @@ class Templates:
         return record
 
     def delete(self, account: BusinessAccount, name: str, *, own: bool = False) -> int:
-        """Takes a template away in every language; how many there were. Raises `Failure` when there was none."""
-        gone = [record for record in self.of(account) if record["name"] == name and ("waba_id" in record or not own)]
-        if not gone:
-            raise Failure(f'"{name}" is no template of {account.id}', "$.template_name", "template")
-        for record in gone:
+        """Deletes a template in every language; returns how many there were. Raises `Failure` when there was none."""
+        records = [record for record in self.of(account) if record["name"] == name and ("waba_id" in record or not own)]
+        if not records:
+            raise Failure(f'"{name}" is not a template of {account.id}', "$.template_name", "template")
+        for record in records:
             self._drop(record)
-        return len(gone)
+        return len(records)
 
     def set_status(self, record: Record, status: str, reason: str | None = None) -> Record:
         """Moves a template by hand or by scenario. Raises `IllegalMove` (A43)."""
-        to = partner_states.to("template", self.status(record), status)
+        to = TEMPLATE.to(self.status(record), status)
         if to == "DELETED":
             return self._drop(record)
         moved = self._move(record, to, reason, {})
@@ -149,16 +150,16 @@ class Templates:
 
     def _after(self, record: Record, event: str) -> str:
         try:
-            return partner_states.after("template", self.status(record), event)
-        except partner_states.IllegalMove as illegal:
+            return TEMPLATE.after(self.status(record), event)
+        except IllegalMove as illegal:
             raise Failure(str(illegal), "$.template_id", "status", "§3.3", "A43") from None
 
     def _move(self, record: Record, status: str, reason: str | None, changes: Record) -> Record:
         changed = {**record, **changes, "status": status}
         account = self._account
-        account.set_templates(tuple(changed if each is record else each for each in account.templates))
+        account.set_templates(tuple(changed if other is record else other for other in account.templates))
         template_id = self.id_of(record)
-        self._versions[template_id] = self._versions.get(template_id, 0) + 1  # whatever was under review is void
+        self._versions[template_id] = self._versions.get(template_id, 0) + 1  # reviews that have begun do not count
         self.reasons.pop(template_id, None)
         if reason is not None:
             self.reasons[template_id] = reason
@@ -166,14 +167,14 @@ class Templates:
         return changed
 
     def _drop(self, record: Record) -> Record:
-        gone = {**record, "status": "DELETED"}
+        deleted = {**record, "status": "DELETED"}
         account = self._account
-        account.set_templates(tuple(each for each in account.templates if each is not record))
+        account.set_templates(tuple(other for other in account.templates if other is not record))
         template_id = self.id_of(record)
         self.reasons.pop(template_id, None)
-        self._note(gone)
+        self._note(deleted)
         del self._ids[_key(record)]
-        return gone
+        return deleted
 
     # -- review
 
@@ -185,18 +186,18 @@ class Templates:
         version = self._versions.get(template_id, 0)
         world.timeline.at(world.clock.now + after, -1, self.review_due, (template_id, version, rule))
 
-    def review_due(self, what: tuple[str, int, ReviewRule]) -> None:
+    def review_due(self, review: tuple[str, int, ReviewRule]) -> None:
         """A review has come to its end, unless the template was edited, moved or deleted meanwhile."""
-        template_id, version, rule = what
+        template_id, version, rule = review
         record = self.by_id(template_id)
         if record is None or self._versions.get(template_id, 0) != version or self.status(record) != "PENDING":
             return
         event = "approved" if rule.result == "APPROVED" else "rejected"
-        self._move(record, partner_states.after("template", self.status(record), event), rule.reason, {})
+        self._move(record, TEMPLATE.after(self.status(record), event), rule.reason, {})
 
     def _note(self, record: Record) -> None:
         template_id = self.id_of(record)
-        what = {
+        state = {
             "template_id": template_id,
             "name": record["name"],
             "language": record["language"],
@@ -204,11 +205,11 @@ class Templates:
             "status": record["status"],
             "reason": self.reasons.get(template_id),
         }
-        self._world.journal.add(self._world.clock.now, CODE["template"], what)
+        self._world.journal.add(self._world.clock.now, CODE["template"], state)
 
 
 def digits(raw: bytes, count: int) -> str:
-    """So many digits of a name, the first of them not 0."""
+    """A name as a number of `count` digits, the first of them not 0."""
     return f"{int.from_bytes(raw[:16], 'big') % (9 * 10 ** (count - 1)) + 10 ** (count - 1)}"
 
 
@@ -217,15 +218,15 @@ def _key(record: Record) -> tuple[str, str, str]:
 
 
 def _check(components: list[Record]) -> None:
-    """A template has one body and no part twice, and variables that a step can fill (§2.2, §2.5). Raises `Failure`."""
+    """A template has one body, each part once, and variables that a step can fill (§2.2, §2.5). Raises `Failure`."""
     path = "$.template.components"
     kinds = [str(component["type"]).upper() for component in components]
     for index, kind in enumerate(kinds):
         if kind not in PARTS:
-            text = f'"{components[index]["type"]}" is no type of a component; legal: {", ".join(PARTS)} (§2.5)'
+            text = f'"{components[index]["type"]}" is not the type of a component; legal: {", ".join(PARTS)} (§2.5)'
             raise Failure(text, f"{path}[{index}].type", "component", "§2.5")
         if kind in kinds[:index]:
-            raise Failure(f"{kind} stands twice, a template has it once (§2.5)", f"{path}[{index}]", "twice", "§2.5")
+            raise Failure(f"{kind} is given twice; a template has it once (§2.5)", f"{path}[{index}]", "twice", "§2.5")
     if "BODY" not in kinds:
         raise Failure("no component is a BODY, which every template has (§2.5)", path, "body", "§2.5")
     at = kinds.index("BODY")
@@ -235,7 +236,7 @@ def _check(components: list[Record]) -> None:
     names = list(dict.fromkeys(VARIABLE.findall(body)))
     numbers = sorted(int(name) for name in names if name.isascii() and name.isdigit())
     if numbers and len(numbers) < len(names):
-        text = "numbered and named variables stand in one text; use one kind (§2.2)"
+        text = "one text has numbered and named variables; use one kind (§2.2)"
         raise Failure(text, f"{path}[{at}].text", "variables", "§2.2")
     if numbers and numbers != list(range(1, len(numbers) + 1)):
         text = f"the variables {', '.join(map(str, numbers))} are not numbered from 1 on (§2.2)"

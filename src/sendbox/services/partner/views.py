@@ -1,4 +1,4 @@
-"""Partner management as plain objects, for control and the hosted page; made when asked, never kept."""
+"""Partner management as plain objects, for control and the hosted page; made on request, never kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def signup_view(world: World, signup: Signup) -> dict[str, Any]:
-    """A signup: how far it got, the code that its number waits for, and what came of it."""
+    """A signup: its state, the code that its number waits for, and its result."""
     return {
         "signup": signup.id,
         "partner_client_id": signup.client_id,

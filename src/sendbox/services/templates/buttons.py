@@ -1,13 +1,12 @@
 """Buttons of a template, and whether the value given at a button's position fits it (§2.2, `params_buttons`).
 
-Also what every part of `services/templates/templates.py` needs: the record of a problem and the checks of plain
-objects.
+Also what every part of `services/templates/templates.py` needs: the record of a problem, and how messages show values.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -65,89 +64,29 @@ def compile_button(record: dict[str, Any]) -> Button:
 
 
 def check_button(button: Button, value: Any, path: str) -> Iterator[Problem]:
-    """Whether `value`, which is not null, fits a button that is not static."""
-    if isinstance(value, str):
-        if "url" not in button.keys:
-            yield misfit(path, "kind", f"{show(value)} is given to a {called(button)}, which takes {forms(button)}")
-        return
-    key = only_key(value)
-    if key == "coupon":
-        yield misfit(path, "coupon", '"coupon" is not the key of a coupon button, the key is "code"')
-    elif key not in button.keys:
+    """Whether `value`, which is not null, fits a button that is not static. Its own form is the schema's."""
+    key = "url" if isinstance(value, str) else next(iter(value))
+    if key not in button.keys:
         yield misfit(path, "kind", f"{show(value)} is given to a {called(button)}, which takes {forms(button)}")
-    else:
-        yield from _BUTTON_CHECKS[key](value[key], f"{path}.{key}")
+    elif key == "mpm":
+        yield from _check_products(value[key], f"{path}.mpm")
 
 
-def _check_string(value: Any, path: str) -> Iterator[Problem]:
-    if not isinstance(value, str):
-        yield misfit(path, "type", f"{show(value)} is not a string")
-
-
-def _check_voice_call(value: Any, path: str) -> Iterator[Problem]:
-    minutes = value.get("ttl_minutes") if isinstance(value, dict) else None
-    if isinstance(minutes, bool) or not isinstance(minutes, int | float):
-        yield misfit(path, "shape", f"{show(value)} is not an object with the number ttl_minutes")
-
-
-def _check_flow(value: Any, path: str) -> Iterator[Problem]:
-    if value is not None and not isinstance(value, dict):
-        yield misfit(path, "type", f"{show(value)} is neither an object of prefill data nor null")
-
-
-def _check_mpm(value: Any, path: str) -> Iterator[Problem]:
-    preview = only_key(value)
-    if preview is None:
-        yield misfit(path, "shape", f"{show(value)} is not an object whose one key is the preview product")
-        return
-    sections, path = value[preview], child(path, preview)
-    if not (isinstance(sections, list) and sections):
+def _check_products(products: dict[str, list[dict[str, Any]]], path: str) -> Iterator[Problem]:
+    """A list of several products is not empty, nor is a section of it."""
+    ((preview, sections),) = products.items()
+    path = child(path, preview)
+    if not sections:
         yield misfit(path, "shape", f"{show(sections)} is not an array with at least one section")
-        return
     for at, section in enumerate(sections):
-        place = f"{path}[{at}]"
-        yield from check_fields(section, ("title",), place)
-        if not isinstance(section, dict):
-            continue
-        items, place = section.get("product_items"), f"{place}.product_items"
-        if not (isinstance(items, list) and items):
+        if not (items := section["product_items"]):
+            place = f"{path}[{at}].product_items"
             yield misfit(place, "shape", f"{show(items)} is not an array with at least one product")
-            continue
-        for number, item in enumerate(items):
-            yield from check_fields(item, ("product_retailer_id",), f"{place}[{number}]")
-
-
-_BUTTON_CHECKS: Final[dict[str, Callable[[Any, str], Iterator[Problem]]]] = {
-    "url": _check_string,
-    "payload": _check_string,
-    "code": _check_string,
-    "catalog": _check_string,
-    "voice_call": _check_voice_call,
-    "mpm": _check_mpm,
-    "flow": _check_flow,
-}
-
-
-def check_fields(value: Any, fields: tuple[str, ...], path: str) -> Iterator[Problem]:
-    """`value` must be an object with these fields, all strings; others have no effect (A57)."""
-    if not isinstance(value, dict):
-        yield misfit(path, "type", f"{show(value)} is not an object with {', '.join(fields)}")
-        return
-    for name in fields:
-        if name not in value:
-            yield misfit(path, "required", f"{show(value)} has no {name}, which is required")
-        elif not isinstance(value[name], str):
-            yield misfit(f"{path}.{name}", "type", f"{show(value[name])} is not a string")
 
 
 def child(path: str, name: str) -> str:
-    """The path of a field: `params[0].name`, or `params[0]['a b']` for a name that is no identifier."""
+    """The path of a field: `params[0].name`, or `params[0]['a b']` for a name that is not an identifier."""
     return f"{path}.{name}" if name.isidentifier() else f"{path}[{name!r}]"
-
-
-def only_key(value: Any) -> str | None:
-    """The key of an object that has one only, else None."""
-    return next(iter(value)) if isinstance(value, dict) and len(value) == 1 else None
 
 
 def show(value: Any) -> str:
@@ -155,7 +94,7 @@ def show(value: Any) -> str:
     try:
         text = orjson.dumps(value).decode()
     except TypeError:  # nested too deep to be written
-        return "[…]" if isinstance(value, list) else "{…}"
+        return "{…}"
     return text if len(text) <= 80 else text[:79] + "…"
 
 

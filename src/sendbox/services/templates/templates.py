@@ -18,12 +18,9 @@ from sendbox.services.templates.buttons import (
     Problem,
     called,
     check_button,
-    check_fields,
-    child,
     compile_button,
     forms,
     misfit,
-    only_key,
     show,
 )
 
@@ -38,16 +35,8 @@ _EXTENSIONS: Final = {
     ".3gp": "video",
     ".pdf": "document",
 }
-#: Header kinds, each with the string fields its object form must have; `text` has one field, named by the variable.
-_HEADER_FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    "text": (),
-    "image": ("link",),
-    "video": ("link",),
-    "document": ("link", "filename"),
-    "location": ("latitude", "longitude", "name", "address"),
-    "product": ("product_retailer_id", "catalog_id"),
-}
-_PRODUCT_FIELDS: Final = ("product_retailer_id", "catalog_id")
+#: Kinds of headers that take a parameter; `text` has one field, named by the variable.
+_HEADERS: Final = ("text", "image", "video", "document", "location", "product")
 
 
 @dataclass(slots=True)
@@ -140,11 +129,11 @@ def check(template: Template, use: TemplateUse) -> list[Problem]:
 def render(template: Template, use: TemplateUse) -> str:
     """The text a phone shows: the body with its variables filled; one without a fitting value stays as written."""
     values: dict[str, str] = {}
-    for name, given in zip(template.variables, use.params or (), strict=False):
-        value = given.get(name) if isinstance(given, dict) else given
+    for name, parameter in zip(template.variables, use.params or (), strict=False):
+        value = parameter.get(name) if isinstance(parameter, dict) else parameter
         if isinstance(value, str):
             values[name] = value
-    return VARIABLE.sub(lambda found: values.get(found[1], found[0]), template.body)
+    return VARIABLE.sub(lambda match: values.get(match[1], match[0]), template.body)
 
 
 # Compiling
@@ -162,7 +151,7 @@ def _header_of(component: dict[str, Any] | None) -> tuple[str | None, str]:
         return None, ""
     kind = str(component.get("format") or "TEXT").lower()
     if kind != "text":
-        return (kind if kind in _HEADER_FIELDS else None), ""
+        return (kind if kind in _HEADERS else None), ""
     names, _ = _variables(str(component.get("text") or ""))
     return ("text", names[0]) if names else (None, "")
 
@@ -177,131 +166,96 @@ def _timed(component: dict[str, Any] | None) -> bool:
 # Checking
 
 
-def _check_params(template: Template, given: list[Any]) -> Iterator[Problem]:
+def _check_params(template: Template, values: list[Any]) -> Iterator[Problem]:
     expected = template.variables
-    if len(given) != len(expected):
-        yield misfit("params", "count", f"{_values(given)} not fit {template.title}, which has {_listed(expected)}")
+    if len(values) != len(expected):
+        yield misfit("params", "count", f"{_values(values)} not fit {template.title}, which has {_listed(expected)}")
         return
-    for at, (name, value) in enumerate(zip(expected, given, strict=True)):
+    for at, (name, value) in enumerate(zip(expected, values, strict=True)):
         path = f"params[{at}]"
         if not template.named:
             if not isinstance(value, str):
                 yield misfit(path, "type", f"{show(value)} is not a string, as numbered variable {{{{{name}}}}} takes")
-        elif not (isinstance(value, dict) and len(value) == 1):
+        elif not isinstance(value, dict):
             yield misfit(path, "named", f'{show(value)} is not an object with the one key "{name}"')
         elif name not in value:
             yield misfit(
                 path, "order", f'"{next(iter(value))}" is not the variable at this position, which is "{name}"'
             )
-        elif not isinstance(value[name], str):
-            yield misfit(child(path, name), "type", f"{show(value[name])} is not a string, as variables take")
 
 
-def _check_header(template: Template, given: list[Any]) -> Iterator[Problem]:
+def _check_header(template: Template, values: list[Any]) -> Iterator[Problem]:
     kind = template.header
-    if kind is None:
-        if given:
-            yield misfit(
-                "params_header", "count", f"{_values(given)} not fit {template.title}, whose header takes none"
-            )
-        return
-    if len(given) != 1:
-        yield misfit(
-            "params_header",
-            "count",
-            f"{_values(given)} not fit {template.title}, whose {kind} header takes exactly one",
-        )
-        return
-    value, path = given[0], "params_header[0]"
-    if isinstance(value, str):
-        found = _kind(value)
-        if found != kind:
-            yield misfit(
-                path,
-                "kind",
-                f"{show(value)} is a value of kind {found}, but the header of {template.title} is of kind {kind}",
-            )
-        return
-    key = only_key(value)
-    if key not in _HEADER_FIELDS:
-        legal = ", ".join(_HEADER_FIELDS)
-        yield misfit(path, "shape", f"{show(value)} is neither a string nor an object with one key of {legal}")
-    elif key != kind:
-        yield misfit(
-            path, "kind", f'"{key}" is a value of kind {key}, but the header of {template.title} is of kind {kind}'
-        )
-    elif key == "text":
-        yield from _check_header_text(template, value["text"], f"{path}.text")
-    else:
-        yield from check_fields(value[key], _HEADER_FIELDS[key], f"{path}.{key}")
-        yield from _check_link(value[key], key, f"{path}.{key}")
+    if len(values) != (kind is not None):
+        takes = "header takes none" if kind is None else f"{kind} header takes exactly one"
+        yield misfit("params_header", "count", f"{_values(values)} not fit {template.title}, whose {takes}")
+    for value in values if kind is not None else ():
+        yield from _check_header_value(template, kind or "", value)
 
 
-def _check_header_text(template: Template, value: Any, path: str) -> Iterator[Problem]:
+def _check_header_value(template: Template, kind: str, value: Any) -> Iterator[Problem]:
+    path, key = "params_header[0]", _kind(value) if isinstance(value, str) else next(iter(value))
+    if key != kind:
+        shown = show(value if isinstance(value, str) else key)
+        text = f"{shown} is a value of kind {key}, but the header of {template.title} is of kind {kind}"
+        yield misfit(path, "kind", text)
+    elif not isinstance(value, str):
+        yield from _check_fields(template, kind, value[kind], f"{path}.{kind}")
+
+
+def _check_fields(template: Template, kind: str, fields: dict[str, str], path: str) -> Iterator[Problem]:
+    """What the schema does not say of a header: the name of its variable, and the kind of what its link leads to."""
     name = template.header_variable
-    if only_key(value) != name:
-        yield misfit(path, "named", f'{show(value)} is not an object with the one key "{name}"')
-    elif not isinstance(value[name], str):
-        yield misfit(child(path, name), "type", f"{show(value[name])} is not a string, as variables take")
+    if kind == "text" and name not in fields:
+        yield misfit(path, "named", f'{show(fields)} is not an object with the one key "{name}"')
+    if kind in _EXTENSIONS.values():
+        link = fields["link"]
+        if not _is_url(link):
+            yield misfit(f"{path}.link", "url", f"{show(link)} is not an http or https address")
+        elif (named := _kind(link.partition("#")[0].partition("?")[0])) not in ("text", kind):
+            yield misfit(f"{path}.link", "kind", f"{show(link)} has an extension of kind {named}, not of kind {kind}")
 
 
-def _check_link(value: Any, kind: str, path: str) -> Iterator[Problem]:
-    link = value.get("link") if isinstance(value, dict) else None
-    if not isinstance(link, str) or "link" not in _HEADER_FIELDS[kind]:
-        return
-    if not _is_url(link):
-        yield misfit(f"{path}.link", "url", f"{show(link)} is not an http or https address")
-    elif (found := _kind(link.partition("#")[0].partition("?")[0])) not in ("text", kind):
-        yield misfit(f"{path}.link", "kind", f"{show(link)} has an extension of kind {found}, not of kind {kind}")
-
-
-def _check_buttons(template: Template, given: list[Any]) -> Iterator[Problem]:
+def _check_buttons(template: Template, values: list[Any]) -> Iterator[Problem]:
     buttons = template.buttons
     for at, button in enumerate(buttons):
         path = f"params_buttons[{at}]"
-        value = given[at] if at < len(given) else None
+        value = values[at] if at < len(values) else None
         if value is not None:
             if button.keys:
                 yield from check_button(button, value, path)
             else:
                 yield misfit(path, "static", f"{show(value)} is given to a static {called(button)}, which takes null")
         elif button.required:
-            state = "null" if at < len(given) else "no value"
+            state = "null" if at < len(values) else "no value"
             yield misfit(path, "required", f"{state} is given to a {called(button)}, which takes {forms(button)}")
-    if len(given) > len(buttons):
+    if len(values) > len(buttons):
         path = f"params_buttons[{len(buttons)}]"
         yield misfit(
-            path, "count", f"{_values(given)} not fit {template.title}, which has {_counted(len(buttons), 'button')}"
+            path, "count", f"{_values(values)} not fit {template.title}, which has {_counted(len(buttons), 'button')}"
         )
 
 
-def _check_carousel(template: Template, given: list[Any]) -> Iterator[Problem]:
+def _check_carousel(template: Template, values: list[Any]) -> Iterator[Problem]:
     expected = template.cards or 0
-    if len(given) != expected:
+    if len(values) != expected:
         yield misfit(
             "params_carousel",
             "count",
-            f"{_values(given)} not fit {template.title}, which has {_counted(expected, 'carousel card')}",
+            f"{_values(values)} not fit {template.title}, which has {_counted(expected, 'carousel card')}",
         )
-        return
-    for at, card in enumerate(given):
-        path = f"params_carousel[{at}]"
-        if isinstance(card, dict) and "product" in card:
-            yield from check_fields(card["product"], _PRODUCT_FIELDS, f"{path}.product")
-        else:
-            yield misfit(path, "shape", f"{show(card)} is not an object with product")
 
 
-def _check_lto(template: Template, given: list[Any]) -> Iterator[Problem]:
+def _check_lto(template: Template, values: list[Any]) -> Iterator[Problem]:
     expected = int(template.timed)
-    if len(given) != expected:
+    if len(values) != expected:
         takes = "one timestamp" if template.timed else "none"
         yield misfit(
-            "params_lto", "count", f"{_values(given)} not fit {template.title}, whose limited-time offer takes {takes}"
+            "params_lto", "count", f"{_values(values)} not fit {template.title}, whose limited-time offer takes {takes}"
         )
         return
-    for value in given:
-        if not _is_timestamp(value):
+    for value in values:
+        if not isinstance(value, str) and (value < 0 or value % 1):
             yield misfit("params_lto[0]", "timestamp", f"{show(value)} is not a timestamp in milliseconds")
 
 
@@ -319,14 +273,6 @@ def _kind(text: str) -> str:
     return "text"
 
 
-def _is_timestamp(value: Any) -> bool:
-    if isinstance(value, str):
-        return _NUMBERED.fullmatch(value) is not None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return value >= 0 and value == value // 1
-
-
 # Wording
 
 
@@ -334,8 +280,8 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _values(given: list[Any]) -> str:
-    return f"{_counted(len(given), 'value')} {'does' if len(given) == 1 else 'do'}"
+def _values(values: list[Any]) -> str:
+    return f"{_counted(len(values), 'value')} {'does' if len(values) == 1 else 'do'}"
 
 
 def _listed(variables: tuple[str, ...]) -> str:

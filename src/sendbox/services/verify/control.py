@@ -11,9 +11,8 @@ from sendbox.control.reading import chosen, each, newest, wait_for
 from sendbox.engine.world import World
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
-from sendbox.services.verify.session import CODE_SENT, PENDING, Session
+from sendbox.services.verify.session import CODE_SENT, PENDING, Session, code_view
 from sendbox.services.verify.verify import Verify
-from sendbox.services.verify.views import code_view
 
 
 @operation("GET", "/worlds/{id}/codes")
@@ -23,30 +22,30 @@ async def codes(call: Call, phone: str | None = None, wait: Any = None, last: An
 
     async def look() -> tuple[World, list[Session]] | None:
         world = hosted.world
-        found = await newest(_sessions(world, phone), lambda session: True, last)
-        return (world, found[::-1]) if found else None
+        sessions = await newest(_sessions(world, phone), lambda session: True, last)
+        return (world, sessions[::-1]) if sessions else None
 
-    answered = await wait_for(hosted, wait, look)
-    if answered is None:
+    answer = await wait_for(hosted, wait, look)
+    if answer is None:
         return {"codes": []}
-    world, sessions = answered
+    world, sessions = answer
     return {"codes": await each(sessions, lambda session: code_view(session, world.now))}
 
 
 def _sessions(world: World, phone: str | None) -> list[Session]:
-    """Those of a phone, in whatever form its number is given; a session has its number as the client gave it."""
+    """The sessions of a phone, in any form of its number; a session has its number as the client gave it."""
     if phone is None:
         return list(Verify.of(world).sessions.values())
     verify = Verify.of(world)
-    found = verify.sessions_of(normalize(phone, account_of(world).country) or phone) or verify.sessions_of(phone)
-    return list(found)
+    sessions = verify.sessions_of(normalize(phone, account_of(world).country) or phone) or verify.sessions_of(phone)
+    return list(sessions)
 
 
 async def open_codes(world: World, most: int) -> list[Any]:
-    """The codes that can still be entered, at most so many."""
+    """The codes that can still be entered, at most `most`."""
     sessions = list(Verify.of(world).sessions.values())
-    found = await chosen(sessions, lambda session: session.state_at(world.now) in (PENDING, CODE_SENT), most)
-    return await each(found, lambda session: code_view(session, world.now))
+    open_sessions = await chosen(sessions, lambda session: session.state_at(world.now) in (PENDING, CODE_SENT), most)
+    return await each(open_sessions, lambda session: code_view(session, world.now))
 
 
 def _newest(world: World, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What Verify has to be observed: sessions, and those that were one too many."""
+"""How entries of Verify are observed: sessions, and those above a limit."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 _TOKEN: Final = re.compile(r"(?<=/)[0-9a-f]{64}(?=/|$)")
 
 
-def _validation(_on: Observer, what: tuple[Session, str, str]) -> View:
-    session, event, state = what
+def _validation(_on: Observer, change: tuple[Session, str, str]) -> View:
+    session, event, state = change
     return {"token": session.token, "phone": session.phone, "event": event, "state": state}
 
 
-def _validation_lines(canon: Canon, what: tuple[Session, str, str]) -> Iterator[Line]:
-    session, event, state = what
+def _validation_lines(canon: Canon, change: tuple[Session, str, str]) -> Iterator[Line]:
+    session, event, state = change
     yield {"message": canon.name(session.message), "code": session.code, "event": event, "state": state}
 
 
-def _count_validation(collector: Collector, what: tuple[Session, str, str]) -> None:
-    _, event, state = what
+def _count_validation(collector: Collector, change: tuple[Session, str, str]) -> None:
+    _, event, state = change
     if event == "code_wrong":
         collector.lean("A72")
         return
@@ -40,8 +40,8 @@ def _count_validation(collector: Collector, what: tuple[Session, str, str]) -> N
         collector.count("limits", "6 Verify attempts")
 
 
-def _count_limited(collector: Collector, what: tuple[str, str]) -> None:
-    collector.count("limits", f"Verify sessions of {'the account' if what[0] == 'account' else 'a number'}")
+def _count_limited(collector: Collector, refused: tuple[str, str]) -> None:
+    collector.count("limits", f"Verify sessions of {'the account' if refused[0] == 'account' else 'a number'}")
 
 
 def _tell_limited(_teller: Teller, entry: Entry) -> Told:
@@ -55,7 +55,7 @@ def _count_expired(collector: Collector, _session: Session) -> None:
 
 
 def _path(canon: Canon, path: str) -> str:
-    """A path in which a token is what its session was made of; one that is nobody's stays what it is."""
+    """A path with the name of its session's message in place of a token; an unknown token stays."""
     sessions = Verify.of(canon.world).sessions
 
     def named(token: re.Match[str]) -> str:
@@ -65,7 +65,7 @@ def _path(canon: Canon, path: str) -> str:
     return _TOKEN.sub(named, path)
 
 
-#: A limit that lets in again.
+#: A limit that has ended.
 _FREE: Final = Lapse(lambda subject: {"phone": subject[0]}, lambda _canon, subject: {"phone": subject[0]})
 
 OBSERVED: Final = Observed(
@@ -79,8 +79,8 @@ OBSERVED: Final = Observed(
         ),
         Kind(
             "limited",
-            lambda _on, what: {"limit": what[0], "phone": what[1]},
-            lambda _canon, what: ({"limit": what[0], "phone": what[1]},),
+            lambda _on, refused: {"limit": refused[0], "phone": refused[1]},
+            lambda _canon, refused: ({"limit": refused[0], "phone": refused[1]},),
             _count_limited,
             _tell_limited,
         ),

@@ -16,8 +16,8 @@ from sendbox.services.verify.rules import VerifyRule
 
 def compile_verify_rule(node: Node, reader: Reader) -> VerifyRule:
     """One rule."""
-    asked, name = node.get("when"), node.get("name")
-    about = {} if asked is None else reader.recipient(asked.entries())
+    when, name = node.get("when"), node.get("name")
+    about = {} if when is None else reader.recipient(when.entries())
     then = {key: str(item.value) for key, item in node.entries()["then"].entries().items()}
     return VerifyRule(
         key=text_of(name) or canonical({"phone": None, **about, "then": then}),
@@ -31,7 +31,7 @@ def compile_verify_rule(node: Node, reader: Reader) -> VerifyRule:
 
 
 def _limited(node: Node, reader: Reader) -> Assume:
-    """The settings with the limits that stand here."""
+    """The settings with the limits of this scenario."""
     assume: Assume = reader.assume
     limits = node.get("limits")
     if limits is None:
@@ -40,9 +40,9 @@ def _limited(node: Node, reader: Reader) -> Assume:
 
 
 def _doubts(doubts: Doubts) -> None:
-    """Rules about what is no number."""
-    for at, item in doubts.entries("verify", "rules"):
-        pattern = doubts.blueprint.settled["verify"][at].when.pattern("phone")
+    """Rules about phones that are not numbers."""
+    for position, item in doubts.entries("verify", "rules"):
+        pattern = doubts.blueprint.settled["verify"][position].when.pattern("phone")
         if pattern is not None:
             doubts.number(item.entries()["when"].entries()["phone"], pattern)
 

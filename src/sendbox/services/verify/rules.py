@@ -1,4 +1,4 @@
-"""Rules of `verify:`: which code a session gets, what becomes of its SMS, and whether limits hold for its number.
+"""Rules of `verify:`: which code a session gets, the result of its SMS, and whether limits hold for its number.
 
 A code is a fate: it is derived from the rule's key, the phone and the ordinal of the session among those of this phone
 that drew from the rule, and from nothing that a client varies from run to run.
@@ -13,7 +13,7 @@ from sendbox.engine.cases import Case
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
 
-#: The code of a rule that wants one to be drawn.
+#: The code of a rule whose codes are drawn.
 RANDOM: Final = "random"
 #: What codes are derived from where no rule names one.
 _NO_RULE: Final = "verify"
@@ -23,7 +23,7 @@ _NO_RULE: Final = "verify"
 class VerifyRule(AnyRule):
     """One entry of `verify: rules`.
 
-    `code` is six digits or `RANDOM`, `sms` the result that the SMS comes to, `limited` False lifts the limits (A53);
+    `code` is six digits or `RANDOM`, `sms` the result of its SMS, `limited` False lifts the limits (A53);
     None = the rule does not decide that.
     """
 
@@ -35,13 +35,13 @@ class VerifyRule(AnyRule):
     limited: bool | None = None
 
     def things(self) -> frozenset[str]:
-        """What it names."""
+        """What the rule decides."""
         named = {"code": self.code, "sms": self.sms, "limits": self.limited}
         return frozenset(name for name, value in named.items() if value is not None)
 
 
 class Decided(NamedTuple):
-    """What rules decided about a session: by which rule it gets a code, a way of its SMS, and its limits."""
+    """What rules decided about a session: the rules of its code, of its SMS, and of its limits."""
 
     case: Case
     code: VerifyRule | None
@@ -57,7 +57,7 @@ class Decided(NamedTuple):
     @property
     def rules(self) -> tuple[str, ...]:
         """The names of the rules that decided code and SMS."""
-        return tuple(dict.fromkeys(each.title for each in (self.code, self.sms) if each is not None))
+        return tuple(dict.fromkeys(rule.title for rule in (self.code, self.sms) if rule is not None))
 
 
 class Codes(Rulebook[VerifyRule]):
@@ -66,11 +66,11 @@ class Codes(Rulebook[VerifyRule]):
     PREFIX = "v"
 
     def case(self, phone: str, now: int) -> Case:
-        """A session of a number; each is a request of its own."""
+        """A session of a number; each is a separate request."""
         return Case("session", phone, request=str(self._came), instant=now, fields={"phone": phone})
 
     def begin(self, phone: str, now: int) -> Decided:
-        """What a new session of a number is to get; no code is drawn yet."""
+        """What rules decide about a new session of a number; no code is drawn yet."""
         case = self.case(phone, now)
         decisions, order_sensitive = self.decide(self.rules, case)
         by = {thing: rule for rule, things, _, _ in decisions for thing in things}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.expect.subjects import Field, Thing
+from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.services.verify.session import VALIDATION
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ def _every_session(world: World) -> Iterable[Session]:
     return list(Verify.of(world).sessions.values())
 
 
-def things(results: tuple[str, ...]) -> dict[str, Thing]:
+def things(results: tuple[str, ...]) -> dict[str, Subject]:
     """The rows; `results` are those that the message with a code may have."""
     return {
-        "codes": Thing(
-            "a validation session as it stands now; it comes when it began",
+        "codes": Subject(
+            "a validation session as it stands now; its time is when it began",
             {
                 "phone": Field("phone", "the number", lambda _world, session: session.phone),
                 "state": Field(
@@ -42,14 +42,14 @@ def things(results: tuple[str, ...]) -> dict[str, Thing]:
             kept=_every_session,
             at=lambda session: int(session.created_at),
         ),
-        "validations": Thing(
+        "validations": Subject(
             "something that happened to a validation session",
             {
-                "phone": Field("phone", "the number", lambda _world, what: what[0].phone),
-                "event": Field("text", "what happened, such as code_wrong", lambda _world, what: what[1], HAPPENED),
-                "state": Field("word", "the state it led to", lambda _world, what: what[2], _STATES),
+                "phone": Field("phone", "the number", lambda _world, change: change[0].phone),
+                "event": Field("text", "what happened, such as code_wrong", lambda _world, change: change[1], HAPPENED),
+                "state": Field("word", "the state it led to", lambda _world, change: change[2], _STATES),
             },
-            lambda _world, what: f"{what[1]} of {what[0].phone}: {what[2]}",
+            lambda _world, change: f"{change[1]} of {change[0].phone}: {change[2]}",
             ("validation",),
         ),
     }

@@ -1,13 +1,14 @@
 """Verify: validation sessions, the codes they send, their limits and proofs (§3.2, §4.5, §8; A47 to A54, A72 to A74).
 
 The code travels as an SMS through the simulator like any message, so it can be late, undelivered or refused; but it is
-no message of the client's: nothing is reported about it, and what its phone answers reaches nobody (A73).
+not a message of the client: nothing is reported about it, and answers of its phone are not delivered (A73).
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import orjson
@@ -15,13 +16,13 @@ import orjson
 from sendbox.engine.durations import DAY, instant, iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.part import Part
+from sendbox.engine.rules.tried import tried
 from sendbox.services.assume import Assume
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import Share, account_of, sending_of
 from sendbox.services.verify import proof
 from sendbox.services.verify.rules import Codes
-from sendbox.services.verify.session import EXPIRED, FAILED, PENDING, VERIFIED, Session
-from sendbox.services.verify.views import code_view
+from sendbox.services.verify.session import EXPIRED, FAILED, PENDING, VERIFIED, Session, code_view
 
 if TYPE_CHECKING:
     from sendbox.engine.durations import Rate
@@ -34,7 +35,7 @@ OPERATION: Final = "createValidation"
 #: Sender and text of the SMS (A73).
 SENDER: Final = "Verify"
 TEXT: Final = "Your verification code is {}"
-#: A proof older than this is not taken any more by the offline check (A51).
+#: The offline check does not accept a proof that is older than this (A51).
 PROOF_VALID_MS: Final = DAY
 
 
@@ -44,26 +45,24 @@ ProofOutcome = Literal["valid", "invalid", "expired"]
 
 
 class LimitReached(Exception):
-    """A session that is one too many (§8): `scope` says of whom."""
+    """A session above a limit (§8): `scope` says which limit."""
 
     def __init__(self, scope: Scope, rate: Rate, phone: str) -> None:
         self.scope = scope
         whose = "the account" if scope == "account" else phone
         super().__init__(
-            f"{whose} began {rate.count} validations within {show(rate.within)}, the most that may be (A53)"
+            f"{whose} began {rate.count} validations within {show(rate.within)}, the most that are allowed (A53)"
         )
 
 
+@dataclass(slots=True, eq=False)
 class Code:
-    """An SMS with a code, as messaging carries it: not a message of the client's. `token` is its session's."""
+    """An SMS with a code, as messaging carries it: not a message of the client. `token` is its session's."""
 
-    __slots__ = ("goal", "rule", "token", "verify")
-
-    def __init__(self, verify: Verify, goal: str | None, rule: str) -> None:
-        self.verify = verify
-        self.goal = goal
-        self.rule = rule
-        self.token = ""
+    verify: Verify
+    goal: str | None
+    rule: str
+    token: str = ""
 
     def arrived(self) -> None:
         """The code is on its phone."""
@@ -86,7 +85,7 @@ class Verify(Part):
         self._by_phone: dict[str, list[Session]] = {}
         #: instants of sessions that a limit counts: of the account (""), and of each number
         self._counted: dict[str, deque[int]] = {}
-        #: when each limit that was reached will be free again
+        #: when each limit that was reached ends
         self._free_at: dict[str, int] = {}
 
     @property
@@ -94,9 +93,9 @@ class Verify(Part):
         """The rules of `verify`."""
         return {"verify": self.book}
 
-    def lapses(self, at: int, kind: str, what: Session) -> bool:
+    def lapses(self, at: int, kind: str, session: Session) -> bool:
         """Whether a session really expires now; it may have come to another end since (A72)."""
-        return what.lapse()
+        return session.lapse()
 
     # -- sessions
 
@@ -108,9 +107,8 @@ class Verify(Part):
         if decided.limited:
             self._count(phone, now)
         code, order_sensitive = self.book.code(decided)
-        carrier = Code(
-            self, None if decided.sms is None else decided.sms.sms, "" if decided.sms is None else decided.sms.title
-        )
+        sms = decided.sms
+        carrier = Code(self, None, "") if sms is None else Code(self, sms.sms, sms.title)
         message, request_id = sending_of(world).send_own(
             carrier,
             OPERATION,
@@ -135,12 +133,12 @@ class Verify(Part):
         return session
 
     def find(self, token: str, key: Key) -> Session | None:
-        """The session of a token, for the key that began it; None for anybody else's."""
+        """The session of a token, for the key that began it; None for any other key."""
         session = self.sessions.get(token)
         return session if session is not None and session.key == key.id else None
 
     def phones(self) -> tuple[str, ...]:
-        """None: a code comes by a message."""
+        """None: a code comes as a message."""
         return ()
 
     def on_phone(self, number: str) -> Share:
@@ -153,7 +151,7 @@ class Verify(Part):
         return self._by_phone.get(phone, ())
 
     def submit(self, session: Session, code: str) -> Outcome:
-        """The user's code (§3.2, A49, A72). A wrong one uses an attempt up; at an end nothing changes any more."""
+        """The user's code (§3.2, A49, A72). A wrong one uses an attempt up; an ended session does not change."""
         now = self._world.clock.now
         state = session.state_at(now)
         if state == FAILED:
@@ -189,35 +187,45 @@ class Verify(Part):
     # -- limits
 
     def _count(self, phone: str, now: int) -> None:
-        """Counts a new session against both limits. Raises `LimitReached`, and counts it then nowhere (§8, A53)."""
+        """Counts a new session for both limits. Raises `LimitReached` without counting it (§8, A53)."""
         limits = self._assume.verify_limits
         scopes: tuple[tuple[Scope, str, Rate | None], ...] = (
             ("account", "", limits.account),
             ("number", phone, limits.number),
         )
-        counting = []
-        for scope, who, rate in scopes:
+        reached = []
+        for scope, holder, rate in scopes:
             if rate is None:
                 continue
-            counted = self._counted.setdefault(who, deque())
-            if wait := rate.wait(counted, now):
-                self._refuse(scope, who, phone, now + wait)
+            instants = self._counted.setdefault(holder, deque())
+            if wait := rate.wait(instants, now):
+                self._refuse(scope, holder, phone, now + wait)
                 raise LimitReached(scope, rate, phone)
-            counting.append(counted)
-        for counted in counting:
-            counted.append(now)
+            reached.append(instants)
+        for instants in reached:
+            instants.append(now)
 
-    def _refuse(self, scope: Scope, who: str, phone: str, free_at: int) -> None:
+    def _refuse(self, scope: Scope, holder: str, phone: str, free_at: int) -> None:
         world = self._world
         world.journal.mark(world.journal.add(world.clock.now, CODE["limited"], (scope, phone)))
-        if self._free_at.get(who) != free_at:
-            self._free_at[who] = free_at
-            world.timeline.lapse(free_at, f"{scope}_limit", (who, free_at))
+        if self._free_at.get(holder) != free_at:
+            self._free_at[holder] = free_at
+            world.timeline.lapse(free_at, f"{scope}_limit", (holder, free_at))
+
+    def explain(self, session: Session) -> dict[str, Any]:
+        """Why a session got its code: `{phone, code, state, rules, decided_by}`."""
+        return {
+            "phone": session.phone,
+            "code": session.code,
+            "state": session.state_at(self._world.now),
+            "rules": tried(self.book, self.book.rules, self.book.case(session.phone, session.created_at)),
+            "decided_by": list(session.rules),
+        }
 
     # -- proofs
 
     def values(self, session: Session) -> dict[str, str]:
-        """What a session's proof is made of, as answers show it."""
+        """The values that a session's proof signs, as answers show them."""
         return {
             "phoneNumber": session.phone,
             "token": session.token,
@@ -230,19 +238,19 @@ class Verify(Part):
         secret = self._account.verification_secret
         return proof.sign(secret, self.values(session), self._assume.proof) if secret else None
 
-    def confirms(self, session: Session, given: str) -> bool:
+    def confirms(self, session: Session, text: str) -> bool:
         """Whether a proof is the session's, and the session was verified (§4.5, A50)."""
-        return session.recorded == VERIFIED and self._holds(given, self.values(session))
+        return session.recorded == VERIFIED and self._holds(text, self.values(session))
 
-    def check(self, values: Mapping[str, str], given: str) -> ProofOutcome:
-        """A proof against what it claims to be about, without any session (§4.5, A51)."""
-        if not self._holds(given, values):
+    def check(self, values: Mapping[str, str], text: str) -> ProofOutcome:
+        """A proof, checked against the values that came with it, without a session (§4.5, A51)."""
+        if not self._holds(text, values):
             return "invalid"
         try:
             age = self._world.clock.now - instant(values["timestamp"])
-        except ValueError:  # signed by somebody who has the secret, and no instant
+        except ValueError:  # signed with the secret, but not an instant
             return "invalid"
         return "expired" if age > PROOF_VALID_MS else "valid"
 
-    def _holds(self, given: str, values: Mapping[str, str]) -> bool:
-        return proof.holds(given, self._account.verification_secret, values, self._assume.proof)
+    def _holds(self, text: str, values: Mapping[str, str]) -> bool:
+        return proof.holds(text, self._account.verification_secret, values, self._assume.proof)

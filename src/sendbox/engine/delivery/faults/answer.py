@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from sendbox.engine.delivery.faults.fault import WebhookFault
 from sendbox.engine.forms import either, whole, word
 
-#: Why a try fails that reaches nobody, beside a status.
+#: Why a try that a rule answers fails, if not with a status.
 SILENCES: Final = ("timeout", "refused", "closed")
 
 
@@ -21,13 +21,13 @@ class Answer(WebhookFault):
     kind: ClassVar = "answer"
     bare: ClassVar = False
     value: ClassVar = either(
-        "Each try ends as if the receiver had answered so, and does not reach it.",
+        "Each try ends as if the receiver had given this answer, and does not reach it.",
         whole("A status.", 200, 599, "a status from 200 to 599"),
         word("No answer at all.", SILENCES, "a word for how a try fails"),
         "a status from 200 to 599, or timeout, refused or closed",
     )
     examples: ClassVar = {
-        "{answer: 500}": "each try ends as if the receiver had answered so, and does not reach it",
+        "{answer: 500}": "each try ends as if the receiver had given this answer, and does not reach it",
         "{answer: refused}": "the same without an answer",
     }
 
@@ -36,7 +36,7 @@ class Answer(WebhookFault):
         return str(self.by)
 
     @property
-    def given(self) -> tuple[int | None, str | None]:
+    def ending(self) -> tuple[int | None, str | None]:
         if isinstance(self.by, str):
             return None, self.by
         return self.by, "redirect" if 300 <= self.by < 400 else None

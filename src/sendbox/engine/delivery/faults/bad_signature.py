@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.faults.fault import Spoilt, WebhookFault
 
-_UNSIGNED: Final = "nothing is signed here: the target has no secret, so that there is no signature to spoil (A21)"
+_UNSIGNED: Final = "nothing is signed here: the target has no secret, so no signature can be wrong (A21)"
 
 
 class BadSignature(WebhookFault):

@@ -9,7 +9,7 @@ from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.faults.fault import Spoilt, WebhookFault
 from sendbox.engine.forms import text
 
-_NO_BODY: Final = "a GET has no body, so that there is no content type to get wrong (A69)"
+_NO_BODY: Final = "a GET has no body, so no content type can be wrong (A69)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ContentType(WebhookFault):
         minLength=1,
         maxLength=200,
     )
-    examples: ClassVar = {"{content_type: text/plain}": "the request says so of its body, which stays as it is"}
+    examples: ClassVar = {"{content_type: text/plain}": "the header has this content type; the body is unchanged"}
 
     @property
     def detail(self) -> str:

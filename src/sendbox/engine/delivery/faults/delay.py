@@ -1,4 +1,4 @@
-"""`delay`: the batch sets out later."""
+"""`delay`: the batch is sent later."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ class Delay(Timed):
     __slots__ = ()
     kind: ClassVar = "delay"
     bare: ClassVar = False
-    value: ClassVar = span("The batch sets out so much later.")
+    value: ClassVar = span("The batch is sent that much later.")
     examples: ClassVar = {
-        "{delay: 5s}": "the batch sets out so much later",
+        "{delay: 5s}": "the batch is sent that much later",
         "{delay: 1s..5s}": "the same, with a time drawn for each event",
     }
 
     def send(self, way: Way, faulty: FaultyDelivery, after: int) -> None:
         way.later(after, faulty)
 
-    def due(self, way: Way, faulty: FaultyDelivery, _what: Any) -> None:
+    def due(self, way: Way, faulty: FaultyDelivery, _detail: Any) -> None:
         if _waits(faulty):
             way.world.outlets.queue(faulty)
 
     def upcoming(self, faulty: FaultyDelivery) -> str | None:
-        return f"sets out, {self.text}" if _waits(faulty) else None
+        return f"is sent, {self.text}" if _waits(faulty) else None
 
 
 def _waits(faulty: FaultyDelivery) -> bool:

@@ -1,4 +1,4 @@
-"""`drop`: the batch is lost for good."""
+"""`drop`: the batch is never delivered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Drop(WebhookFault):
 
     __slots__ = ()
     kind: ClassVar = "drop"
-    examples: ClassVar = {"drop": "the batch is lost for good, with all its tries"}
+    examples: ClassVar = {"drop": "the batch is never delivered; no try is made"}
 
     def send(self, _way: Way, faulty: FaultyDelivery, _after: int) -> None:
         faulty.state = "dropped"

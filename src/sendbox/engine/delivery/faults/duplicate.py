@@ -1,4 +1,4 @@
-"""`duplicate`: the batch is sent again, whatever became of it."""
+"""`duplicate`: the batch is sent again, delivered or not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Duplicate(WebhookFault):
     kind: ClassVar = "duplicate"
     value: ClassVar = mapping(
         "duplicate",
-        "The batch is sent again, whatever became of it.",
+        "The batch is sent again, delivered or not.",
         {
             "id": word(
                 "Whether the copy has the same X-Request-Id or one of its own.",
@@ -36,8 +36,8 @@ class Duplicate(WebhookFault):
         minProperties=1,
     )
     examples: ClassVar = {
-        "duplicate": "the batch is sent again, whatever became of it, with the same `X-Request-Id`",
-        "{duplicate: {id: new, times: 2, after: 5s}}": "so many copies, so long one after another, each with an id",
+        "duplicate": "the batch is sent again, delivered or not, with the same `X-Request-Id`",
+        "{duplicate: {id: new, times: 2, after: 5s}}": "two copies, five seconds apart, each with a new id",
     }
 
     @property
@@ -49,10 +49,10 @@ class Duplicate(WebhookFault):
         for number in range(1, self.times + 1):
             way.then(number * after, faulty, number)
 
-    def due(self, way: Way, faulty: FaultyDelivery, what: Any) -> None:
+    def due(self, way: Way, faulty: FaultyDelivery, detail: Any) -> None:
         copy = way.another(faulty, faulty.events)
         if self.id == "new":
-            copy.mark = f"copy {what}"
+            copy.mark = f"copy {detail}"
         else:
             copy.of = faulty
         way.world.outlets.queue(copy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target
 from sendbox.engine.durations import Span, show
@@ -25,7 +25,7 @@ class Rule(Protocol):
 
 
 class FaultyDelivery(Delivery):
-    """A batch that a rule made, or made something of.
+    """A batch that a rule made or changed.
 
     `of` is the delivery whose id it repeats; `mark` tells it from others of the same event where the id is its own.
     `ahead` while it is outside its line, on its way before the answer of its own request.
@@ -52,13 +52,12 @@ class Way(Protocol):
     #: batches that leave outside their lines, before the answer of their request
     ahead: list[FaultyDelivery]
 
-    @property
-    def world(self) -> Home: ...
+    world: Home
 
-    def later(self, after: int, faulty: FaultyDelivery, what: Any = None) -> None:
-        """Schedules a step: the fault's `due` is called with `what`, so many milliseconds from now."""
+    def later(self, after: int, faulty: FaultyDelivery, detail: Any = None) -> None:
+        """Schedules a step: the fault's `due` is called with `detail`, so many milliseconds from now."""
 
-    def then(self, after: int, faulty: FaultyDelivery, what: Any) -> None:
+    def then(self, after: int, faulty: FaultyDelivery, detail: Any) -> None:
         """The same, and at once where there is no time between."""
 
     def another(self, faulty: FaultyDelivery, events: Sequence[Any]) -> FaultyDelivery:
@@ -70,6 +69,9 @@ class Spoilt(NamedTuple):
 
     content_type: str | None = None
     bad_signature: bool = False
+
+
+NOT_SPOILT: Final = Spoilt()
 
 
 class WebhookFault(Fault):
@@ -94,7 +96,7 @@ class WebhookFault(Fault):
 
     @property
     def detail(self) -> str:
-        """What is said of it behind its word."""
+        """The text behind its word."""
         return ""
 
     @property
@@ -103,28 +105,28 @@ class WebhookFault(Fault):
         return f"{self.kind} {self.detail}" if self.detail else self.kind
 
     @property
-    def given(self) -> tuple[int | None, str | None] | None:
+    def ending(self) -> tuple[int | None, str | None] | None:
         """How each try ends instead, as `Outlets.outcome` takes it; None = tries are made, and it is about the way."""
         return None
 
     @property
     def spoilt(self) -> Spoilt:
         """What is wrong with its requests."""
-        return Spoilt()
+        return NOT_SPOILT
 
     def note(self, target: Target) -> str | None:
-        """Why it shows nowhere, where it does not."""
+        """Why the fault has no visible effect on this target; None where it has one."""
         return None
 
     def send(self, way: Way, faulty: FaultyDelivery, after: int) -> None:
         """What becomes of a batch that is about to leave; `after` as drawn."""
         way.world.outlets.queue(faulty)
 
-    def due(self, way: Way, faulty: FaultyDelivery, what: Any) -> None:
+    def due(self, way: Way, faulty: FaultyDelivery, detail: Any) -> None:
         """A step that it scheduled."""
 
     def upcoming(self, faulty: FaultyDelivery) -> str | None:
-        """What such a step will do, in words; None = nothing any more."""
+        """What such a step will do, in words; None = nothing."""
         return None
 
     # -- of those that gather
@@ -133,9 +135,9 @@ class WebhookFault(Fault):
         """Gathered events, each with its place, in the order in which they leave."""
         return [event for _, event in gathered]
 
-    def size(self, most: int) -> int:
+    def size(self, limit: int) -> int:
         """So many of them share a batch, where the target takes so many."""
-        return most
+        return limit
 
 
 def shown(span: Span) -> str:

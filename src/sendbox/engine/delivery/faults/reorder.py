@@ -31,21 +31,21 @@ class Reorder(Timed):
     }
 
     def leaving(self, gathered: Sequence[tuple[int, Any]], rows: Events) -> list[Any]:
-        """By their places; never as they happened, where a message, or the window, has two."""
+        """By their places; never in the original order, where a message, or the window, has two."""
         threads: dict[int, list[int]] = {}
         for position, (_, event) in enumerate(gathered):
             threads.setdefault(id(rows[type(event)].thread(event)), []).append(position)
         places = [place for place, _ in gathered]
         for positions in threads.values():
-            mine = [places[position] for position in positions]
-            if mine == sorted(mine):
-                mine = [*mine[1:], mine[0]]
-            for position, place in zip(positions, mine, strict=True):
+            drawn = [places[position] for position in positions]
+            if drawn == sorted(drawn):
+                drawn = [*drawn[1:], drawn[0]]
+            for position, place in zip(positions, drawn, strict=True):
                 places[position] = place
         order = sorted(range(len(places)), key=places.__getitem__)
         if order == list(range(len(places))):
             order = [*order[1:], *order[:1]]
         return [gathered[position][1] for position in order]
 
-    def size(self, _most: int) -> int:
+    def size(self, _limit: int) -> int:
         return 1

@@ -16,12 +16,12 @@ class Stale(Timed):
     follows: ClassVar = True
     lenient: ClassVar = True
     value: ClassVar = span(
-        "The event before, of the same message, arrives again, so much later than this one; "
-        "right behind it unless given.",
+        "The event before, of the same message, arrives again, that much later than this one; "
+        "directly after it unless given.",
     )
     examples: ClassVar = {
-        "stale": "the event before, of the same message, arrives once more, right behind this one",
-        "{stale: 10s}": "the same, so much later",
+        "stale": "the event before, of the same message, arrives once more, directly after this one",
+        "{stale: 10s}": "the same, ten seconds after this one",
     }
 
     def send(self, way: Way, faulty: FaultyDelivery, after: int) -> None:
@@ -29,11 +29,11 @@ class Stale(Timed):
         for event in faulty.events:
             way.then(after, faulty, (event, way.world.events[type(event)].older(event)))
 
-    def due(self, way: Way, faulty: FaultyDelivery, what: Any) -> None:
-        newer, older = what
+    def due(self, way: Way, faulty: FaultyDelivery, detail: Any) -> None:
+        newer, older = detail
         stale = way.another(faulty, [older])
         stale.mark = f"stale {way.world.outlets.key_of(newer, faulty.made_at)}"
         way.world.outlets.queue(stale)
 
     def upcoming(self, _faulty: FaultyDelivery) -> str:
-        return "tells of what is past,"
+        return "delivers an older event,"

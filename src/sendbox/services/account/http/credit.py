@@ -9,7 +9,7 @@ import orjson
 
 from sendbox.services.account import catalog
 from sendbox.services.account.account import Account
-from sendbox.services.account.http.errors import may_change
+from sendbox.services.account.http.keys import may_change
 from sendbox.services.account.orders import NoCredit, NoSender, fee_of
 from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import read_body, refused, success

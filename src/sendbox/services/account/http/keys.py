@@ -1,17 +1,18 @@
-"""`/apikey/…`: settings of a key, and sub-keys (§2.5, §4.4, §5.6; A19, A32, A33)."""
+"""`/apikey/…`, `/push/device`: settings of a key, sub-keys, and push devices (§2.5, §4.4, §5.6; A19, A32 to A34)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.identity import uuid_text
 from sendbox.services.account.account import Account
-from sendbox.services.account.http import encode
-from sendbox.services.account.http.errors import may_change
 from sendbox.services.account.subkeys import MOST
 from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import read_body, refused, success
+from sendbox.services.money import decimal
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
 
 _TOP_ONLY: Final = "Only a top apikey may manage child apikeys"
@@ -33,7 +34,7 @@ def update(exchange: Exchange) -> Answer:
 
 
 def add(exchange: Exchange) -> Answer:
-    """`POST /apikey/add`: a sub-key, with the account's balance or one of its own (§2.5, A32)."""
+    """`POST /apikey/add`: a sub-key, with the account's balance or its own (§2.5, A32)."""
     may_change(exchange)
     _top_key(exchange)
     request = read_body(exchange)
@@ -62,7 +63,7 @@ def list_children(exchange: Exchange) -> Answer:
     """`GET /apikey/list`: the sub-keys of the key that calls; a sub-key has none (A32)."""
     world = exchange.world
     children = Account.of(world).subkeys.children if exchange.key.id == world.id else []
-    return success(list=[encode.child(world, key) for key in children])
+    return success(list=[_child_record(world, key) for key in children])
 
 
 def change(exchange: Exchange) -> Answer:
@@ -79,7 +80,24 @@ def change(exchange: Exchange) -> Answer:
 
 def me(exchange: Exchange) -> Answer:
     """`GET /apikey/me`: the key that calls (A32)."""
-    return success(me=encode.me(exchange.world, Account.of(exchange.world).keys[exchange.key.id]))
+    return success(me=_own_record(exchange.world, Account.of(exchange.world).keys[exchange.key.id]))
+
+
+def push_device(exchange: Exchange) -> Answer:
+    """`POST /push/device`: registers a device, or gives it another token (§4.4)."""
+    may_change(exchange)
+    request = read_body(exchange, "Missing 'id' or 'token' in request data", "id", "token")
+    if not Account.of(exchange.world).register_device(exchange.key.id, request["id"], request["token"]):
+        raise refused("Device is owned by another apikey", "$.id", "owner", "§2.5", "A34", 403)
+    return success()
+
+
+def may_change(exchange: Exchange) -> None:
+    """Raises `Refused` where the key's scope does not let it change settings (A19)."""
+    key = exchange.key
+    if not key.changes_settings:
+        text = f"Apikey scope '{key.scope}' is not allowed to change settings"
+        raise refused(text, "header x-api-key", "scope", "§5", "A19", 403)
 
 
 def _top_key(exchange: Exchange) -> None:
@@ -93,3 +111,38 @@ def _child(exchange: Exchange, request: dict[str, Any]) -> Key:
     if key is None or key.id == world.id:
         raise refused("Apikey is not a child of this apikey", "$.apikey", "owner", "§4.4", "A26", 403)
     return key
+
+
+def _own_record(world: World, key: Key) -> dict[str, Any]:
+    """A key as its own calls see it (A32). `account` is a separate name: the id of the world is the parent key."""
+    account = Account.of(world)
+    senders = set() if account.senders == "any" else set().union(*account.senders.values())
+    return {
+        "note": key.note,
+        "default_callback_url": key.default_callback_url or "",
+        "default_sender": key.default_sender or "",
+        "account": uuid_text(world.name("account", b"")),
+        "scope": key.scope,
+        "is_blocked": key.disabled,
+        "senders": sorted(senders | account.numbers),
+        "currency": Account.of(world).billing_of(key).currency,
+        "credit": decimal(Account.of(world).billing_of(key).balance),
+        "shared": key.billing is None,
+        "billing_id": Account.of(world).billing_of(key).subid,
+    }
+
+
+def _child_record(world: World, key: Key) -> dict[str, Any]:
+    """A sub-key as its parent lists it (§2.5, A32)."""
+    billing = Account.of(world).billing_of(key)
+    return {
+        "apikey": key.id,
+        "billing_id": billing.subid,
+        "note": key.note,
+        "default_callback_url": key.default_callback_url or "",
+        "scope": key.scope,
+        "shared": key.billing is None,
+        "currency": billing.currency,
+        "credit": decimal(billing.balance),
+        "is_blocked": key.disabled,
+    }

@@ -1,20 +1,35 @@
-"""`/blacklist` and `/optout`: numbers that are to get nothing, or nothing promotional (§2.5, §4.4; A27, A81)."""
+"""`/blacklist` and `/optout`: numbers that get no messages, or no promotional ones (§2.5, §4.4; A27, A81)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import orjson
+
 from sendbox.engine.remarks import Finding
 from sendbox.services.account.account import Account
-from sendbox.services.account.http.errors import list_error, may_change
+from sendbox.services.account.http.keys import may_change
 from sendbox.services.account.lists import ListName, enter
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
-from sendbox.services.http.rest import no_subaccount, read_body, success
+from sendbox.services.http.rest import UNAUTHORIZED, no_subaccount, read_body, success
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
 
 NO_NUMBERS = "No valid phone numbers"
+
+
+def list_error(status: int, text: str, invalid: Iterable[str] | None = None) -> Answer:
+    """The refusal of a call, which also says `success: false` here (§7.2, A26, A27)."""
+    body: dict[str, object] = {"success": False, "message": text}
+    if invalid is not None:
+        body["invalid"] = list(invalid)
+    return Answer(status, orjson.dumps(body))
+
+
+def unauthorized_list(_with_key: bool) -> Answer:
+    """The answer to a denied key, and to none (A26)."""
+    return list_error(401, UNAUTHORIZED)
 
 
 def blacklist(exchange: Exchange) -> Answer:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from sendbox.services.account.http import credit, devices, keys, lists
-from sendbox.services.account.http.errors import list_error, unauthorized_list
+from sendbox.services.account.http import credit, keys, lists
 from sendbox.services.http.exchange import Route
 from sendbox.services.http.rest import row
 
 ROUTES: Final[tuple[Route, ...]] = (
-    row(
-        "blacklist", "Put numbers on the blacklist", lists.blacklist, "ListResponse",
-        "A14", "A27", "A70", "A81", schema="ListRequest", error=list_error, failure="ListError",
-        deny=unauthorized_list,
-    ),
-    row(
-        "optout", "Put numbers on the opt-out list", lists.optout, "ListResponse",
-        "A14", "A27", "A70", "A81", schema="ListRequest", error=list_error, failure="ListError",
-        deny=unauthorized_list,
+    *(
+        row(
+            name, f"Put numbers on the {words}", handler, "ListResponse", "A14", "A27", "A70", "A81",
+            schema="ListRequest", error=lists.list_error, failure="ListError", deny=lists.unauthorized_list,
+        )
+        for name, words, handler in (
+            ("blacklist", "blacklist", lists.blacklist), ("optout", "opt-out list", lists.optout),
+        )
     ),
     row(
         "listServices", "List the services that can be ordered", credit.services,
@@ -29,7 +27,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         schema="OrderRequest",
     ),
     row(
-        "registerDevice", "Register a push device", devices.push_device, "DoneResponse", "A34",
+        "registerDevice", "Register a push device", keys.push_device, "DoneResponse", "A34",
         schema="DeviceRequest",
     ),
     row(

@@ -1,4 +1,4 @@
-"""What a message fills in the gaps of a text (`engine/texts.py`), and how. `interpolation.py` fills them."""
+"""The gaps of a text (`engine/texts.py`) that a message can fill. `interpolation.py` fills them."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ that was drawn.
 from __future__ import annotations
 
 import json  # `sendbox --help` reads this module, and need not load more
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.texts import Fake, Gap
@@ -28,42 +29,37 @@ _OWN: Final = frozenset({"body", "message_id", "request_id"})
 def fill(line: Line, chooser: Chooser, account: Account, phone: str, attempt: Attempt | None = None) -> tuple[str, str]:
     """The text with its gaps filled, and its canonical form; without an attempt only the phone is known."""
     draw = chooser.draw(line.rule, line.subject, line.number)
-    said, canonical = [], []
-    for index, part in enumerate(line.text.parts):
-        if isinstance(part, Fake):
-            drawn = draw.pick(part.pool, f"{line.purpose}.{index}")
-            said.append(part.pool[drawn])
-            canonical.append(f"{{{{fake.{part.name} {part.locale} {drawn}}}}}")
+    texts, canonical = [], []
+    for index, piece in enumerate(line.text.parts):
+        if isinstance(piece, Fake):
+            drawn = draw.pick(piece.pool, f"{line.purpose}.{index}")
+            texts.append(piece.pool[drawn])
+            canonical.append(f"{{{{fake.{piece.name} {piece.locale} {drawn}}}}}")
             continue
-        value = part if isinstance(part, str) else _value(part, account, phone, attempt)
-        said.append(value)
-        canonical.append(f"{{{{{part.name}}}}}" if isinstance(part, Gap) and part.name in _OWN else value)
-    return "".join(said), "".join(canonical)
+        value = piece if isinstance(piece, str) else _value(piece, account, phone, attempt)
+        texts.append(value)
+        canonical.append(f"{{{{{piece.name}}}}}" if isinstance(piece, Gap) and piece.name in _OWN else value)
+    return "".join(texts), "".join(canonical)
 
 
 def _value(gap: Gap, account: Account, phone: str, attempt: Attempt | None) -> str:
     if attempt is None:
         return phone if gap.name == "phone" else ""
-    message = attempt.message
-    send = message.submission.send
-    match gap.name:
-        case "body":
-            return text_shown(attempt, account)
-        case "sender":
-            return attempt.shown_sender
-        case "phone":
-            return phone
-        case "channel":
-            return attempt.step.channel
-        case "attempt":
-            return str(attempt.number + 1)
-        case "tags":
-            return ",".join(send.tags)
-        case "message_id":
-            return message.id
-        case "request_id":
-            return message.submission.request_id
-    return _inside(json.loads(send.payload), gap.path)
+    if gap.name == "payload":
+        return _inside(json.loads(attempt.message.submission.send.payload), gap.path)
+    return str(_FILLINGS[gap.name](attempt, account))
+
+
+_FILLINGS: Final[dict[str, Callable[[Attempt, Account], object]]] = {
+    "body": text_shown,
+    "sender": lambda attempt, _account: attempt.shown_sender,
+    "phone": lambda attempt, _account: attempt.message.phone,
+    "channel": lambda attempt, _account: attempt.step.channel,
+    "attempt": lambda attempt, _account: attempt.number + 1,
+    "tags": lambda attempt, _account: ",".join(attempt.message.submission.send.tags),
+    "message_id": lambda attempt, _account: attempt.message.id,
+    "request_id": lambda attempt, _account: attempt.message.submission.request_id,
+}
 
 
 def _inside(value: Any, path: tuple[str, ...]) -> str:

@@ -55,17 +55,17 @@ def shorten(text: str, kind: Literal["full", "all"], make: Callable[[str], str])
 
 def _shorten_full(text: str, make: Callable[[str], str]) -> str:
     parts: list[str] = []
-    done = 0
+    copied = 0
     for match in _FULL.finditer(text):
         end = _trimmed(text, match.start(), match.end())
-        parts += (text[done : match.start()], make(text[match.start() : end]))
-        done = end
-    return "".join(parts) + text[done:]
+        parts += (text[copied : match.start()], make(text[match.start() : end]))
+        copied = end
+    return "".join(parts) + text[copied:]
 
 
 def _shorten_all(text: str, make: Callable[[str], str]) -> str:
     parts: list[str] = []
-    done = at = 0
+    copied = at = 0
     while match := _RUN.search(text, at):
         start, at = match.span()
         run = match.group()
@@ -80,16 +80,16 @@ def _shorten_all(text: str, make: Callable[[str], str]) -> str:
         else:
             start += len(run) - len(run.lstrip(_OUTER))
             end = at - len(run) + len(run.rstrip(_OUTER))
-            # After a slash it is a part of a path, or the host of a protocol that is none of ours.
+            # After a slash it is a part of a path, or the host of a protocol that is not ours.
             if text[start - 1 : start] in ("/", "\\") or not _is_domain(text[start:end]):
                 continue
-            if end == at and (rest := _REST.match(text, end)):
-                at = rest.end()
+            if end == at and (tail := _REST.match(text, end)):
+                at = tail.end()
                 end = _trimmed(text, end, at)
             target = f"http://{text[start:end]}"
-        parts += (text[done:start], make(target))
-        done = end
-    return "".join(parts) + text[done:]
+        parts += (text[copied:start], make(target))
+        copied = end
+    return "".join(parts) + text[copied:]
 
 
 def _is_domain(name: str) -> bool:

@@ -31,7 +31,7 @@ class Segments(NamedTuple):
 
     encoding: str
     units: int
-    count: int  # type: ignore[assignment] # §6 calls it so; nobody counts a tuple of counts
+    count: int  # type: ignore[assignment] # §6 calls it so; `count` of a tuple is not needed
     culprit: str | None
 
 
@@ -48,11 +48,11 @@ def segment(text: str) -> Segments:
     return Segments("GSM-7", len(septets), _septets(septets), None)
 
 
-def lone_culprit(text: str) -> tuple[str, int, int] | None:
+def only_foreign_character(text: str) -> tuple[str, int, int] | None:
     """The one character that makes a text travel in more segments than it would without: (it, position, segments).
 
     Position from 1; the segments are those of the text with a plain sign in its place. None where several characters
-    are foreign, or where it costs nothing.
+    are foreign, or where it adds no segment.
     """
     foreign = _FOREIGN.findall(text)
     if not foreign or any(char != foreign[0] for char in foreign):
@@ -61,18 +61,18 @@ def lone_culprit(text: str) -> tuple[str, int, int] | None:
     return (foreign[0], text.index(foreign[0]) + 1, plain) if plain < segment(text).count else None
 
 
-def nothing_barely_over(text: str) -> bool:
-    """Whether no single character makes a text dearer, told cheaply: True is sure, False needs a closer look."""
+def surely_not_over(text: str) -> bool:
+    """A cheap test that no single character adds a segment: True is certain, False needs a closer look."""
     size = len(text)
     one_over = size == 161 if size < 307 else size % 153 == 1
     return not one_over and text.isascii() and not text.encode().translate(None, _PLAIN_BYTES)
 
 
-def barely_over(segments: Segments) -> int | None:
+def one_unit_over(segments: Segments) -> int | None:
     """The units that one segment less would hold, where the text has just one unit more; else None."""
-    one, part = (160, 153) if segments.encoding == "GSM-7" else (70, 67)
+    one, several = (160, 153) if segments.encoding == "GSM-7" else (70, 67)
     less = segments.count - 1
-    room = one if less == 1 else part * less
+    room = one if less == 1 else several * less
     return room if less and segments.units == room + 1 else None
 
 

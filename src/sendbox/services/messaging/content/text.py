@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.records import Attempt, Submission
     from sendbox.services.ports import Account
 
-#: A short link counts as this many characters, whatever its real length (A78).
+#: A short link counts as this many characters, independent of its real length (A78).
 LINK_LENGTH: Final = 24
 #: What the ids of messages look like: one of its own, or base and index of the recipient, who is one of ten (§2.3).
 _OWN_ID: Final = "0" * 36
@@ -24,22 +25,20 @@ _INDEXED_ID: Final = "0" * 38
 _MARK: Final = "\ue000"
 
 
+@dataclass(slots=True, eq=False)
 class Prepared:
     """A step's text, the same for all recipients. `targets` are the addresses that were found; `count` the segments."""
 
-    __slots__ = ("count", "targets", "text")
-
-    def __init__(self, text: str, targets: list[str], count: int) -> None:
-        self.text = text
-        self.targets = targets
-        self.count = count
+    text: str
+    targets: list[str]
+    count: int
 
 
 def prepare(submission: Submission, number: int, step: Step, account: Account) -> Prepared:
-    """The prepared text of step `number`, made once for the recipients that are served one after another."""
-    kept = submission.prepared
-    if kept is not None and kept[0] == number:
-        text: Prepared = kept[1]
+    """The prepared text of step `number`, made once for recipients that are served one after another."""
+    earlier = submission.prepared
+    if earlier is not None and earlier[0] == number:
+        text: Prepared = earlier[1]
         return text
     prepared = _prepare(submission, step, account)
     if len(submission.messages) > 1:
@@ -64,7 +63,7 @@ def _prepare(submission: Submission, step: Step, account: Account) -> Prepared:
     if not ROWS[step.channel].segments:
         return Prepared(text, targets, 1)
     if step.type == "sms":
-        text = _MARK.join(to_gsm(part) for part in text.split(_MARK)) if targets else to_gsm(text)
+        text = _MARK.join(to_gsm(piece) for piece in text.split(_MARK)) if targets else to_gsm(text)
     counted = text
     if targets and shortening is not None:
         query = id_query(shortening, _INDEXED_ID if submission.base_id else _OWN_ID)
@@ -79,16 +78,16 @@ def id_query(shortening: Shortening, message_id: str) -> str:
 
 def text_of(attempt: Attempt, prepared: Prepared) -> str:
     """The text one recipient gets: the marks replaced by the message's own short links."""
-    made = (attempt.message.links or {}).get(attempt.number, ())
+    short = (attempt.message.links or {}).get(attempt.number, ())
     parts = prepared.text.split(_MARK) if prepared.targets else [prepared.text]
-    urls = [link.url for link in made] or prepared.targets
-    return parts[0] + "".join(url + part for url, part in zip(urls, parts[1:], strict=True))
+    urls = [link.url for link in short] or prepared.targets
+    return parts[0] + "".join(url + piece for url, piece in zip(urls, parts[1:], strict=True))
 
 
 def text_shown(attempt: Attempt, account: Account) -> str:
     """The text that a phone shows for an attempt."""
     submission = attempt.message.submission
-    kept = submission.prepared
+    earlier = submission.prepared
     prepared = prepare(submission, attempt.number, attempt.step, account)
-    submission.prepared = kept  # whoever only looks leaves nothing behind for those who are served
+    submission.prepared = earlier  # a view leaves nothing behind for the recipients that are served
     return text_of(attempt, prepared)

@@ -1,1 +1,1 @@
-"""What control does with messages and phones, and how an export does it again."""
+"""What control does with messages and phones, and how an export repeats it."""

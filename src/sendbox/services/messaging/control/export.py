@@ -1,4 +1,4 @@
-"""How an export does again what phones did, and what was done to messages."""
+"""How an export repeats what phones did, and what was done to messages."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def _number(world: World, step: Done) -> str:
 
 
 def _held(world: World, number: str, step: Done) -> Iterator[tuple[Attempt, int]]:
-    """The attempts that a phone had before this act as far as anybody knew, newest first, with their states."""
+    """The attempts that a phone had before this act as far as was known, newest first, with their states."""
     now: set[tuple[int, int]] = set()  # what had been reached at this very instant
-    for at, code, what in before(world, step):
+    for at, code, record in before(world, step):
         if at < step.at:
             break
-        if isinstance(what, Attempt):
-            now.add((id(what), STATE_OF.get(code, ACCEPTED)))
+        if isinstance(record, Attempt):
+            now.add((id(record), STATE_OF.get(code, ACCEPTED)))
     if step.what == "phone_seen":
         now.discard((id(_opened(world, step)), SEEN))
-    found = []
+    attempts = []
     for message in Messaging.of(world).phones.messages_of(number):
         if message.submission.carrier is not None:
             continue
@@ -51,8 +51,8 @@ def _held(world: World, number: str, step: Done) -> Iterator[tuple[Attempt, int]
                 (code, at) for code, at in every if at < step.at or (at == step.at and (id(attempt), code) in now)
             ]
             if states and STATES[states[-1][0]] not in _LOST:
-                found.append((states[0][1], message.ordinal, attempt.number, attempt, states[-1][0]))
-    for _, _, _, attempt, state in sorted(found, key=lambda each: each[:3], reverse=True):
+                attempts.append((states[0][1], message.ordinal, attempt.number, attempt, states[-1][0]))
+    for _, _, _, attempt, state in sorted(attempts, key=lambda entry: entry[:3], reverse=True):
         yield attempt, state
 
 
@@ -67,44 +67,44 @@ def _written(world: World, step: Done) -> dict[str, Any]:
     inbound: Inbound = done(world, step, "inbound")
     if "{{" in inbound.body:
         raise NoEntry("its text has {{, which is a gap in a scenario")
-    family, phone, said = inbound.channel, inbound.sender, {"body": inbound.body}
+    family, phone, text = inbound.channel, inbound.sender, {"body": inbound.body}
     had = [attempt for attempt, _ in _held(world, phone, step) if FAMILY[attempt.step.channel] == family]
     if step.what in _REPLIES and had and had[0].message is inbound.message:
-        return {"reply": {"phone": phone, "channel": family, **said}}
+        return {"reply": {"phone": phone, "channel": family, **text}}
     to = step.detail.get("to")
-    found: Message | None = None
+    answered: Message | None = None
     if had and to in (None, had[0].shown_sender):
-        found = had[0].message
-    if found is not inbound.message:
+        answered = had[0].message
+    if answered is not inbound.message:
         raise NoEntry(_NEWEST)
-    return {"inbound": {"channel": family, "from": phone, **said} | ({} if to is None else {"to": to})}
+    return {"inbound": {"channel": family, "from": phone, **text} | ({} if to is None else {"to": to})}
 
 
 def _seen(world: World, step: Done) -> dict[str, Any]:
     """A phone opened a message."""
     phone = _number(world, step)
     seen = _opened(world, step)
-    able = (each for each, state in _held(world, phone, step) if LEGAL[each.step.channel][state][SEEN])
+    able = (attempt for attempt, state in _held(world, phone, step) if LEGAL[attempt.step.channel][state][SEEN])
     if next(able, None) is not seen:
         raise NoEntry(_NEWEST)
     return {"phone": {"number": phone, "act": "seen"}}
 
 
 def _click(world: World, step: Done) -> dict[str, Any]:
-    """A link was followed, by a phone or by whoever has its address."""
+    """A link was followed, by a phone or by anyone else who has its address."""
     link: Link = done(world, step, "click")
     message = link.message
-    newest = next((each for each, _ in _held(world, message.phone, step) if each.message.links), None)
+    newest = next((attempt for attempt, _ in _held(world, message.phone, step) if attempt.message.links), None)
     if newest is None or newest.message is not message:
         raise NoEntry(_NEWEST)
     act: dict[str, Any] = {"number": message.phone, "act": "click"}
-    every = [each for links in (message.links or {}).values() for each in links]
-    if next(each for each in every if step.at < each.expires_at) is link:
+    every = [other for links in (message.links or {}).values() for other in links]
+    if next(other for other in every if step.at < other.expires_at) is link:
         return {"phone": act}
-    mine = (message.links or {}).get(newest.number, [])
-    if link not in mine:
+    links = (message.links or {}).get(newest.number, [])
+    if link not in links:
         raise NoEntry(_NEWEST)
-    return {"phone": act | {"link": mine.index(link) + 1}}
+    return {"phone": act | {"link": links.index(link) + 1}}
 
 
 def _alone(act: str) -> Callable[[World, Done], dict[str, Any]]:
@@ -130,8 +130,8 @@ def _moved(literals: Literals, detail: dict[str, Any]) -> str:
 
 
 def _message(world: World, name: str) -> str | None:
-    found = Messaging.of(world).by_id.get(name)
-    return None if found is None else f"messages.{Messaging.of(world).messages.index(found)}.message_id"
+    message = Messaging.of(world).by_id.get(name)
+    return None if message is None else f"messages.{Messaging.of(world).messages.index(message)}.message_id"
 
 
 def _link(world: World, code: str) -> str | None:

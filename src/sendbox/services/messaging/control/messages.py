@@ -38,18 +38,15 @@ async def messages(
 
     async def look() -> tuple[World, list[Message]] | None:
         world = hosted.world
-        found = (
-            Messaging.of(world).messages
-            if phone is None
-            else Messaging.of(world).phones.messages_of(number_of(world, phone))
-        )
-        fitting = await newest(found, lambda message: _fits(message, channel, result, tag), last)
+        messaging = Messaging.of(world)
+        every = messaging.messages if phone is None else messaging.phones.messages_of(number_of(world, phone))
+        fitting = await newest(every, lambda message: _fits(message, channel, result, tag), last)
         return (world, fitting) if fitting else None
 
-    found = await wait_for(hosted, wait, look)
-    if found is None:
+    matches = await wait_for(hosted, wait, look)
+    if matches is None:
         return {"messages": []}
-    world, fitting = found
+    world, fitting = matches
     return {"messages": await each(fitting, lambda message: message_view(world, message))}
 
 
@@ -71,7 +68,7 @@ def _fits(message: Message, channel: str | None, result: str | None, tag: str | 
 
 
 def number_of(world: World, text: str) -> str:
-    """The number that a text means; as it stands where it is none."""
+    """The number that a text means; the text itself where it is not a number."""
     return normalize(text, account_of(world).country) or text
 
 
@@ -79,7 +76,7 @@ def message_of(world: World, message_id: str) -> Message:
     """The message of an id. Raises `ControlError`."""
     message = Messaging.of(world).by_id.get(message_id)
     if message is None:
-        raise ControlError(404, "no_such_message", f'"{message_id}" is no message of this world')
+        raise ControlError(404, "no_such_message", f'"{message_id}" is not a message of this world')
     return message
 
 
@@ -91,33 +88,33 @@ async def message(call: Call, message_id: str) -> Any:
 
 @operation("GET", "/worlds/{id}/explain", words=explained)
 async def explain(call: Call, message_id: str) -> Any:
-    """Why a message became what it is: each attempt, its checks, the rules that were tried, and why others did not.
+    """Why a message has its result: each attempt, its checks, the rules that were tried, and why others did not match.
 
-    Checks and rules are as they stood when the attempt began, as long as the record of the world is whole.
+    Checks and rules are shown as they were when the attempt began, unless the record of the world was cut.
     """
     world = call.here.world
-    found = message_of(world, message_id)
-    if found.last is None:
-        return explain_message(world, found)
-    last, witness = found.last.number, Witness(message_id)
+    message = message_of(world, message_id)
+    if message.last is None:
+        return explain_message(world, message)
+    last, witness = message.last.number, Witness(message_id)
 
     def watch(again: World) -> Callable[[], bool]:
         witness.watch(again)
         return lambda: last in witness.seen
 
     await past(call, watch)
-    return explain_message(world, found, witness.seen)
+    return explain_message(world, message, witness.seen)
 
 
 @operation("POST", "/worlds/{id}/messages/{message_id}/events", act=True, journals=True)
 async def move_message(call: Call, message_id: str, result: str, info: str | None = None) -> Any:
     """Moves a message's current attempt by hand; the rest of its plan is dropped."""
     world = call.here.world
-    found = message_of(world, message_id)
+    message = message_of(world, message_id)
     legal("result", result, STATES[1:])
-    tried(lambda: Messaging.of(world).simulator.move_by_hand(found, result, info))
+    tried(lambda: Messaging.of(world).simulator.move_by_hand(message, result, info))
     world.control("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})
-    return message_view(world, found)
+    return message_view(world, message)
 
 
 def tried(act: Callable[[], Any]) -> Any:

@@ -10,6 +10,7 @@ from sendbox.engine.world import World
 from sendbox.services.messaging.channels import FAMILIES, USUAL
 from sendbox.services.messaging.control.messages import legal, message_of, number_of, tried
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_view
 from sendbox.services.numbers.normal import normalize
@@ -29,13 +30,13 @@ async def inbound(
 
 
 def _handset(world: World, text: str) -> str:
-    """The number of a phone that does something. 400 for what is no number: no phone could have it (A14)."""
+    """The number of a phone that does something. 400 for a text that is not a number: no phone could have it (A14)."""
     number = normalize(text, account_of(world).country)
     if number is None:
         raise ControlError(
             400,
             "bad_argument",
-            f'"{text}" is no phone number; legal: 8 to 15 digits with an assigned calling code (A14)',
+            f'"{text}" is not a phone number; legal: 8 to 15 digits with an assigned calling code (A14)',
         )
     return number
 
@@ -59,57 +60,52 @@ async def phone(call: Call, number: str) -> Any:
     return phone_view(call.here.world, number_of(call.here.world, number))
 
 
-def _latest(world: World, number: str, message_id: str | None) -> Message:
-    """The message an act is about: the one named, else the newest that arrived on the phone."""
+def _latest(call: Call, text: str, message_id: str | None) -> tuple[Phones, Message]:
+    """The phones of a world, and the message an act is about: the one named, else the newest that arrived."""
+    world = call.here.world
+    number, phones = _handset(world, text), Messaging.of(world).phones
     if message_id is not None:
-        return message_of(world, message_id)
-    inbox = Messaging.of(world).phones.inbox(number)
+        return phones, message_of(world, message_id)
+    inbox = phones.inbox(number)
     if not inbox:
         raise ControlError(404, "no_such_message", f"nothing has arrived on {number} yet; advance the clock first")
-    return inbox[-1].message
+    return phones, inbox[-1].message
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/reply", status=201, act=True)
 async def phone_reply(call: Call, number: str, body: str, message_id: str | None = None) -> Any:
-    """The phone answers the newest message it received, or the one named."""
-    world = call.here.world
-    found = _latest(world, _handset(world, number), message_id)
-    written = tried(lambda: Messaging.of(world).phones.reply(found, body))
-    return inbound_view(written)
+    """The phone answers the newest message that it received, or `message_id`."""
+    phones, message = _latest(call, number, message_id)
+    return inbound_view(tried(lambda: phones.reply(message, body)))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/write", status=201, act=True)
 async def phone_write(call: Call, number: str, body: str, channel: str = USUAL, to: str | None = None) -> Any:
-    """The phone writes out of the blue."""
+    """The phone writes a message that is not a reply."""
     return await inbound(call, channel, number, body, to)
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/click", act=True)
 async def phone_click(call: Call, number: str, message_id: str | None = None) -> Any:
-    """The phone follows the first working link of the newest message that it received, or of the one named."""
-    world = call.here.world
-    found = _latest(world, _handset(world, number), message_id)
-    link = tried(lambda: Messaging.of(world).phones.click(found))
-    return link_view(link)
+    """The phone follows the first working link of the newest message that it received, or of `message_id`."""
+    phones, message = _latest(call, number, message_id)
+    return link_view(tried(lambda: phones.click(message)))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/press", status=201, act=True)
 async def phone_press(call: Call, number: str, button: Any = 0, message_id: str | None = None) -> Any:
     """The phone presses a quick-reply button, by position or title; the service gets its payload, else its title."""
-    world = call.here.world
-    found = _latest(world, _handset(world, number), message_id)
-    body = tried(lambda: Messaging.of(world).phones.pressed(found, button))
-    written = tried(lambda: Messaging.of(world).phones.reply(found, body))
-    return inbound_view(written)
+    phones, message = _latest(call, number, message_id)
+    body = tried(lambda: phones.pressed(message, button))
+    return inbound_view(tried(lambda: phones.reply(message, body)))
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/seen", act=True)
 async def phone_seen(call: Call, number: str, message_id: str | None = None) -> Any:
     """The phone's owner opens a message (not on sms)."""
-    world = call.here.world
-    found = _latest(world, _handset(world, number), message_id)
-    tried(lambda: Messaging.of(world).phones.see(found))
-    return message_view(world, found)
+    phones, message = _latest(call, number, message_id)
+    tried(lambda: phones.see(message))
+    return message_view(call.here.world, message)
 
 
 @operation("POST", "/worlds/{id}/phones/{number}/opt-out", act=True)

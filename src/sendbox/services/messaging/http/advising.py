@@ -1,4 +1,4 @@
-"""Advice on what a legal message will meet: its texts, its times, its numbers, and where its events go.
+"""Advice on what will happen to a legal message: its texts, its times, its numbers, and where its events go.
 
 All of it is on the way of every message, so each remark begins with a test that costs next to nothing; texts are made
 only when there is something to say.
@@ -21,8 +21,9 @@ from sendbox.services.advice import (
 )
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import ROWS
-from sendbox.services.messaging.content.segments import barely_over, lone_culprit, nothing_barely_over, segment
+from sendbox.services.messaging.content.segments import one_unit_over, only_foreign_character, segment, surely_not_over
 from sendbox.services.messaging.http.senders import unregistered
+from sendbox.services.messaging.results import WAYS
 from sendbox.services.ports import account_of
 from sendbox.services.templates.templates import render
 
@@ -39,12 +40,12 @@ NEAR: Final = 950
 
 
 def remark_texts(send: Send, root: str | None, advice: list[Advice]) -> None:
-    """Advice on texts in segments that one character makes dearer (§6 `count`). `root` is the body that steps share."""
+    """Advice on texts in segments that one character makes more (§6 `count`). `root` is the body that steps share."""
     if send.shortening is not None:  # the text is another one once its links are short
         return
     for index, step in enumerate(send.steps):
         body = step.body
-        if not ROWS[step.channel].segments or not body or nothing_barely_over(body):
+        if not ROWS[step.channel].segments or not body or surely_not_over(body):
             continue
         if step.type == "sms" and not body.isascii():  # its characters are converted; how, is not ours to guess
             continue
@@ -53,33 +54,29 @@ def remark_texts(send: Send, root: str | None, advice: list[Advice]) -> None:
 
 
 def _remark_text(body: str, path: str, advice: list[Advice]) -> None:
-    found = segment(body)
-    if found.count == 1:
+    segments = segment(body)
+    if segments.count == 1:
         return
-    culprit = lone_culprit(body)
+    culprit = only_foreign_character(body)
     if culprit is not None:
         char, position, plain = culprit
         text = (
             f"{show(char)} (U+{ord(char):04X}) at character {position} is not in the GSM alphabet: the text travels in"
-            f" UCS-2 and takes {found.count} segments; without it {plain}"
+            f" UCS-2 and takes {segments.count} segments; without it {plain}"
         )
         advice.append(advise(UNICODE_BY_ONE_CHARACTER, text, path))
         return
-    room = barely_over(found)
+    room = one_unit_over(segments)
     if room is not None:
-        unit = "septets" if found.encoding == "GSM-7" else "units of UCS-2"
-        text = f"{found.units} {unit} take {found.count} segments; {room} would fit into {found.count - 1}"
+        unit = "septets" if segments.encoding == "GSM-7" else "units of UCS-2"
+        text = f"{segments.units} {unit} take {segments.count} segments; {room} would fit into {segments.count - 1}"
         advice.append(advise(ONE_CHARACTER_OVER, text, path))
 
 
 def remark_ttl(step: Step, world: World, path: str, advice: list[Advice]) -> None:
     """Advice on the ttl of a step with a next one that ends before its condition is met by the default timing (A63)."""
     timing = Assume.of(world).timing
-    needed = timing.sent
-    if step.condition != "sent":
-        needed += timing.delivered
-    if step.condition == "seen":
-        needed += timing.seen
+    needed = sum(map(timing.after, WAYS[step.condition][1:]))
     if step.ttl is not None and step.ttl < needed:
         text = (
             f"{step.ttl / 60_000:g} minutes are shorter than {needed / 60_000:g}, in which {step.channel} is "
@@ -88,29 +85,27 @@ def remark_ttl(step: Step, world: World, path: str, advice: list[Advice]) -> Non
         advice.append(advise(TTL_TOO_SHORT, text, path))
 
 
-def remark_clock(world: World, what: str, path: str, section: str, advice: list[Advice]) -> None:
+def remark_clock(world: World, field: str, path: str, section: str, advice: list[Advice]) -> None:
     """Advice on a decision by the day or the hour where the start of the world is that of the machine's clock."""
     if not world.pinned and world.clock.mode != "real":
-        text = (
-            f"{what} looks at the clock, and nobody pinned the start of this world: another day gives another outcome"
-        )
+        text = f"{field} depends on the clock, and the world's start is not pinned: another day gives another outcome"
         advice.append(advise(START_NOT_PINNED, text, path, section))
 
 
 def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advice]:
-    """Advice on what the world knows about messages it accepted: senders, templates, hours, and who hears of them."""
+    """Advice on what the world knows about accepted messages: senders, templates, hours, and where events go."""
     account = account_of(world)
-    found = unregistered(world, account, sends)
+    remarks = unregistered(world, account, sends)
     for send in sends:
         if send.callback is None and _unheard(account, key):
-            text = "no callback is given, and the default is set to none: nobody hears what becomes of the message"
-            found.append(advise(CALLBACK_MISSING, text, f"{send.path}.callback"))
+            text = "no callback is given, and the default is set to none: nothing is reported about the message"
+            remarks.append(advise(CALLBACK_MISSING, text, f"{send.path}.callback"))
         if "promotional" in send.tags and Assume.of(world).promotional_window is not None:
-            remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", found)
+            remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", remarks)
         for index, step in enumerate(send.steps):
             if step.template is not None:
-                _remark_template(account, step, f"{send.path}.flow[{index}].{step.channel}.params", found)
-    return found
+                _remark_template(account, step, f"{send.path}.flow[{index}].{step.channel}.params", remarks)
+    return remarks
 
 
 def _unheard(account: Account, key: Key) -> bool:
@@ -127,6 +122,6 @@ def _remark_template(account: Account, step: Step, path: str, advice: list[Advic
         return
     size = len(render(template, use))
     if size > NEAR:
-        how = "over" if size > limits.BODY else "close to"
-        text = f"{template.title} has {size} characters once it is filled, {how} the {limits.BODY} of a body"
+        relation = "over" if size > limits.BODY else "close to"
+        text = f"{template.title} has {size} characters once it is filled, {relation} the {limits.BODY} of a body"
         advice.append(advise(TEMPLATE_NEAR_LIMIT, text, path))

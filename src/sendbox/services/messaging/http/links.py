@@ -1,4 +1,4 @@
-"""Short links: whoever has one is led to its target (§2.1, A17)."""
+"""Short links: each leads to its target (§2.1, A17)."""
 
 from __future__ import annotations
 

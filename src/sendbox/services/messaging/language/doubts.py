@@ -1,10 +1,10 @@
-"""What scenarios say about messages and phones that is probably not meant."""
+"""Warnings about messages and phones of a scenario that are probably mistakes."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from sendbox.engine import durations as spans
+from sendbox.engine import durations
 from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.doubts import Doubts
@@ -16,14 +16,14 @@ from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.numbers.normal import normalize
 
-#: From these a phone answers.
+#: Results after which a phone can answer.
 _ARRIVED: Final = ("delivered", "seen")
-#: What can happen at the instant of a request; the others need an operator or a phone, whose times are no less than 0.
+#: What can happen at the instant of a request; the others need an operator or a phone, which take at least no time.
 _AT_ONCE: Final = frozenset({"sending", "rejected"})
 
 
 def find(doubts: Doubts) -> None:
-    """Warns about rules and phones that are about nothing, and about results that no webhook tells of."""
+    """Warns about rules and phones that match nothing, and about results that no webhook reports."""
     settled = doubts.blueprint.settled
     for at, item in doubts.entries("attempts"):
         _rule(item, settled["attempts"][at], doubts)
@@ -33,7 +33,7 @@ def find(doubts: Doubts) -> None:
 
 
 def inbound(node: Node, doubts: Doubts) -> None:
-    """Whoever writes has the channel, and the number written to is the account's."""
+    """A phone that writes has the channel, and the number that it writes to is the account's."""
     parts = node.entries()
     channel, phone = str(parts["channel"].value), str(parts["from"].value)
     number = normalize(phone, doubts.country) or phone
@@ -46,28 +46,30 @@ def inbound(node: Node, doubts: Doubts) -> None:
 
 
 def _recipient(node: Node, channel: str, doubts: Doubts) -> None:
-    """To whom a phone writes: nothing is said where the account names nobody."""
+    """The number or sender that a phone writes to; no warning where the account names none."""
     account, partner = (doubts.blueprint.settled[key] for key in ("account", "partner"))
     defined = [doubts.part("account"), doubts.part("partner")]
-    if any(each is not None and each.cut for each in defined):
+    if any(definition is not None and definition.cut for definition in defined):
         return
-    known = set() if isinstance(account.senders, str) else set(account.senders.get(channel, ()))
+    senders = set() if isinstance(account.senders, str) else set(account.senders.get(channel, ()))
     if SENDERS[channel] == "number":
         # an id that is not given is drawn, and cannot be known here
         numbers = [number for business in partner.accounts for number in business.numbers]
         if any(number.id is None for number in numbers) or partner.signups:
             return
-        known |= {str(number.id) for number in numbers}
+        senders |= {str(number.id) for number in numbers}
     else:
-        known |= account.numbers
-    if known and str(node.value) not in known:
-        message = f"{show(node.value)} is no number or sender of this account; there are: {listed(sorted(known)[:10])}"
-        doubts.warn(node, "recipient-unknown", message, near=nearest(str(node.value), known))
+        senders |= account.numbers
+    if senders and str(node.value) not in senders:
+        message = (
+            f"{show(node.value)} is not a number or sender of this account; there are: {listed(sorted(senders)[:10])}"
+        )
+        doubts.warn(node, "recipient-unknown", message, near=nearest(str(node.value), senders))
 
 
 def _rule(item: Node, rule: Rule, doubts: Doubts) -> None:
-    asked = item.get("when")
-    when = {} if asked is None else asked.entries()
+    condition = item.get("when")
+    when = {} if condition is None else condition.entries()
     if (phone := rule.when.pattern("phone")) is not None:
         doubts.number(when["phone"], phone)
         _channels(when["phone"], rule, doubts)
@@ -97,28 +99,28 @@ def _length(item: Node, rule: Rule, doubts: Doubts) -> None:
         then = item.entries()["then"]
         longest = max(path.entries, key=lambda entry: entry.after.high).after.high
         if longest <= REACH:
-            doubts.warn(then, "too-long", f"{show(plain(then))} takes {spans.show(total)} in all; {LEGAL}")
+            doubts.warn(then, "too-long", f"{show(plain(then))} takes {durations.show(total)} in all; {LEGAL}")
 
 
 def _webhooks(doubts: Doubts) -> None:
-    """Results of which no event can tell, or that come too late for the fault."""
+    """Results that no event can report, or that come too late for the fault."""
     for at, item in doubts.entries("webhooks"):
         rule = doubts.blueprint.webhooks[at]
         results = rule.when.words("result")
         if results is None:
             continue
-        asked = item.entries()["when"].entries()["result"]
+        node = item.entries()["when"].entries()["result"]
         gateways = rule.when.words("gateway")
-        if results == ("seen",) and gateways and not any(ROWS[each].shows_seen for w in gateways for each in MEANT[w]):
+        if results == ("seen",) and gateways and not any(ROWS[name].shows_seen for w in gateways for name in MEANT[w]):
             where = f"{listed(gateways)}, the only gateway of this rule"
-            doubts.warn(asked, "never-asked", f'"seen" does not exist on {where} (§3.1)')
+            doubts.warn(node, "never-asked", f'"seen" does not exist on {where} (§3.1)')
         if rule.fault.racing and not _AT_ONCE.intersection(results) and not _hurried(doubts.blueprint):
             message = f"nothing overtakes the answer to its request: {listed(results)}"
-            doubts.warn(asked, "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
+            doubts.warn(node, "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
 
 
 def _hurried(blueprint: Blueprint) -> bool:
-    """Whether somebody takes no time for what usually takes some."""
+    """Whether some rule or setting lets a later result come at once."""
     ways = [
         way
         for rule in blueprint.settled["attempts"]
@@ -142,10 +144,10 @@ def _validation(when: dict[str, Node], rule: Rule, doubts: Doubts) -> None:
 
 
 def _ends(rule: Rule) -> list[str]:
-    """The results that the rule's ways go through; nothing when it leaves the way to others."""
+    """The results that the rule's ways go through; nothing when it leaves the path to other rules."""
     paths = [rule.path] if rule.path is not None else [path for path, _ in rule.mix or ()]
-    found = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in paths]
-    return [result for results in found for result in results]
+    ways = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in paths]
+    return [result for results in ways for result in results]
 
 
 def _channels(node: Node, rule: Rule, doubts: Doubts) -> None:
@@ -163,7 +165,7 @@ def _channels(node: Node, rule: Rule, doubts: Doubts) -> None:
 
 
 def _handset(pattern: str, specs: tuple[PhoneSpec, ...]) -> PhoneSpec | None:
-    """The entry of `phones` for every number of a pattern, None where there is none, or not one alone."""
+    """The entry of `phones` for every number of a pattern, None where there is none, or more than one."""
     for spec in specs:
         if globs.covers(spec.number.text, pattern, phone=True):
             return spec

@@ -1,4 +1,4 @@
-"""Compiles the happenings that phones and operators make: messages from phones, acts of their owners, outages."""
+"""Compiles the timeline entries of phones and operators: messages from phones, acts of their owners, outages."""
 
 from __future__ import annotations
 
@@ -20,36 +20,40 @@ from sendbox.services.numbers.countries import Country
 _ONLY_WITH: Final = {"link": "click", "button": "press"}
 
 
-def _inbound(node: Node, what: dict[str, Any], reader: Reader) -> Any:
+def _inbound(node: Node, entry: dict[str, Any], reader: Reader) -> Any:
     parts = node.entries()
-    what["from"] = reader.number(parts["from"])
+    entry["from"] = reader.number(parts["from"])
     if "to" in parts:
-        what["to"] = compile_sender(parts["to"], str(what["channel"]), SENDERS, reader)
+        entry["to"] = compile_sender(parts["to"], str(entry["channel"]), SENDERS, reader)
     return compile_text(parts["body"], reader, ("phone",), node.get("locale"))
 
 
-def _reply(node: Node, what: dict[str, Any], reader: Reader) -> Any:
+def _reply(node: Node, entry: dict[str, Any], reader: Reader) -> Any:
     parts = node.entries()
-    what["phone"] = reader.number(parts["phone"])
+    entry["phone"] = reader.number(parts["phone"])
     return compile_text(parts["body"], reader, GAPS, node.get("locale"))
 
 
-def _phone(node: Node, what: dict[str, Any], reader: Reader) -> None:
+def _phone(node: Node, entry: dict[str, Any], reader: Reader) -> None:
     parts = node.entries()
-    what["number"] = reader.number(parts["number"])
+    entry["number"] = reader.number(parts["number"])
     for key, act in _ONLY_WITH.items():
-        if key in parts and what["act"] != act and not parts["act"].cut and not node.cut:
-            message = f'{show(key)} stands beside the act "{what["act"]}"; it belongs to "{act}"'
+        if key in parts and entry["act"] != act and not parts["act"].cut and not node.cut:
+            message = f'{show(key)} stands beside the act "{entry["act"]}"; it belongs to "{act}"'
             reader.complain(node, "act", message, key=key)
 
 
-def _outage(node: Node, what: dict[str, Any], reader: Reader) -> Outage:
+def _outage(node: Node, entry: dict[str, Any], reader: Reader) -> Outage:
     parts = node.entries()
     lasts = reader.duration(parts["for"])
-    if lasts == 0 and not any(found.path == parts["for"].path for found in reader.problems):
-        reader.complain(parts["for"], "outage", f"{show(what['for'])} is no time; an outage lasts a while")
-    if "info" in parts and not node.cut and {what.get("in_flight", "wait"), what.get("new", "wait")} == {"wait"}:
-        message = f'{show(what["info"])} is never used, since all wait; it belongs to a bad end of "in_flight" or "new"'
+    if lasts == 0 and not any(problem.path == parts["for"].path for problem in reader.problems):
+        reader.complain(
+            parts["for"], "outage", f"{show(entry['for'])} is not the length of an outage, which is more than 0"
+        )
+    if "info" in parts and not node.cut and {entry.get("in_flight", "wait"), entry.get("new", "wait")} == {"wait"}:
+        message = (
+            f'{show(entry["info"])} is never used, since all wait; it belongs to a bad end of "in_flight" or "new"'
+        )
         reader.complain(parts["info"], "outage", message)
     country = node.get("country")
     places = None if country is None else reader.countries(country)
@@ -58,9 +62,9 @@ def _outage(node: Node, what: dict[str, Any], reader: Reader) -> Outage:
         channels_of(node.get("channel"), reader),
         None if places is None else frozenset(place.iso for place in places),
         _network(node, places, reader),
-        str(what.get("in_flight", "wait")),
-        str(what.get("new", "wait")),
-        what.get("info"),
+        str(entry.get("in_flight", "wait")),
+        str(entry.get("new", "wait")),
+        entry.get("info"),
     )
 
 
@@ -74,8 +78,8 @@ def _network(node: Node, places: list[Country] | None, reader: Reader) -> int | 
     elif places:
         legal = sorted({network for place in places for network in place.mncs})
         if operator.value not in legal:
-            known = listed(map(str, legal)) or "none is known"
-            message = f"{show(operator.value)} is no operator of {places[0].name}; legal: {known} (A82)"
+            legal_words = listed(map(str, legal)) or "none is known"
+            message = f"{show(operator.value)} is not an operator of {places[0].name}; legal: {legal_words} (A82)"
             reader.complain(operator, "operator", message)
     return operator.value
 

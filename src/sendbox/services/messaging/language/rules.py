@@ -1,4 +1,4 @@
-"""Compiles the rules of `attempts:` into those the core asks."""
+"""Compiles the rules of `attempts:` into those of the engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def compile_rule(node: Node, reader: Reader) -> Rule:
     """One rule. Entries of a path that say no time have their usual one (A63)."""
     asks = node.get("when")
     when = _when(asks, reader)
-    #: for the rules of meaning: a condition that could not be read may have been any channel
+    #: for the checks below: a condition that could not be read may have been any channel
     channels = None if asks is not None and asks.cut else when.words("channel")
     illegal = _flag(node.get("illegal"))
     path = mix = replies = click = None
@@ -43,7 +43,7 @@ def compile_rule(node: Node, reader: Reader) -> Rule:
         decides["replies"] = [[*_pair(reply.after), reply.body] for reply in replies]
     if (opens := node.get("click")) is not None:
         click = tuple(_click(item, reader) for item in opens.items() or [opens])
-        texts = [[*_pair(each.after), *([each.link] if each.link else [])] for each in click]
+        texts = [[*_pair(opening.after), *([opening.link] if opening.link else [])] for opening in click]
         decides["click"] = texts if isinstance(opens.value, list) else texts[0]
     name = text_of(node.get("name"))
     times = node.get("times")
@@ -88,13 +88,13 @@ def _canonical(when: When, decides: dict[str, Any]) -> str:
 def _when(node: Node | None, reader: Reader) -> When:
     if node is None:
         return When()
-    asked = node.entries()
-    texts = {key: reader.pattern(asked[key]) for key in ("tag", "body", "sender", "key") if key in asked}
-    counts = {key: int(_number(asked[key])) for key in ("attempt", "nth") if key in asked}
+    conditions = node.entries()
+    texts = {key: reader.pattern(conditions[key]) for key in ("tag", "body", "sender", "key") if key in conditions}
+    counts = {key: int(_number(conditions[key])) for key in ("attempt", "nth") if key in conditions}
     payload = node.get("payload")
     return When(
         channel=channels_of(node.get("channel"), reader),
-        **reader.recipient(asked),
+        **reader.recipient(conditions),
         tag=texts.get("tag"),
         body=texts.get("body"),
         sender=texts.get("sender"),
@@ -131,10 +131,10 @@ def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
     """A channel or a list of them; `chatapp` means both of its steps."""
     if node is None:
         return None
-    given = [str(item.value) for item in node.items() or [node]]
-    if len(set(given)) < len(given):
-        reader.complain(node, "uniqueItems", f"{show(given)} names a channel twice")
-    meant = [channel for word in given for channel in reader.families.get(word, (word,))]
+    names = [str(item.value) for item in node.items() or [node]]
+    if len(set(names)) < len(names):
+        reader.complain(node, "uniqueItems", f"{show(names)} names a channel twice")
+    meant = [channel for word in names for channel in reader.families.get(word, (word,))]
     return tuple(dict.fromkeys(meant))
 
 
@@ -143,7 +143,7 @@ def _payload(node: Node, reader: Reader) -> Payload:
     for key, item in node.entries().items():
         path = tuple(key.split("."))
         if not all(path):
-            reader.complain(node, "payload", f"{show(key)} is no dotted path such as order.id", key=key)
+            reader.complain(node, "payload", f"{show(key)} is not a dotted path such as order.id", key=key)
         expected = reader.pattern(item) if isinstance(item.value, str) else item.value
         wanted.append((path, expected))
     return Payload(tuple(wanted))
@@ -177,15 +177,7 @@ def _entry(node: Node, reader: Reader, timing: Timing) -> tuple[PathEntry, Any]:
 
 def _usual(result: str, timing: Timing) -> Span:
     """The time of a result after the one before, when a rule says none: as on the default way to it (A63)."""
-    at = {
-        "sending": timing.sending,
-        "sent": timing.sent,
-        "delivered": timing.delivered,
-        "seen": timing.seen,
-        "undelivered": timing.delivered,
-        "rejected": 0,
-        "failed": timing.sent,
-    }[result]
+    at = timing.after(result)
     return Span(at, at)
 
 
@@ -202,7 +194,7 @@ def _number(node: Node) -> float:
     return node.value
 
 
-# Whether the way is a legal one
+# Whether a path is legal
 
 
 def _path_is_legal(node: Node, path: Path, channels: tuple[str, ...] | None, reader: Reader) -> None:
@@ -216,12 +208,12 @@ def _path_is_legal(node: Node, path: Path, channels: tuple[str, ...] | None, rea
         return
     if node.cut:
         return
-    asked = channels or CHANNELS
+    candidates = channels or CHANNELS
     state = "accepted"
     for entry, item in zip(path.entries, node.items(), strict=True):
         result = entry.result
-        refusing = [channel for channel in asked if result not in legal_next(channel, state)]
-        if refusing and (channels is not None or len(refusing) == len(asked)):
+        refusing = [channel for channel in candidates if result not in legal_next(channel, state)]
+        if refusing and (channels is not None or len(refusing) == len(candidates)):
             _illegal(item, state, result, refusing[0] if channels else None, reader, alone=len(path.entries) == 1)
         state = result
 
@@ -229,7 +221,7 @@ def _path_is_legal(node: Node, path: Path, channels: tuple[str, ...] | None, rea
 def _illegal(node: Node, state: str, result: str, channel: str | None, reader: Reader, *, alone: bool) -> None:
     where = f" on {channel}" if channel else ""
     # the channel that can most shows what is legal when the rule names none
-    most = max((legal_next(each, state) for each in ([channel] if channel else CHANNELS)), key=len)
+    most = max((legal_next(name, state) for name in ([channel] if channel else CHANNELS)), key=len)
     legal = listed(most) or "nothing, it is an end"
     way_out = (
         f'write "then: {result}" for the usual way to it'
@@ -250,8 +242,8 @@ def _goals_are_reachable(node: Node, channels: tuple[str, ...] | None, reader: R
 def _goal_is_reachable(
     node: Node, goal: str, channels: tuple[str, ...] | None, reader: Reader, *, key: str | None = None
 ) -> None:
-    """`seen` exists where recipients can be seen to read (§3.1)."""
-    if goal == "seen" and channels and not any(ROWS[each].shows_seen for each in channels):
+    """`seen` exists on channels that report that a message was opened (§3.1)."""
+    if goal == "seen" and channels and not any(ROWS[channel].shows_seen for channel in channels):
         where = f"{listed(channels)}, the only channel of this rule"
         message = f'"seen" does not exist on {where} (§3.1); legal: delivered or a bad end'
         reader.complain(node, "transition", message, key=key)

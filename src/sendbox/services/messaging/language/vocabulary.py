@@ -12,7 +12,7 @@ from sendbox.services.messaging.language.doubts import find
 from sendbox.services.messaging.language.happenings import HAPPENINGS
 from sendbox.services.messaging.language.rules import compile_rule
 from sendbox.services.messaging.model import PhoneSpec
-from sendbox.services.messaging.rules.rules import GOALS
+from sendbox.services.messaging.results import WAYS
 
 
 def _phone(node: Node, reader: Reader) -> PhoneSpec:
@@ -44,7 +44,7 @@ MESSAGING: Final = Vocabulary(
                     extra=("name", "illegal", "locale"),
                 ),
             ),
-            times=tuple(GOALS),
+            times=tuple(WAYS),
         ),
     ),
     happenings=HAPPENINGS,

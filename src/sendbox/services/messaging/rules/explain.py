@@ -1,8 +1,8 @@
 """Explanations: which rules were tried for a message, which decided, and why the others did not.
 
-Which rules decided about an attempt was recorded. The rest is seen as it stood then by a `Witness`, in a world that is
-made again from the record. Without one it is seen from today: the rules are those that hold now, their conditions are
-looked at anew, and what they count is read from their memory. Nothing is changed by it.
+Which rules decided about an attempt was recorded. Everything else is seen by a `Witness` as it was then, in a world
+that is made again from the record. Without a witness it is seen from today: the rules are those that hold now, their
+conditions are evaluated anew, and what they count is read from their memory. Nothing is changed by it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sendbox.engine.durations import iso
 from sendbox.engine.rules.tried import tried
 from sendbox.services.messaging.checks import CHECKS, refusal_line
-from sendbox.services.messaging.events import info_of
+from sendbox.services.messaging.events import timeline_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import STATES
 
@@ -30,20 +30,19 @@ _NOTHING: Final[Mapping[int, Any]] = {}
 def checks(world: World, message: Message, number: int) -> list[dict[str, Any]]:
     """Each check of flow step `number` in the order asked, as it stands: `{check, passed, why}` (A61)."""
     step = message.submission.send.steps[number]
-    kept = message.submission.prepared
-    found = []
+    prepared = message.submission.prepared
+    views = []
     for check in CHECKS:
         refused = check.refuses(Messaging.of(world).simulator.checks, message, number, step)
         why = f"{check.says} ({check.source})" if refused else None
-        found.append({"check": check.word, "passed": not refused, "why": why})
-    message.submission.prepared = kept
-    return found
+        views.append({"check": check.word, "passed": not refused, "why": why})
+    message.submission.prepared = prepared
+    return views
 
 
 def _rules(world: World, attempt: Attempt, *, then: bool) -> list[Any]:
     """The rules that were tried for an attempt, in the order asked."""
-    why = _why(attempt)
-    if why is not None and why != "credit":  # credit is asked last, when the price is known
+    if attempt.refused not in (None, "credit"):  # credit is asked last, when the price is known
         return []
     simulator = Messaging.of(world).simulator
     moves = attempt.transitions()
@@ -75,11 +74,11 @@ class Witness:
             if message.id != self._id:
                 begin(message, number)
                 return
-            asked = checks(world, message, number)
+            checked = checks(world, message, number)
             begin(message, number)
             attempt = message.last
             assert attempt is not None
-            self.seen[number] = Seen(asked, _rules(world, attempt, then=True))
+            self.seen[number] = Seen(checked, _rules(world, attempt, then=True))
 
         setattr(simulator, "begin", begins)  # noqa: B010 # of this one world, not of its class
 
@@ -107,16 +106,8 @@ def explain(world: World, message: Message, seen: Mapping[int, Seen] = _NOTHING)
     }
 
 
-def _why(attempt: Attempt) -> str | None:
-    """The word of the check that refused an attempt, None where none did."""
-    return None if attempt.extra is None else attempt.extra.get("why")
-
-
 def _attempt(world: World, attempt: Attempt, seen: Seen | None) -> dict[str, Any]:
-    why = _why(attempt)
-    moves = attempt.transitions()
-    fate = attempt.fate
-    plan = attempt.plan
+    why, fate = attempt.refused, attempt.fate
     return {
         "number": attempt.number + 1,
         "channel": attempt.step.channel,
@@ -128,6 +119,6 @@ def _attempt(world: World, attempt: Attempt, seen: Seen | None) -> dict[str, Any
         "decided_by": [] if fate is None else list(fate.rules),
         "outage": Messaging.of(world).outages.says(attempt),
         "order_sensitive": fate is not None and fate.order_sensitive,
-        "timeline": [{"at": iso(at), "result": STATES[code], "info": info_of(attempt, code)} for code, at in moves],
-        "planned": [STATES[code] for code, _, _ in (plan or ())[attempt.position :]],
+        "timeline": timeline_of(attempt),
+        "planned": attempt.planned,
     }

@@ -29,9 +29,9 @@ def dry_run(view: dict[str, Any]) -> list[str]:
     if request is not None:
         answered = f"is answered with {request['status']}" if request["status"] else "gets no answer"
         text.append(f"{request['operation']} {answered}")
-        text += [f"  {each}" for each in request["faults"]]
-        text += [f"  finding: {each['message']} at {each['path']}" for each in request["findings"]]
-        text += [f"  advice {each['code']}: {each['message']} at {each['path']}" for each in request["advice"]]
+        text += [f"  {fault}" for fault in request["faults"]]
+        text += [f"  finding: {finding['message']} at {finding['path']}" for finding in request["findings"]]
+        text += [f"  advice {remark['code']}: {remark['message']} at {remark['path']}" for remark in request["advice"]]
     for session in view["sessions"]:
         text += ["", f"validation of {session['phone']}: code {session['code']}", *_indented(_rules(session["rules"]))]
         if not session["decided_by"]:
@@ -42,8 +42,8 @@ def dry_run(view: dict[str, Any]) -> list[str]:
         text += ["  checks, when it is accepted", *(f"    {line}" for line in _checks(message["checks"]))]
         text.append("  what happens")
         happens = message["happens"]
-        width = max((len(each["after"]) for each in happens), default=0)
-        text += [f"    +{each['after']:<{width}}  {each['what']}" for each in happens]
+        width = max((len(event["after"]) for event in happens), default=0)
+        text += [f"    +{event['after']:<{width}}  {event['what']}" for event in happens]
     if view["stopped"]:
         text += ["", f"stopped: {view['stopped']}"]
     return text
@@ -53,11 +53,13 @@ def _attempt(attempt: dict[str, Any]) -> list[str]:
     text = [f"attempt {attempt['number']} by {attempt['channel']}: {attempt['result']}"]
     if attempt["why"]:
         text.append(f"  refused: {attempt['why']}")
-    text += [f"  check {line}" for line in _asked(attempt.get("checks", ()))]
+    if checks := attempt.get("checks"):
+        refused, passed = _split(checks)
+        text += [*(f"  check refused, {line}" for line in refused), f"  check passed: {passed}"]
     if attempt["rules"]:
         text += _indented(_rules(attempt["rules"]))
     if attempt["refused"] and attempt["refused"] != "credit":
-        text.append("  no rule was asked: a check refuses before they are")
+        text.append("  no rule was asked: checks come before rules")
     elif not attempt["decided_by"]:
         text.append("  no rule decided: it goes the usual way to delivered")
     if attempt["outage"]:
@@ -69,11 +71,10 @@ def _attempt(attempt: dict[str, Any]) -> list[str]:
     return text
 
 
-def _asked(checks: Sequence[dict[str, Any]]) -> list[str]:
-    """The checks that were asked before an attempt began: those that refused, and those that passed."""
-    refused = [f"refused, {each['check']}: {each['why']}" for each in checks if not each["passed"]]
-    passed = ", ".join(each["check"] for each in checks if each["passed"])
-    return [*refused, f"passed: {passed}"] if checks else []
+def _split(checks: Sequence[dict[str, Any]]) -> tuple[list[str], str]:
+    """The checks that refused, each with its reason, and the words of those that passed."""
+    refused = [f"{check['check']}: {check['why']}" for check in checks if not check["passed"]]
+    return refused, ", ".join(check["check"] for check in checks if check["passed"])
 
 
 def _indented(lines: list[str]) -> list[str]:
@@ -102,8 +103,7 @@ def _rules(rules: list[dict[str, Any]]) -> list[str]:
 def _checks(steps: list[dict[str, Any]]) -> list[str]:
     text = []
     for step in steps:
-        refusing = [f"{each['check']}: {each['why']}" for each in step["checks"] if not each["passed"]]
-        passed = ", ".join(each["check"] for each in step["checks"] if each["passed"])
+        refusing, passed = _split(step["checks"])
         text.append(f"step {step['step']} by {step['channel']}: {'refused' if refusing else 'nothing refuses it'}")
         text += [f"  - {line}" for line in refusing]
         text.append(f"  + {passed}")

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """What must have happened before; None = not asked.
+    """What must have happened before; None = no condition.
 
-    An earlier attempt of the message stands at one of `result`, went over one of `channel`, and its `result_info` is
-    like `info`: one attempt, all that is given. The message before this one to the phone stands at one of `message`.
+    One earlier attempt of the message stands at one of `result`, went over one of `channel`, and has a `result_info`
+    that matches `info`. The message before this one to the phone stands at one of `message`.
     """
 
     result: tuple[str, ...] | None = None
@@ -34,16 +34,18 @@ class After:
 
     def says(self, case: Case) -> str:
         """What happened instead."""
-        found = []
+        differences = []
         if not self._message_holds(case):
             earlier = _message_before(case)
             was = "there is no message before this one"
             if earlier is not None:
                 was = f"the message before is {earlier.result_at(case.instant)}"
-            found.append(f"{was}, wanted one that is {' or '.join(self.message or ())}")
+            differences.append(f"{was}, wanted one that is {' or '.join(self.message or ())}")
         if not self._attempt_holds(case):
             # an explanation asks once more, later
-            before = [f"{each.step.channel} {STATES[each.state_at(case.instant)]}" for each in _attempts_before(case)]
+            before = [
+                f"{attempt.step.channel} {STATES[attempt.state_at(case.instant)]}" for attempt in _attempts_before(case)
+            ]
             wanted = [" or ".join(words) for words in (self.channel, self.result) if words]
             if self.info is not None:
                 wanted.append(f"with an info like {quoted(self.info)}")
@@ -52,11 +54,11 @@ class After:
                 if before
                 else "there is no attempt before this one"
             )
-            found.append(f"{were}, wanted one {' '.join(wanted)}")
-        return "; ".join(found)
+            differences.append(f"{were}, wanted one {' '.join(wanted)}")
+        return "; ".join(differences)
 
     def raced(self, case: Case) -> bool:
-        """Whether the message before this one to the phone could as well have come after it."""
+        """Whether the message before this one to the phone could also have come after it."""
         earlier = None if self.message is None else _message_before(case)
         return (
             earlier is not None

@@ -12,7 +12,7 @@ from sendbox.engine.rules.conditions import quoted
 if TYPE_CHECKING:
     from sendbox.engine.cases import Case
 
-#: What stands where the payload has nothing.
+#: Stands for a value that the payload does not have.
 _ABSENT: Final = object()
 
 
@@ -27,7 +27,7 @@ class Payload:
         return next(self._differences(case), None) is None
 
     def says(self, case: Case) -> str:
-        """Each value that is not."""
+        """Each value that differs."""
         return "; ".join(
             f"{'.'.join(path)} is {_there(value, expected)} {quoted(expected)}"
             for path, value, expected in self._differences(case)

@@ -1,4 +1,4 @@
-"""Rules of `attempts`: what is asked when an attempt begins, and how the answers combine into a fate.
+"""Rules of `attempts`: what is decided when an attempt begins, and how the answers combine into a fate.
 
 A rule decides what it names; what it leaves out (path, replies, click) is asked of the rules after it. Everything drawn
 is keyed by the rule's key, the phone and the ordinal of the message among those to this phone that drew from the rule,
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.durations import Span
@@ -90,12 +90,8 @@ class Rule(AnyRule):
         return frozenset(name for name, value in named.items() if value is not None)
 
 
-#: Results that `then: <result>` may name.
-GOALS: Final = ("sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed")
-
-
 class Fate(NamedTuple):
-    """What becomes of an attempt, as far as rules decided it; None = nobody did.
+    """What becomes of an attempt, as far as rules decided it; None = no rule did.
 
     `entries` are (result, milliseconds after the entry before, info); `goal` stands instead of them when only a result
     was named. `replies` (milliseconds, body) and `click` (milliseconds, which link) count from `delivered`. `rules`
@@ -123,13 +119,13 @@ class Attempts(Rulebook[Rule]):
         self._fates: dict[Fate, Fate] = {}
 
     def came_at(self, case: Case) -> Hashable:
-        """Messages accepted at one instant that ask at one instant: who is first depends on who came first."""
+        """Messages accepted at one instant that ask at one instant: their order depends on the order of arrival."""
         return case.fields["accepted_at"], case.instant
 
     def fate(self, rules: Iterable[Rule], case: Case) -> Fate | None:
-        """What rules decide about an attempt; None when none of them had a say.
+        """What rules decide about an attempt; None when none of them applied.
 
-        A fate without a decision says that it depended on the order of arrival that nobody decided (`nth`, `times`).
+        A fate without a decision says that it depended on the order of arrival of messages (`nth`, `times`).
         """
         decisions, order_sensitive = self.decide(rules, case)
         if not decisions and not order_sensitive:
@@ -137,9 +133,9 @@ class Attempts(Rulebook[Rule]):
         path: Path | None = None
         entries = replies = click = None
         illegal = varied = False
-        for rule, things, _, drawn in decisions:
+        for rule, named, _, drawn in decisions:
             lot = _Lot(self, rule, case, drawn)
-            if "path" in things:
+            if "path" in named:
                 illegal = rule.illegal
                 path = rule.path if rule.mix is None else lot.choose(rule.mix)
                 if path is not None and path.goal is None:
@@ -147,7 +143,7 @@ class Attempts(Rulebook[Rule]):
                         (entry.result, lot.time(entry.after, f"after{index}"), entry.info)
                         for index, entry in enumerate(path.entries)
                     )
-            if "replies" in things:
+            if "replies" in named:
                 replies = tuple(
                     (
                         lot.time(reply.after, f"reply{index}"),
@@ -155,10 +151,10 @@ class Attempts(Rulebook[Rule]):
                     )
                     for index, reply in enumerate(rule.replies or ())
                 )
-            if "click" in things:
+            if "click" in named:
                 click = tuple(
-                    (lot.time(each.after, f"click{index or ''}"), each.link)
-                    for index, each in enumerate(rule.click or ())
+                    (lot.time(opening.after, f"click{index or ''}"), opening.link)
+                    for index, opening in enumerate(rule.click or ())
                 )
             order_sensitive = order_sensitive or lot.raced
             varied = varied or lot.varied
@@ -171,7 +167,7 @@ class Attempts(Rulebook[Rule]):
 class _Lot:
     """The draws of one rule for one attempt; counts the message only when something is really drawn.
 
-    `raced` tells whether the count depended on who came first, `varied` whether a time was drawn.
+    `raced` tells whether the count depended on the order of messages, `varied` whether a time was drawn.
     """
 
     __slots__ = ("_book", "_case", "_drawn", "_rule", "raced", "varied")

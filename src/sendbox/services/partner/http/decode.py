@@ -1,4 +1,8 @@
-"""Reads the bodies of the partner interface: JSON that keeps to the route's schema (§4.3, A37, A75)."""
+"""Bodies of the partner interface: read, held to the schema of their route, and refused (§4.3, §7.2; A37, A75).
+
+A request of wrong form is answered with 400: a missing field has its own text, anything else the first finding. What
+fails although the form is right is answered with 200.
+"""
 
 from __future__ import annotations
 
@@ -6,39 +10,36 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.contract.findings import show
-from sendbox.contract.parse import Malformed, parse_json
 from sendbox.engine import durations as spans
 from sendbox.engine.remarks import Finding
-from sendbox.services.assume import Assume
 from sendbox.services.http.diagnosis import beside
-from sendbox.services.http.exchange import Exchange
-from sendbox.services.http.requests import canonical, remark_content_type
-from sendbox.services.partner.http.errors import refusal
+from sendbox.services.http.exchange import Exchange, Refused
+from sendbox.services.http.requests import canonical, parsed
+from sendbox.services.http.requests import refusal as refused_by
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Checker
 
+Request = dict[str, Any]
+
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def read(exchange: Exchange) -> dict[str, Any]:
-    """The body, parsed and legal by the route's schema. Raises `Refused`.
+def read(exchange: Exchange, missing: int = 400) -> Request:
+    """The body, parsed and legal by the route's schema. Raises `Refused`, under `missing` where a field is missing.
 
-    It is left for names and digest as `exchange.content`, without its callback, in one form whatever the order of
-    its fields.
+    It becomes `exchange.content`, for names and the digest: without its callback, in one form for any order of its
+    fields.
     """
-    remark_content_type(exchange)
-    try:
-        given: Any = parse_json(exchange.body)
-    except Malformed as malformed:
-        raise refusal([malformed.finding]) from None
-    if Assume.of(exchange.world).nulls == "absent":
-        given = _without_nulls(given)
+    given = parsed(exchange)
     checker = exchange.contract.checker(exchange.route.request or "")
     _check_mode(given, checker)
     if not checker.is_valid(given):
-        raise refusal(checker.findings(given))
-    request: dict[str, Any] = given
+        refused = refusal(checker.findings(given))
+        if refused.findings[0].rule == "required":
+            refused.status = missing
+        raise refused
+    request: Request = given
     named = {name: value for name, value in request.items() if name != "partner_callback_url"}
     exchange.content = canonical(named)
     return request
@@ -62,8 +63,15 @@ def _check_mode(given: Any, checker: Checker) -> None:
         raise beside(refusal([Finding("$.phone_number", "removed", text, "§9")]), checker.findings(given))
 
 
-def _without_nulls(value: Any) -> Any:
-    """The value without fields that are null, as if they had been left out (A56)."""
-    if isinstance(value, dict):
-        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
-    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+def refusal(findings: list[Finding]) -> Refused:
+    """The refusal that shows the client the first finding: a missing field in the words of A37, else that finding."""
+    first = findings[0]
+    return missing(first.path.removeprefix("$."), findings) if first.rule == "required" else refused_by(findings)
+
+
+def missing(fields: str, findings: list[Finding] | None = None) -> Refused:
+    """The refusal of a call without a field that it needs, or without one of several: `a' or 'b` (A37)."""
+    first, *others = fields.split("' or '")
+    wanted = " or ".join((first, *others))
+    lacking = [Finding(f"$.{first}", "required", f"{wanted} is missing (§4.3, A37)", "§4.3", "A37")]
+    return Refused(findings or lacking, 400, f"Missing '{fields}' in request data")

@@ -3,8 +3,8 @@
 The token names its signup, whose id begins with the tag of the world, so that the world is found without a key. PyJWT
 would look at the machine's clock; that is switched off, and the instant is compared with the world's.
 
-PyJWT takes 70 ms to import, so it is imported when the first token is made or read: `NotLoaded` asks whoever runs the
-event loop to do so off it.
+PyJWT takes 70 ms to import, so it is imported when the first token is made or read: `NotLoaded` asks the caller
+to do so off the event loop.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import orjson
-
 from sendbox.contract.validators import NotLoaded
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Tokens
+from sendbox.services.http.requests import token_in
 from sendbox.services.partner.partner import Partner
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ _TIMELESS: Final = {"verify_exp": False, "verify_iat": False, "verify_nbf": Fals
 
 
 def preload() -> None:
-    """Imports PyJWT, so that the first token need not: call it off the event loop."""
+    """Imports PyJWT, before the first token needs it; to be called off the event loop."""
     import_module("jwt")
 
 
@@ -41,16 +40,6 @@ def loaded(*, deferred: bool = False) -> Any:
     return import_module("jwt")
 
 
-def given(body: bytes) -> str | None:
-    """The token in the body of a call, None where there is none."""
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    token = value.get("token") if isinstance(value, dict) else None
-    return token if isinstance(token, str) else None
-
-
 def issue(world: World, signup: Signup) -> str:
     """The token of a signup."""
     claims = {"sub": signup.id, "iat": signup.created_at // 1000, "exp": signup.expires_at // 1000}
@@ -58,7 +47,7 @@ def issue(world: World, signup: Signup) -> str:
 
 
 def subject(token: str) -> str | None:
-    """The signup that a token names, unchecked: only to find its world. None for what is no token."""
+    """The signup that a token names, unchecked: only to find its world. None for other texts."""
     jwt = loaded()
     try:
         claims = jwt.decode(token, options={"verify_signature": False, **_TIMELESS})
@@ -67,7 +56,7 @@ def subject(token: str) -> str | None:
     return str(claims["sub"])
 
 
-#: What is wrong with a token: it was not made here, or its hour is over.
+#: What is wrong with a token: the world did not make it, or it has expired.
 Fault = Literal["unknown", "expired"]
 
 
@@ -89,18 +78,18 @@ def admitted(world: World, token: str) -> Signup | Finding:
     found = check(world, token)
     if not isinstance(found, str):
         return found
-    why = f"the token is {found}: a signup of this world gives one out that is valid for an hour (§5, §8)"
+    why = f"the token is {found}: a signup of this world returns one that is valid for an hour (§5, §8)"
     return Finding("$.token", "token", why, "§5")
 
 
 def _secret(world: World) -> str:
-    """The key by which a world signs."""
+    """The key with which a world signs."""
     return world.name("jwt", b"key")[:32].hex()
 
 
 TOKENS: Final = Tokens(
     preload,
-    given,
+    token_in,
     subject,
     admitted,
     (

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from sendbox.services.http.exchange import Answer, Auth, Handler, Route, Whose
+from sendbox.services.http.requests import token_in
 from sendbox.services.http.routing import route
-from sendbox.services.verify.http.decode import token_of
 from sendbox.services.verify.http.errors import creation_error, deny, deny_creation, error
 from sendbox.services.verify.http.handlers import check_proof, create_validation, verify_code, verify_proof
 from sendbox.services.verify.verify import Verify
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 _ERROR: Final = "verify.json#/$defs/VerifyError"
-#: Assumptions that every row here rests on.
+#: Assumptions of every row here.
 _ASSUMED: Final = ("A49", "A54", "A56", "A57", "A75")
 
 
 _WHOSE: Final = Whose(
-    token_of,
+    lambda body: token_in(body) or "",
     ("the token in its body is of no open world", "check proofs while the world is open that gave them out"),
 )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: the request cannot be read: not UTF-8, unknown path, wrong method
 UNREADABLE: Final = 101
-#: a parameter that is not a number, message or sender is bad; so is a body that is no form
+#: a parameter that is not a number, message or sender is bad; so is a body that is not a form
 BAD_PARAMETER: Final = 102
 BAD_KEY: Final = 103
 NO_CREDIT: Final = 105

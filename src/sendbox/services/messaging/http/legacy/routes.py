@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -13,9 +13,16 @@ from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.http.forms import relocated
 from sendbox.services.http.routing import route
 from sendbox.services.messaging.http.accepting import accept
-from sendbox.services.messaging.http.legacy import encode
 from sendbox.services.messaging.http.legacy.decode import check_media_type, decode, read_fields
-from sendbox.services.messaging.http.legacy.errors import NO_CREDIT, deny, error, refusal
+from sendbox.services.messaging.http.legacy.errors import (
+    BAD_NUMBER,
+    CONTENT_TYPE,
+    NO_CREDIT,
+    deny,
+    error,
+    line,
+    refusal,
+)
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import CALLS
 
@@ -46,11 +53,20 @@ def _accept(exchange: Exchange, send: Send, name: str) -> Answer:
         text = f"{count} message{'s' if count > 1 else ''} cost more than the account's credit (A13)"
         raise refusal(NO_CREDIT, [Finding("$", "credit", text, "§4.1", "A13")], Assume.of(world))
     step = send.steps[0]
-    content = orjson.dumps([[each.number for each in send.recipients], step.body, step.sender])
+    content = orjson.dumps([[recipient.number for recipient in send.recipients], step.body, step.sender])
     accepted = accept(exchange, [send], content)
     if accepted.findings:
         exchange.findings = relocated(accepted.findings, {"$.to[": f"$.{name}"})
-    return encode.answer(accepted.messages[0], Assume.of(world))
+    return answer(accepted.messages[0], Assume.of(world))
+
+
+def answer(messages: Sequence[str | None], assume: Assume) -> Answer:
+    """One line for each number, `OK|<id>`, in their order; None is one that the response rejects (A08).
+
+    The status is 200 as soon as one is accepted.
+    """
+    lines = [line(BAD_NUMBER, assume) if id is None else f"OK|{id}" for id in messages]
+    return Answer(200 if any(messages) else 400, "\n".join(lines).encode(), CONTENT_TYPE)
 
 
 def _route(operation: str, name: str, schema: str, summary: str) -> Route:

@@ -20,7 +20,7 @@ def read_day(exchange: Exchange, date: str) -> int:
     try:
         return instant(f"{date}T00:00:00Z")
     except ValueError:
-        text = f"{show(date)} is no day of the calendar; legal: YYYY-MM-DD (§4.4, A28)"
+        text = f"{show(date)} is not a day of the calendar; legal: YYYY-MM-DD (§4.4, A28)"
         raise refusal([Finding("$.date", "date", text, "§4.4", "A28")]) from None
 
 
@@ -28,9 +28,9 @@ def read_filter(exchange: Exchange, fields: dict[str, str]) -> Filter:
     """Which rows a call asks for: of which sub-account, with which tags, of which phone (§4.4, A60, A70)."""
     wanted_tags: tuple[str, ...] | None = None
     if "tag" in fields:
-        found = tags.normalize(fields["tag"])
-        if found is not tags.DEFAULT:  # nothing left of it is no filter, as it is no tag of a message (A60)
-            wanted_tags = tuple(sorted(found))
+        cleaned = tags.normalize(fields["tag"])
+        if cleaned is not tags.DEFAULT:  # an empty filter does not filter, as an empty tag is not a tag (A60)
+            wanted_tags = tuple(sorted(cleaned))
     phone = fields.get("phone_number")
     if phone is not None:
         number = numbers.normalize(phone, account_of(exchange.world).country) or phone
@@ -45,13 +45,11 @@ def read_filter(exchange: Exchange, fields: dict[str, str]) -> Filter:
 
 
 def read_cursor(exchange: Exchange, day: int, text: str | None) -> int:
-    """The place that a cursor names, -1 for none. Raises `Refused` for one that this world never gave for the day."""
+    """The place that a cursor names, -1 for none. Raises `Refused` for one that this world did not give for the day."""
     if text is None:
         return -1
     place = place_of(exchange.world, day, text)
     if place is None:
-        why = (
-            f"{show(text)} is no cursor that was given for this day; legal: next_cursor of the page before (§4.4, A71)"
-        )
+        why = f"{show(text)} is not a cursor of this day; legal: next_cursor of the page before (§4.4, A71)"
         raise refusal([Finding("$.cursor", "cursor", why, "§4.4", "A71")])
     return place

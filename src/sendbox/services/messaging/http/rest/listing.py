@@ -16,6 +16,7 @@ from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN, SENT, STATES, UNDELIVERED
+from sendbox.services.messaging.views import iso_or_none
 from sendbox.services.money import decimal
 from sendbox.services.ports import account_of
 
@@ -55,22 +56,22 @@ def page(world: World, day: int, wanted: Filter, after: int = -1) -> Generator[N
     rows = Messaging.of(world).rows
     first = max(bisect_left(rows.at, day), after + 1)
     last = bisect_left(rows.at, day + DAY)
-    found: list[int] = []
+    places: list[int] = []
     for count, place in enumerate(range(first, last)):
         if _fits(world, rows.messages[place], wanted):
-            if len(found) == PAGE:
+            if len(places) == PAGE:
                 break
-            found.append(place)
+            places.append(place)
         if count % _LOOKED == _LOOKED - 1:
             yield
     else:
         last = -1
-    made = []
-    for place in found:
-        made.append(row(world, rows.messages[place]))
-        if len(made) % _MADE == 0:
+    shown = []
+    for place in places:
+        shown.append(row(world, rows.messages[place]))
+        if len(shown) % _MADE == 0:
             yield
-    return Page(made, None if last < 0 else cursor(world, day, found[-1]))
+    return Page(shown, None if last < 0 else cursor(world, day, places[-1]))
 
 
 def _fits(world: World, message: Message, wanted: Filter) -> bool:
@@ -83,7 +84,7 @@ def _fits(world: World, message: Message, wanted: Filter) -> bool:
 
 
 def cursor(world: World, day: int, place: int) -> str:
-    """The cursor that names the row at a place; nobody but its world can have made it."""
+    """The cursor that names the row at a place; only its world can have made it."""
     body = place.to_bytes(8, "big")
     return urlsafe_b64encode(body + _seal(world, day, body)).decode()
 
@@ -116,13 +117,13 @@ def row(world: World, message: Message) -> dict[str, Any]:
         "message_id": message.id,
         **({} if reference is None else {"reference": reference}),
         "message_parts": shown.count,
-        "ts_sent": _iso(times.sent),
-        "ts_delivered": _iso(times.delivered),
-        "ts_updated": _iso(times.updated),
-        "ts_clicked": _iso(message.clicked_at),
-        "ts_seen": _iso(times.seen),
-        "ts_replied": _iso(message.replied_at),
-        "ts_optout": _iso(message.optout_at),
+        "ts_sent": iso_or_none(times.sent),
+        "ts_delivered": iso_or_none(times.delivered),
+        "ts_updated": iso_or_none(times.updated),
+        "ts_clicked": iso_or_none(message.clicked_at),
+        "ts_seen": iso_or_none(times.seen),
+        "ts_replied": iso_or_none(message.replied_at),
+        "ts_optout": iso_or_none(message.optout_at),
         "sent": int(times.sent is not None),
         "delivered": int(times.delivered is not None),
         "seen": int(times.seen is not None),
@@ -140,7 +141,7 @@ def row(world: World, message: Message) -> dict[str, Any]:
 
 
 class Times:
-    """When the attempts of a message first reached what a row tells, and whether one of them was not delivered."""
+    """When a message first reached the results that a row shows, and whether an attempt was not delivered."""
 
     __slots__ = ("delivered", "missed", "seen", "sent", "updated")
 
@@ -182,11 +183,11 @@ def status(world: World, message: Message) -> dict[str, Any]:
         "to": {"phone_number": message.phone},
         "request_id": submission.request_id,
         "ts_created": iso(message.accepted_at),
-        "ts_sent": _iso(times.sent),
-        "ts_delivered": _iso(times.delivered),
-        "ts_seen": _iso(times.seen),
-        "ts_clicked": _iso(message.clicked_at),
-        "ts_updated": _iso(times.updated),
+        "ts_sent": iso_or_none(times.sent),
+        "ts_delivered": iso_or_none(times.delivered),
+        "ts_seen": iso_or_none(times.seen),
+        "ts_clicked": iso_or_none(message.clicked_at),
+        "ts_updated": iso_or_none(times.updated),
         "flow": submission.send.steps[0].channel if shown is None else shown.step.channel,
         "flow_index": 0 if shown is None else shown.number,
         "flow_status": None if shown is None else STATES[shown.state],
@@ -197,8 +198,8 @@ def status(world: World, message: Message) -> dict[str, Any]:
 def codes(attempt: Attempt) -> tuple[str | None, str | None, str | None]:
     """(`status_code`, `delivery_code`, `status_info`) of an attempt (A30).
 
-    An end that is none of the recipient's carries the code of its `result_info`: in `status_code` where the message
-    was refused or broke, in `delivery_code` where it was sent in vain.
+    An end without the recipient carries the code of its `result_info`: in `status_code` where the message
+    was refused or broke, in `delivery_code` where it was sent and not delivered.
     """
     state = attempt.state
     info = info_of(attempt, state)
@@ -213,7 +214,3 @@ def codes(attempt: Attempt) -> tuple[str | None, str | None, str | None]:
 def _code_of(info: str | None, state: int) -> str:
     """The code in a `result_info`, that of the default text where it has none (§7.3)."""
     return next(match[1] for text in (info, DEFAULT_INFO[state]) if (match := _CODE.match(text or "")))
-
-
-def _iso(at: int | None) -> str | None:
-    return None if at is None else iso(at)

@@ -38,9 +38,9 @@ def message(exchange: Exchange) -> Answer:
     """`GET /message`: one message; null for an id that is unknown, or another's (§4.4, A29)."""
     fields = read_query(exchange, NO_ID, "id")
     world, key = exchange.world, exchange.key
-    found = Messaging.of(world).by_id.get(fields["id"])
-    if found is not None and key.id != world.id:
+    message = Messaging.of(world).by_id.get(fields["id"])
+    if message is not None and key.id != world.id:
         account = account_of(world)
-        if account.billing_of(found.submission.key) is not account.billing_of(key):
-            found = None
-    return success(message=None if found is None else listing.status(world, found))
+        if account.billing_of(message.submission.key) is not account.billing_of(key):
+            message = None
+    return success(message=None if message is None else listing.status(world, message))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sendbox.services.assume import Assume
 from sendbox.services.http.diagnosis import valued
 from sendbox.services.http.exchange import Answer, Exchange, Refused
-from sendbox.services.http.interfaces import Upload
+from sendbox.services.http.interfaces import Incoming, Upload
 from sendbox.services.http.requests import canonical
 from sendbox.services.http.rest import error, read_body, refused, success
 from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, Decoded, Decoder, Intake, Unfit
@@ -22,7 +22,7 @@ from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sendbox.contract.validators import Contract
     from sendbox.engine.world import World
@@ -50,47 +50,32 @@ def _refusal(unfit: Unfit) -> Refused:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """What is unfit is refused."""
+    """A file that does not fit is refused."""
     try:
         yield
     except Unfit as unfit:
         raise _refusal(unfit) from None
 
 
-class _File:
-    """A file on its way into a world."""
+def _receive(world: World, address: str, contract: Contract) -> Incoming:
+    """Begins to take a file in, for the upload of an address."""
+    bulks = Messaging.of(world).bulks
+    with _refusing():
+        bulk = bulks.begin(address)
+    bulks.decode = line_decoder(contract)
 
-    def __init__(self, world: World, address: str, contract: Contract) -> None:
-        self._bulks = Messaging.of(world).bulks
+    def take(content_type: str, pieces: Iterable[bytes]) -> Iterator[None]:
+        """The type of the content must be that of the file; its lines are read once it is complete."""
+        wanted, intake = FILETYPES[bulk.filetype], Intake(bulk.filetype, Assume.of(world).bulk)
         with _refusing():
-            self._bulk = Messaging.of(world).bulks.begin(address)
-        self.key = self._bulk.key.id
-        self._intake = Intake(self._bulk.filetype, Assume.of(world).bulk)
-        Messaging.of(world).bulks.decode = line_decoder(contract)
+            if content_type != wanted:
+                raise Unfit(400, f"Content-Type must be {wanted}")
+            for piece in pieces:
+                yield from intake.feed(piece)
+            intake.close()
+        bulks.store(bulk, intake.blocks, intake.lines)
 
-    @_refusing()
-    def begin(self, content_type: str) -> None:
-        """The type of the content must be that of the file."""
-        wanted = FILETYPES[self._bulk.filetype]
-        if content_type != wanted:
-            raise Unfit(400, f"Content-Type must be {wanted}")
-
-    def feed(self, chunk: bytes) -> Iterator[None]:
-        """A piece of the file."""
-        with _refusing():
-            for at in range(0, len(chunk), PART):
-                yield from self._intake.feed(chunk[at : at + PART])
-
-    @_refusing()
-    def store(self) -> None:
-        """The file is complete: its lines are read from now on."""
-        self._intake.close()
-        self._bulks.store(self._bulk, self._intake.blocks, self._intake.lines)
-
-    def give_up(self) -> None:
-        """Half a file is no file."""
-        if self._bulk.state == "uploading":
-            self._bulks.give_up(self._bulk)
+    return Incoming(bulk.key.id, take, lambda: bulks.give_up(bulk))
 
 
 def line_decoder(contract: Contract) -> Decoder:
@@ -113,7 +98,7 @@ def line_decoder(contract: Contract) -> Decoder:
 UPLOAD: Final = Upload(
     operation="uploadBulk",
     path="/upload/{address}",
-    receive=_File,
+    receive=_receive,
     longest=lambda world: Assume.of(world).bulk.bytes + PART,
     success=success,
     error=error,

@@ -55,7 +55,7 @@ def _read_object(value: dict[str, Any], path: str, problems: list[Finding], advi
     headers = tuple(value.get("headers", {}).items())
     for name, content in headers:
         if _TOKEN.fullmatch(name) is None:
-            text = f"{show(name)} is no header name; legal are letters, digits and !#$%&'*+.^_`|~- (A01)"
+            text = f"{show(name)} is not a header name; legal are letters, digits and !#$%&'*+.^_`|~- (A01)"
             problems.append(_finding(f"{path}.headers", "header-name", text))
         if _UNPRINTABLE.search(content) is not None:
             text = f"{show(content)} holds a control character, which no header may (A01)"
@@ -81,7 +81,7 @@ def _address(url: str) -> Target | str:
     if not SHORTEST <= len(url) <= LONGEST:
         return f"has {len(url)} characters; a callback address has {SHORTEST} to {LONGEST} (A01)"
     if not url[:8].lower().startswith(("http://", "https://")):
-        return "is no http or https address, the only ones that a callback may have (A01)"
+        return "is not an http or https address, the only ones that a callback may have (A01)"
     if _BLANK.search(url) is not None:
         return "holds white space or a control character; an address has them percent-encoded (§2.1)"
     try:
@@ -89,7 +89,7 @@ def _address(url: str) -> Target | str:
         legal = bool(parts.hostname) and parts.port != 0
     except ValueError:
         legal = False
-    return Target(url) if legal else "is no address: host or port is missing or malformed (§2.1)"
+    return Target(url) if legal else "is not an address: host or port is missing or malformed (§2.1)"
 
 
 def _finding(path: str, rule: str, message: str) -> Finding:

@@ -1,7 +1,7 @@
 """A Message object (§2.1) as the command that the core takes, after its schema has been checked.
 
 What a schema cannot say is said here: rules over several fields, rules that look at the account, and remarks on what
-the service would silently do. All findings of a message are collected before it is refused. This is on the path of
+the service would do silently. All findings of a message are collected before it is refused. This is on the path of
 every message: known fields are tested as sets, and paths and texts are made only when there is something to say.
 """
 
@@ -13,11 +13,11 @@ import orjson
 
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
-from sendbox.services.advice import EMPTY_TAGS, NUMBER_CONVERTED, NUMBER_INVALID, TAGS_CLEANED, advise
+from sendbox.services.advice import EMPTY_TAGS, TAGS_CLEANED, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.names import renamed, unknown_fields
-from sendbox.services.http.numbers import remark_number
+from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.messaging import windows as window
 from sendbox.services.messaging.content import tags
 from sendbox.services.messaging.http.advising import remark_clock, remark_texts
@@ -127,31 +127,21 @@ def _read_recipients(to: list[dict[str, Any]], path: str, country: str, advice: 
             unknown_fields(item, RECIPIENT_FIELDS, f"{path}.to[{index}]", "§2.1", advice)
         raw = item["phone_number"]
         number = numbers.normalize(raw, country)
-        if number == raw:
-            recipients.append(Recipient(raw))
-            if numbers.doubtful(raw):
-                remark_number(raw, f"{path}.to[{index}].phone_number", advice)
-        elif number is None:
-            text = f"{show(raw)} cannot be normalized to a number in international format and will be rejected"
-            advice.append(advise(NUMBER_INVALID, text, f"{path}.to[{index}].phone_number"))
-            recipients.append(Recipient(raw, valid=False))
-        else:
-            text = f"{show(raw)} is converted to {number}"
-            advice.append(advise(NUMBER_CONVERTED, text, f"{path}.to[{index}].phone_number"))
-            recipients.append(Recipient(number))
-            remark_number(number, f"{path}.to[{index}].phone_number", advice)
+        if number != raw or numbers.doubtful(raw):
+            remark_recipient(raw, number, f"{path}.to[{index}].phone_number", advice)
+        recipients.append(Recipient(number or raw, number is not None))
     return recipients
 
 
 def _read_tags(text: str, path: str, advice: list[Advice]) -> tuple[str, ...]:
-    found = tags.normalize(text)
-    if found is tags.DEFAULT:  # and not only equal to it: that is what nothing left over gives
+    cleaned = tags.normalize(text)
+    if cleaned is tags.DEFAULT:  # the very object, which stands for tags of which nothing is left
         advice.append(advise(EMPTY_TAGS, f"{show(text)} holds no tag; the default is used: promotional", f"{path}.tag"))
-        return found
-    clean = ",".join(found)
+        return cleaned
+    clean = ",".join(cleaned)
     if clean != text:
         advice.append(advise(TAGS_CLEANED, f"{show(text)} becomes {show(clean)}", f"{path}.tag"))
-    return found
+    return cleaned
 
 
 def _read_reference(message: dict[str, Any], root: Root) -> str | None:

@@ -1,4 +1,4 @@
-"""What the sending interface answers when it refuses: 400 and its kin with `{Message}` (§7.2, A11, A75)."""
+"""The refusals of the sending interface: 400 and other statuses with `{Message}` (§7.2, A11, A75)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DENIAL = re.compile(r"(not|explicit)\s+(authorized|deny)", re.IGNORECASE)
 def error(status: int, text: str) -> Answer:
     """The answer to a refused call: `{Message: text}` under `status` (§7.2, A75).
 
-    A text quotes what the client sent, so the words of `DENIED` are taken apart wherever they are not its own (A11).
+    A text quotes what the client sent, so the words of `DENIED` are hyphenated in every other text (A11).
     """
     if text != DENIED:
         text = _DENIAL.sub(r"\1-\2", text)

@@ -58,10 +58,10 @@ def read_json(exchange: Exchange) -> Any:
     request = parsed(exchange)
     checker = exchange.contract.checker(exchange.route.request or "")
     if not checker.is_valid(request):
-        found = _findings(request, checker.findings(request), exchange)
+        findings = _findings(request, checker.findings(request), exchange)
         for path, message in _messages(request):
-            found = found + further(message, path, found, exchange)
-        raise refusal(found)
+            findings = findings + further(message, path, findings, exchange)
+        raise refusal(findings)
     return request
 
 
@@ -75,13 +75,13 @@ def without_callback(message: dict[str, Any]) -> dict[str, Any]:
     """The message without its `callback`, which changes from run to run and must not enter its names."""
     if "callback" not in message:
         return message
-    rest = message.copy()
-    del rest["callback"]
-    return rest
+    others = message.copy()
+    del others["callback"]
+    return others
 
 
-def _findings(request: Any, found: list[Finding], exchange: Exchange) -> list[Finding]:
-    """What the schema finds, but of a flow channel that is off nothing else than that (A02)."""
+def _findings(request: Any, findings: list[Finding], exchange: Exchange) -> list[Finding]:
+    """What the schema finds; of a flow channel that is off, nothing but that it is off (A02)."""
     own = [
         channel_finding(name, f"{path}.flow[{index}]", exchange)
         for path, message in _messages(request)
@@ -91,9 +91,9 @@ def _findings(request: Any, found: list[Finding], exchange: Exchange) -> list[Fi
         if is_off(name, exchange)
     ]
     if not own:
-        return found
+        return findings
     places = tuple(finding.path for finding in own)
-    return own + [finding for finding in found if not finding.path.startswith(places)]
+    return own + [finding for finding in findings if not finding.path.startswith(places)]
 
 
 def _messages(request: Any) -> list[tuple[str, dict[str, Any]]]:

@@ -1,7 +1,7 @@
-"""What else is wrong with a Message whose shape is: it is read once more with stand-ins where the schema found fault.
+"""More findings of a Message of a wrong shape: it is read once more with stand-ins where the schema found problems.
 
-So a refusal's diagnosis has the findings of meaning beside those of shape. What stands in is legal everywhere, and no
-finding at or below a place where it stands is believed.
+So a refusal's diagnosis has the findings of meaning beside those of shape. Stand-ins are legal everywhere, and
+findings at or below their places do not count.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _ENTRIES: Final[dict[str, Any]] = {"to": {"phone_number": "420777000101"}, "flow
 _GONE: Final = object()
 
 
-def further(message: Any, path: str, found: Sequence[Finding], exchange: Exchange) -> list[Finding]:
-    """The findings of meaning of a Message at `path` of the request, whose shape has the faults `found`."""
-    broken = [finding.path for finding in found if _below(finding.path, path)]
+def further(message: Any, path: str, findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
+    """The findings of meaning of a Message at `path` of the request, whose shape has the problems `findings`."""
+    broken = [finding.path for finding in findings if _below(finding.path, path)]
     if path in broken or not isinstance(message, dict):
         return []
     repaired = message
@@ -50,7 +50,7 @@ def further(message: Any, path: str, found: Sequence[Finding], exchange: Exchang
     try:
         decode_message(repaired, path, exchange, [])
     except Refused as refused:
-        return [finding for finding in refused.findings if not any(_below(finding.path, each) for each in broken)]
+        return [finding for finding in refused.findings if not any(_below(finding.path, place) for place in broken)]
     return []
 
 
@@ -62,15 +62,15 @@ def _repaired(value: Any, steps: list[Step], holder: str = "") -> Any:
     """The value with something legal where the steps lead; what lies on the way is copied."""
     if not steps:
         return _ENTRIES.get(holder, _GONE)
-    step, *rest = steps
+    step, *deeper = steps
     if isinstance(value, dict) and isinstance(step, str):
-        made = dict(value)
-        stand_in = _STAND_INS.get(step, _GONE) if not rest else _repaired(made.get(step), rest, step)
-        made.pop(step, None)
-        return made if stand_in is _GONE else made | {step: stand_in}
+        copy = dict(value)
+        stand_in = _STAND_INS.get(step, _GONE) if not deeper else _repaired(copy.get(step), deeper, step)
+        copy.pop(step, None)
+        return copy if stand_in is _GONE else copy | {step: stand_in}
     if isinstance(value, list) and isinstance(step, int) and step < len(value):
         made_list = list(value)
-        stand_in = _repaired(made_list[step], rest, holder)
+        stand_in = _repaired(made_list[step], deeper, holder)
         if stand_in is _GONE:
             return _GONE
         made_list[step] = stand_in

@@ -14,7 +14,7 @@ _ZONE: Final = re.compile(r"(?:([Zz])|[+-]([0-9]{2}:[0-9]{2}))\Z")
 
 
 def read_datetime(text: str, path: str, problems: list[Finding], advice: list[Advice]) -> int | None:
-    """The instant in virtual milliseconds, parts of a millisecond cut off; None and a finding when it is none.
+    """The instant in virtual milliseconds, parts of a millisecond cut off; None and a finding when it is not legal.
 
     Another offset than UTC is converted, a missing one read as UTC, both with advice (A58).
     """
@@ -23,7 +23,7 @@ def read_datetime(text: str, path: str, problems: list[Finding], advice: list[Ad
     try:
         at = instant(f"{text}Z" if zone is None else text)
     except ValueError:
-        rule = "is no date-time of RFC 3339; legal is the form 2026-03-01T09:00:00Z (§2.1)"
+        rule = "is not a date-time of RFC 3339; legal is the form 2026-03-01T09:00:00Z (§2.1)"
         problems.append(Finding(place, "date-time", f"{show(text)} {rule}", "§2.1", "A58"))
         return None
     if zone is None:

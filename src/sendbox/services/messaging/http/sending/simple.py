@@ -44,8 +44,8 @@ def send_by_form(exchange: Exchange) -> Answer:
     """`POST /simple/message`: a form only, anything else is 415 (§4.1, §7.1)."""
     kind = media_type(exchange)
     if kind != FORM:
-        given = "no content type" if kind is None else show(kind)
-        text = f"{given} is not the content type of this call; legal: {FORM} (§4.1)"
+        shown = "no content type" if kind is None else show(kind)
+        text = f"{shown} is not the content type of this call; legal: {FORM} (§4.1)"
         raise Refused([Finding("header content-type", "content-type", text, "§4.1", "A12")], 415, text)
     return _send(exchange, exchange.body, exchange.route.request or "", FORM_FIELDS)
 
@@ -147,8 +147,8 @@ def _callback(text: str, exchange: Exchange) -> Any:
             value = without_nulls(value)
     checker = exchange.contract.checker(CALLBACK)
     if not checker.is_valid(value):
-        found = checker.findings(value)
-        raise refusal([_under_callback(each, each.section, each.assumed) for each in found])
+        findings = checker.findings(value)
+        raise refusal([_under_callback(finding, finding.section, finding.assumed) for finding in findings])
     return value
 
 

@@ -1,12 +1,13 @@
 """Flow steps (§2.2): each element of `flow` as the core takes it, its body and sender resolved against the root's.
 
-What the channels differ in stands in their rows (`channels.py`); one reader serves them all. Paths and messages are
+The differences of the channels stand in their rows (`channels.py`); one reader serves them all. Paths and messages are
 made only when there is something to say, so a clean step costs some dictionary look-ups and one record.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
@@ -41,20 +42,18 @@ CARD_FIELDS: Final = frozenset({"title", "description", "file", "thumbnail", "bu
 _SENDER: Final = re.compile(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Root:
     """What the steps of one message look at: the root's body and sender, and where remarks go."""
 
-    __slots__ = ("advice", "body", "exchange", "own_senders", "path", "problems", "sender")
-
-    def __init__(self, path: str, exchange: Exchange, problems: list[Finding], advice: list[Advice]) -> None:
-        self.path = path
-        self.exchange = exchange
-        self.problems = problems
-        self.advice = advice
-        self.body: str | None = None
-        self.sender: str | None = None
-        #: as in `Send`
-        self.own_senders = 0
+    path: str
+    exchange: Exchange
+    problems: list[Finding]
+    advice: list[Advice]
+    body: str | None = None
+    sender: str | None = None
+    #: as in `Send`
+    own_senders: int = 0
 
     def refuse(self, path: str, rule: str, message: str, section: str, assumed: str | None = None) -> None:
         """Notes a finding; the whole message is read before it is refused."""
@@ -102,7 +101,7 @@ def channel_finding(name: str, path: str, exchange: Exchange) -> Finding:
         text = f"{show(name)} is a channel that the specification does not show and that is off; legal: {legal}"
         return Finding(path, "channel", f"{text} (§2.2, {channel.assumed})", "§2.2", channel.assumed)
     hint = nearest(name, CHANNELS)
-    text = f"{show(name)} is no channel of a flow{f', nearest is {show(hint)}' if hint else ''}; legal: {legal}"
+    text = f"{show(name)} is not a channel of a flow{f', nearest is {show(hint)}' if hint else ''}; legal: {legal}"
     return Finding(path, "channel", f"{text} (§2.2)", "§2.2")
 
 
@@ -118,7 +117,7 @@ def truncated(body: str, path: str, section: str, advice: list[Advice]) -> str:
 
 
 def doubtful(sender: str) -> bool:
-    """Whether a sender that is not empty is worth a closer look; most are not."""
+    """Whether a sender that is not empty needs a closer look; most do not."""
     return len(sender) > limits.SENDER or sender[0] == "+" or not sender.isprintable()
 
 
@@ -164,7 +163,7 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
             root.refuse(f"{_place(channel, index, root)}.sender", "sender", text, "§2.2")
         elif channel.numeric:
             if not (sender.isdecimal() and sender.isascii()):
-                text = f"{show(sender)} is no Phone Number ID, which has digits only"
+                text = f"{show(sender)} is not a Phone Number ID, which has digits only"
                 legal = "the numeric id of a registered number"
                 _refuse_sender(text, legal, f"{_place(channel, index, root)}.sender", "§2.2", root)
         elif channel.sender == "name" and doubtful(sender) and sender is not root.sender:
@@ -245,8 +244,8 @@ def _remark_gateway(gateway: str, sender: str | None, path: str, root: Root) -> 
     """Advice on a gateway that wants a number which is not there (A80)."""
     if gateway == "direct":
         if sender is None or not sender.isdecimal():
-            given = show(sender) if sender else "not given"
-            text = f'"direct" is for a dedicated virtual number, and the sender is {given}'
+            shown = show(sender) if sender else "not given"
+            text = f'"direct" is for a dedicated virtual number, and the sender is {shown}'
             root.advice.append(advise(GATEWAY_DIRECT_WITHOUT_NUMBER, text, path))
     elif not account_of(root.exchange.world).numbers:
         text = f"{show(gateway)} sends from a number of the account's own, and the account has none"

@@ -1,0 +1,53 @@
+"""Arguments of operations: the forms that are not types, each with the refusal of what has another form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sendbox.control.operation import ControlError
+from sendbox.engine import bounds
+from sendbox.engine.durations import duration, shown
+
+
+def milliseconds(value: Any, name: str) -> int:
+    """A duration argument. Raises `ControlError` that says what was legal."""
+    try:
+        number = bounds.whole(value) if isinstance(value, str) else None
+        return duration(value if number is None else number)
+    except ValueError as error:
+        raise ControlError(400, "bad_argument", f"{name}: {error}") from None
+
+
+def whole(value: Any, name: str, least: int | None = None) -> int:
+    """A whole number as argument, or a text that writes one, of at least `least`. Raises `ControlError`."""
+    number = bounds.whole(value) if isinstance(value, str) else value
+    if isinstance(number, int) and not isinstance(number, bool):
+        if least is not None and number < least:
+            raise ControlError(400, "bad_argument", f"{name}: {number} is not legal; legal: {least} and more")
+        return number
+    if isinstance(value, str) and bounds.looks_whole(value):
+        raise ControlError(400, "bad_argument", f"{name}: {bounds.too_large(value)}")
+    raise ControlError(400, "bad_argument", f"{name}: {value!r} is not a whole number")
+
+
+def one_of(value: Any, name: str, words: Iterable[str]) -> None:
+    """Raises `ControlError` for an argument that is not one of some words."""
+    if not isinstance(value, str) or value not in words:
+        raise ControlError(400, "bad_argument", f'{name}: "{value}" is not known; legal: {", ".join(words)}')
+
+
+def flag(value: Any, name: str) -> bool:
+    """An argument that is true or false, or a text that says so. Raises `ControlError`."""
+    if value in (True, "true", "1"):
+        return True
+    if value in (False, "false", "0"):
+        return False
+    raise ControlError(400, "bad_argument", f"{name}: {value!r} is not legal; legal: true, false")
+
+
+def json_object(raw: Any, meaning: str) -> dict[str, Any]:
+    """A body that must be a JSON object, and is to be what `meaning` says. Raises `ControlError`."""
+    if not isinstance(raw, dict):
+        raise ControlError(400, "bad_body", f"{shown(raw)} is not {meaning}; legal: a JSON object")
+    return raw

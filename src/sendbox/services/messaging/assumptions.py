@@ -1,0 +1,75 @@
+"""Which assumptions the path of a message rests on, as far as only what happened can show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sendbox.services.assume import Assume
+from sendbox.services.messaging.channels import ROWS
+from sendbox.services.messaging.results import REJECTED
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.records import Attempt, Message
+
+
+def of_transition(attempt: Attempt, code: int, *, first: bool) -> Iterator[str]:
+    """The rows that a result rests on: on the path to it, and on the hand-over when it is the attempt's first."""
+    fate = attempt.fate
+    if attempt.price is not None and (fate is None or fate.entries is None):
+        yield "A63"
+    if first and code == REJECTED and not attempt.message.valid:
+        yield "A08"
+    if first and attempt.price is not None:
+        yield from _handed_over(attempt)
+
+
+def _handed_over(attempt: Attempt) -> Iterator[str]:
+    send = attempt.message.submission.send
+    step = attempt.step
+    yield "A61"
+    channel = ROWS[step.channel]
+    if channel.assumed is not None and attempt.number + 1 < len(send.steps):
+        yield channel.assumed
+    if channel.conversation:
+        yield "A66"
+    if step.template is not None:
+        if all(other.template is not None and other.body is None for other in send.steps):
+            yield "A06"
+        if step.template.header is not None:
+            yield "A76"
+    if "gateway" in channel.fields and step.gateway != "high":
+        yield "A80"
+    if send.window is not None:
+        yield "A16"
+        if send.window.start >= send.window.end:
+            yield "A15"
+    if "priority" in send.tags:
+        yield "A60"
+    if send.shortening is not None and (attempt.message.links or {}).get(attempt.number):
+        yield from ("A17", "A78")
+        if send.shortening.domain is not None:
+            yield "A77"
+
+
+def of_delivery(delivery: Delivery) -> Iterator[str]:
+    """The rows that a try of a delivery rests on."""
+    target = delivery.outlet.target
+    if target.method == "GET" or target.content_type != "application/json":
+        yield "A69"
+    for event in delivery.events:
+        if isinstance(event, tuple):
+            attempt, _ = event
+            yield "A82"
+            if attempt.price is None or attempt.message.submission.send.payload == b"{}":
+                yield "A67"
+
+
+def of_postponed(world: World, message: Message) -> Iterator[str]:
+    """The rows that hold a message back: promotional hours, the limit of the queue."""
+    if Assume.of(world).promotional_window is not None and "promotional" in message.submission.send.tags:
+        yield "A84"
+    if Assume.of(world).queue is not None:
+        yield "A18"

@@ -1,0 +1,364 @@
+"""The command line: arguments, output, exit codes; and the program as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from sendbox import __version__
+from sendbox.cli import main as cli
+from sendbox.cli import serve as serving
+from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
+from sendbox.cli.serve import Options
+from sendbox.services.assumptions import registry
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of whoever runs the tests reaches them."""
+    for name in [name for name in os.environ if name.startswith("SENDBOX_")]:
+        monkeypatch.delenv(name)
+
+
+def sendbox(*args: str, env: dict[str, str] | None = None) -> Result:
+    return CliRunner().invoke(cli.sendbox, args, env=env)
+
+
+# --- help, errors, exit codes -----------------------------------------------------------------------------------------
+
+
+def test_version() -> None:
+    """--version is the version."""
+    result = sendbox("--version")
+    assert (result.exit_code, result.output) == (OK, f"sendbox {__version__}\n")
+
+
+def test_without_a_command_the_help_is_shown() -> None:
+    """A call without a command is wrong use, and shows what there is."""
+    result = sendbox()
+    assert result.exit_code == USAGE
+    assert "Commands:" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("command", sorted(cli.sendbox.commands))
+def test_every_command_teaches_by_an_example(command: str) -> None:
+    """The help of each command has an example."""
+    result = sendbox(command, "-h")
+    assert result.exit_code == OK
+    assert re.search(r"\n  Examples?:\n", result.output)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["serv"], "No such command 'serv'"),
+        (["serve", "--prot", "1"], "No such option '--prot'"),
+        (["serve", "--port", "x"], "'x' is not a valid integer"),
+        (["serve", "--clock", "fast"], "'fast' is not one of 'manual', 'real', 'auto'"),
+        (["serve", "--patience", "5x"], "'5x' is not a duration"),
+        (["serve", "--start", "noon"], "'noon' is not an RFC 3339 instant"),
+        (["serve", "--tls", "self", "--tls-cert", __file__], "--tls self and --tls-cert: give one of the two"),
+        (["serve", "--tls-cert", __file__], "--tls-cert and --tls-key go together"),
+        (["serve", "--ca-port", "1"], "--ca-port gives out the authority of --tls self"),
+        (["serve", "--public-url", "box"], "box is not an address over http or https"),
+        (["check"], "Missing argument 'FILE...'"),
+        (["forward"], "Missing option '--to'"),
+        (["ready", "--url", "box"], "box is not an address over http or https"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_use_is_told_in_one_line(args: list[str], said: str) -> None:
+    """Wrong use ends with 2 and one line, which says what was wrong."""
+    result = sendbox(*args)
+    assert result.exit_code == USAGE
+    assert said in result.stderr
+    assert result.stderr.startswith("sendbox: ")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(KeyboardInterrupt, 130), (click.Abort, 130), (lambda: click.ClickException("no"), NO)],
+    ids=["ctrl-c", "abort", "other"],
+)
+def test_other_ends_have_their_codes(monkeypatch: pytest.MonkeyPatch, error: Any, code: int) -> None:
+    """An interrupted command ends as shells expect it, without a traceback."""
+
+    def fail() -> None:
+        raise error()
+
+    monkeypatch.setattr("sendbox.scenario.numbers.magic", fail)
+    assert sendbox("numbers").exit_code == code
+
+
+# --- serve ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[Options]:
+    """The options that `serve` would have served with."""
+    found: list[Options] = []
+    monkeypatch.setattr(serving, "run", found.append)
+    return found
+
+
+def test_serve_has_defaults(served: list[Options]) -> None:
+    """Without arguments it serves this machine only, in real time, with the default scenario."""
+    assert sendbox("serve").exit_code == OK
+    assert served == [Options()]
+
+
+def test_serve_takes_arguments(served: list[Options]) -> None:
+    """Each option arrives where it is used."""
+    args = (
+        "--host ::1 --port 0 --scenario late-receipt --seed -7 --clock manual --start 1970-01-01T00:00:01Z --key a "
+        "--key b --any-key --public-url https://box.test/v2 --tls self --ca-port 9 --max-worlds 3 --no-hints "
+        f"--patience 1500ms --callback-ca {__file__} --callback-insecure"
+    )
+    assert sendbox("serve", *args.split()).exit_code == OK
+    (options,) = served
+    settings = options.settings
+    assert (settings.host, settings.port, settings.scenario, settings.seed) == ("::1", 0, "late-receipt", -7)
+    assert (options.mode, options.start, options.tls, options.tls_self, options.ca_port) == (
+        "manual",
+        1000,
+        None,
+        True,
+        9,
+    )
+    assert (settings.keys, settings.any_key, settings.public_url) == (frozenset("ab"), True, "https://box.test")
+    assert (settings.max_worlds, settings.hints, settings.patience) == (3, False, 1.5)
+    assert (settings.callback_ca, settings.callback_insecure) == (__file__, True)
+
+
+def test_serve_takes_a_certificate(served: list[Options]) -> None:
+    """Certificate and key belong together."""
+    assert sendbox("serve", "--tls-cert", __file__, "--tls-key", __file__).exit_code == OK
+    assert served[0].tls == (__file__, __file__)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("PORT", "8000", {"port": 8000}),
+        ("PORT", "tcp://10.0.0.1:7357", {"port": 7357}),
+        ("SEED", "abc", {"seed": "abc"}),
+        ("SEED", "9223372036854775807", {"seed": 2**63 - 1}),
+        ("SEED", "run 12345678901234567890", {"seed": "run 12345678901234567890"}),
+        ("KEY", "one two", {"keys": frozenset({"one", "two"})}),
+        ("ANY_KEY", "1", {"any_key": True}),
+        ("NO_HINTS", "true", {"hints": False}),
+        ("PUBLIC_URL", "http://box:80", {"public_url": "http://box:80"}),
+        ("MAX_WORLDS", "5", {"max_worlds": 5}),
+        ("SCENARIO", "late-receipt", {"scenario": "late-receipt"}),
+        ("SCENARIO", "default, my file.yaml,", {"scenario": ("default", "my file.yaml")}),
+        ("SCENARIO", "", {"scenario": "default"}),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_serve_takes_the_environment(served: list[Options], name: str, value: str, expected: dict[str, Any]) -> None:
+    """Each option can come from the environment, which holds what Kubernetes puts there too."""
+    assert sendbox("serve", env={f"SENDBOX_{name}": value}).exit_code == OK
+    assert {key: getattr(served[0].settings, key) for key in expected} == expected
+
+
+def test_serve_takes_several_scenarios(served: list[Options]) -> None:
+    """The option is repeated; what it says wins over the environment."""
+    result = sendbox("serve", "--scenario", "a,b.yaml", "--scenario", "c", env={"SENDBOX_SCENARIO": "default"})
+    assert result.exit_code == OK
+    assert served[0].settings.scenario == ("a,b.yaml", "c")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PORT", "abc", "SENDBOX_PORT (environment): 'abc' is not a valid integer range"),
+        ("CLOCK", "fast", "SENDBOX_CLOCK (environment): 'fast' is not one of"),
+        ("START", "soon", "SENDBOX_START (environment): 'soon' is not an RFC 3339 instant"),
+        ("SEED", "9223372036854775808", "SENDBOX_SEED (environment): 9223372036854775808 is outside the range"),
+        ("TLS_CERT", "/gone", "SENDBOX_TLS_CERT (environment): File '/gone' does not exist"),
+        ("ANY_KEY", "perhaps", "SENDBOX_ANY_KEY (environment): 'perhaps' is not a valid boolean"),
+    ],
+)
+def test_the_environment_is_blamed_for_its_own(name: str, value: str, said: str) -> None:
+    """A wrong value is blamed on the variable that has it; given as an option, on the option."""
+    result = sendbox("serve", env={f"SENDBOX_{name}": value})
+    assert result.exit_code == USAGE
+    assert f"Invalid value for {said}" in result.stderr
+    option = f"--{name.lower().replace('_', '-')}"
+    if name != "ANY_KEY":
+        result = sendbox("serve", option, value, env={f"SENDBOX_{name}": value})
+        assert f"Invalid value for '{option}'" in result.stderr
+    result = sendbox("ready", "--wait", "soon", env={"SENDBOX_URL": "x"})
+    assert "Invalid value for '--wait'" in result.stderr
+
+
+# --- what is looked up ------------------------------------------------------------------------------------------------
+
+
+def test_numbers_lists_the_magic_numbers() -> None:
+    """Each magic number has a line with an example and what happens to a message to it."""
+    result = sendbox("numbers")
+    assert result.exit_code == OK
+    head, *rows = result.output.splitlines()
+    assert re.split(r"  +", head) == ["ends in", "example", "what happens to a message"]
+    assert re.split(r"  +", rows[2]) == ["02", "420777000102", "undelivered"]
+    assert len(rows) == 15
+
+
+def test_assumptions_lists_every_row() -> None:
+    """Each assumption is listed with its section, default, confidence and setting."""
+    result = sendbox("assumptions")
+    assert result.exit_code == OK
+    assert re.findall(r"^A\d+", result.output, re.MULTILINE) == [row.id for row in registry()]
+    assert "A02  §2.2  the flow channel rcs\n" in result.output
+    assert "     [confidence F; setting rcs]\n" in result.output
+
+
+def test_assumptions_as_json() -> None:
+    """The same as an array of objects."""
+    result = sendbox("assumptions", "--json")
+    assert json.loads(result.output) == [row.as_json() for row in registry()]
+    assert json.loads(result.output)[0].keys() == {
+        "id", "section", "title", "default", "setting", "confidence", "built"
+    }  # fmt: skip
+
+
+# --- check and init ---------------------------------------------------------------------------------------------------
+
+
+def test_check_accepts_the_library() -> None:
+    """Scenarios of the library are checked by name."""
+    result = sendbox("check", "default", "otp-fallback")
+    assert (result.exit_code, result.output) == (OK, "default: ok\notp-fallback: ok\n")
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    """A scenario with two problems."""
+    file = tmp_path / "wrong.yaml"
+    file.write_text("sendbox: 1\nsed: 7\nclock: {mod: real}\n")
+    return str(file)
+
+
+def test_check_prints_every_problem(wrong: str) -> None:
+    """Each problem is a line with file, line and column, on stdout; the exit code says that there are any."""
+    result = sendbox("check", wrong, "default")
+    assert result.exit_code == NO
+    assert [re.sub(r" .*", "", line) for line in result.stdout.splitlines()] == [
+        f"{wrong}:2:1:",
+        f"{wrong}:3:9:",
+        "default:",
+    ]
+
+
+def test_check_as_json(wrong: str) -> None:
+    """The same as one object, for editors and CI."""
+    result = sendbox("check", "--format", "json", wrong)
+    answer = json.loads(result.output)
+    assert (result.exit_code, answer["ok"]) == (NO, False)
+    assert [(each["line"], each["nearest"]) for each in answer["problems"]] == [(2, "seed"), (3, "mode")]
+    assert json.loads(sendbox("check", "--format", "json", "default").output) == {"ok": True, "problems": []}
+
+
+def test_check_warns(tmp_path: Path) -> None:
+    """Warnings do not count, unless they are to; each format has them."""
+    file = tmp_path / "doubtful.yaml"
+    file.write_text("sendbox: 1\nattempts:\n  - then: sent\n  - then: failed\n")
+    warned = f"{file}:4:5: warning: "
+    for args, code in (((), OK), (("--strict",), NO), (("--together", "--strict"), NO)):
+        result = sendbox("check", *args, str(file))
+        assert (result.exit_code, result.stdout.startswith(warned)) == (code, True)
+    answer = json.loads(sendbox("check", "--format", "json", str(file)).output)
+    assert (answer["ok"], [each["severity"] for each in answer["problems"]]) == (True, ["warning"])
+    result = sendbox("check", "--format", "github", str(file), "default")
+    assert (result.exit_code, result.output.count("\n")) == (OK, 1)
+    assert result.output.startswith("::warning file=")
+    assert sendbox("check", "--format", "github", "default").output == ""
+
+
+def test_check_joins(tmp_path: Path) -> None:
+    """Files are checked by themselves, or as one; what the environment says is asked."""
+    for name, text in {"a": "seed: ${SENDBOX_TEST_SEED}\n", "b": "extends: default\n"}.items():
+        (tmp_path / f"{name}.yaml").write_text(f"sendbox: 1\n{text}")
+    names = [str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")]
+    env = {"SENDBOX_TEST_SEED": "7"}
+    assert sendbox("check", *names, env=env).output == f"{names[0]}: ok\n{names[1]}: ok\n"
+    assert sendbox("check", "--together", *names, env=env).output == f"{names[0]} + {names[1]}: ok\n"
+    assert "is empty or not set" in sendbox("check", *names).output
+
+
+def test_check_names_a_file_that_is_not_there() -> None:
+    """A missing file is a problem of it."""
+    result = sendbox("check", "no/such.yaml")
+    assert result.exit_code == NO
+    assert "cannot be read: No such file" in result.output
+
+
+def test_init_writes_a_scenario_that_is_right(tmp_path: Path) -> None:
+    """What is written passes the check, and is told how to use."""
+    file = tmp_path / "first.yaml"
+    result = sendbox("init", str(file))
+    assert result.exit_code == OK
+    assert f"sendbox serve --scenario {file}" in result.output
+    assert sendbox("check", str(file)).output == f"{file}: ok\n"
+    schema = re.search(r"\$schema=file://(\S+)", file.read_text("utf-8"))
+    assert schema
+    assert Path(schema[1]).is_file()
+
+
+def test_init_never_overwrites(tmp_path: Path) -> None:
+    """A file that is there stays as it is."""
+    file = tmp_path / "mine.yaml"
+    file.write_text("mine")
+    result = sendbox("init", str(file))
+    assert (result.exit_code, file.read_text()) == (CANNOT, "mine")
+    assert result.stderr == f"sendbox: {file} exists already, and is left as it is: name another file\n"
+
+
+def test_init_says_where_it_cannot_write(tmp_path: Path) -> None:
+    """A folder that is not there is told."""
+    result = sendbox("init", str(tmp_path / "no" / "such.yaml"))
+    assert result.exit_code == CANNOT
+    assert "cannot be written: No such file or directory" in result.stderr
+
+
+# --- ready and forward ------------------------------------------------------------------------------------------------
+
+
+def test_ready_says_that_nobody_answers() -> None:
+    """Where nothing listens the answer is no."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        result = sendbox("ready", env={"SENDBOX_PORT": str(sock.getsockname()[1])})
+    assert result.exit_code == NO
+    assert "is not ready: " in result.stderr
+
+
+def test_forward_says_that_nobody_answers() -> None:
+    """Where no sandbox listens there is nothing to forward."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{sock.getsockname()[1]}"
+        result = sendbox("forward", "--to", "http://127.0.0.1:1/", "--url", url, "--world", "test-a")
+    assert result.exit_code == CANNOT
+    assert "cannot be reached" in result.stderr
+
+
+def test_forward_ends_well_by_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is how a forward ends."""
+
+    async def interrupted(*_given: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sendbox.cli.forward.forward", interrupted)
+    assert sendbox("forward", "--to", "http://127.0.0.1:1/").exit_code == OK

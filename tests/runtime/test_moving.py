@@ -1,0 +1,223 @@
+"""Time by command: `advance` in each of its forms, and its bounds."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from sendbox.runtime.policy import HttpCall, Outcome
+from tests.box import KEY, START, WORLD, Box, Reading, at, boxed
+from tests.receivers import Events, answering, receiving
+
+pytestmark = pytest.mark.asyncio
+
+
+async def refused(box: Box, **how: Any) -> tuple[int, str, str]:
+    """Status, error and message of an `advance` that is not done."""
+    answer = await box.post(f"{WORLD}/clock/advance", how)
+    return answer.status, answer.json["error"], answer.json["message"]
+
+
+# --- manual -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_manual_clock_stands_still_until_it_is_moved() -> None:
+    """A request is answered; what follows is due at the same instant and happens at the next move, `0s` too."""
+    async with boxed() as box:
+        (message_id,) = await box.send()
+        assert await box.results(message_id) == []
+        assert (await box.clock()) == {"now": at(0), "mode": "manual", "rate": 1.0, "next_due": at(0), "pending": 1}
+        moved = await box.advance("0s")
+        assert await box.results(message_id) == ["sending"]
+        assert (moved["from"], moved["to"], moved["next_due"], moved["idle"]) == (at(0), at(0), at(1), False)
+
+
+@pytest.mark.parametrize(
+    ("how", "to"),
+    [
+        pytest.param({"by": "90s"}, 90, id="by"),
+        pytest.param({"by": 90_000}, 90, id="by-milliseconds"),
+        pytest.param({"by": "PT1M30S"}, 90, id="by-iso"),
+        pytest.param({"to": "2026-03-01T09:01:30Z"}, 90, id="to"),
+        pytest.param({"to": "2026-03-01T10:01:30+01:00"}, 90, id="to-another-offset"),
+        pytest.param({"to": START + 90_000}, 90, id="to-milliseconds"),
+        pytest.param({"next": 1}, 0, id="next-is-the-present"),
+        pytest.param({"next": 2}, 1, id="next-2"),
+        pytest.param({"next": 9}, 3, id="next-more-than-there-are"),
+        pytest.param({"until": "idle"}, 3, id="until-idle"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["manual", "real", "auto"])
+async def test_advance_works_in_every_mode(mode: str, how: dict[str, Any], to: float) -> None:
+    """Each form of `advance` ends at its instant and answers what happened, whichever way the clock runs."""
+    reading = Reading()
+    async with boxed(mode=mode, reading=reading, quiet=30.0) as box:
+        (message_id,) = await box.send()
+        if mode == "real":  # there the first step is not left for the call
+            box.runtime.present(box.runtime.worlds[KEY])
+            to = {0: 1, 1: 3}.get(int(to), to)
+        moved = await box.advance(**how)
+        assert (moved["from"], moved["to"]) == (at(0), at(to))
+        results = ["sending", "sent", "delivered"][: 3 if to >= 3 else int(to) + 1]
+        assert await box.results(message_id) == results
+        assert moved["idle"] is (len(results) == 3)
+        results = results[mode == "real" :]
+        assert (moved["fired"], moved["deliveries"], moved["failed"]) == (len(results), len(results), 0)
+        kinds = [entry["kind"] for entry in moved["entries"]]
+        assert kinds == ["transition", "delivery", "try"] * len(results)
+        assert moved["truncated"] is False
+
+
+async def test_entries_of_an_advance_are_the_first_two_hundred() -> None:
+    """Counts come first, then at most 200 entries, and whether there are more."""
+    async with boxed() as box:
+        for number in range(30):
+            await box.send(f"42077700{number:02}01")
+        moved = await box.advance()
+        assert list(moved) == [
+            "from", "to", "fired", "deliveries", "failed", "entries", "truncated", "next_due", "idle",
+        ]  # fmt: skip
+        assert (len(moved["entries"]), moved["truncated"]) == (96, False)
+        for number in range(70):
+            await box.send(f"42077700{number:02}01")
+        moved = await box.advance()
+        assert (len(moved["entries"]), moved["truncated"]) == (200, True)
+
+
+async def test_next_settles_what_is_ready_where_nothing_is_scheduled() -> None:
+    """A replayed delivery is carried out by `next` too, though it is no step."""
+    async with boxed() as box, receiving(answering(200)) as receiver:
+        await box.send("420777000105", callback=receiver.url)
+        await box.advance()
+        delivery = (await box.get(f"{WORLD}/deliveries")).json["deliveries"][0]["id"]
+        await box.post(f"{WORLD}/deliveries/{delivery}/replay")
+        assert (await box.clock())["next_due"] is None
+        moved = await box.advance(next=3)
+        assert (moved["from"], moved["to"], moved["fired"]) == (at(60), at(60), 0)
+        assert receiver.results == ["sending", "sent", "sending"]
+
+
+async def test_lapses_never_pull_the_clock() -> None:
+    """What merely stops being true is journaled when the clock passes it; idle, next and next_due do not see it."""
+    async with boxed() as box:
+        await box.open()
+        await box.post(f"{WORLD}/inbound", {"channel": "chatapp", "from": "420777000101", "body": "Hello"})
+        assert (await box.clock())["next_due"] is None
+        assert (await box.advance(until="idle"))["to"] == at(0)
+        assert (await box.advance("1d"))["entries"][-1]["kind"] == "lapse"
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "error", "message"),
+    [
+        ({"to": "2026-03-01T08:59:59Z"}, 409, "past", f"{at(-1)} lies before the world's {at(0)}; time only goes"),
+        ({"by": "401d"}, 409, "too_far", "401d is more than 400d, the most in one call; go there in steps"),
+        ({"to": "2030-01-01T00:00:00Z"}, 409, "too_far", "1401d15h is more than 400d, the most in one call; "),
+        ({"by": -5}, 400, "bad_argument", "by: -5 is not a duration"),
+        ({"by": "soon"}, 400, "bad_argument", "by: 'soon' is not a duration"),
+        ({"to": "tomorrow"}, 400, "bad_argument", "to: 'tomorrow' is not an RFC 3339 instant"),
+        ({"to": [1]}, 400, "bad_argument", "to: "),
+        ({"next": 0}, 400, "bad_argument", "next: 0 is not legal; legal: 1 and more"),
+        ({"next": True}, 400, "bad_argument", "next: True is not legal; legal: 1 and more"),
+        ({"next": "1"}, 400, "bad_argument", "next: '1' is not legal; legal: 1 and more"),
+        ({"until": "doomsday"}, 400, "bad_argument", 'until: "doomsday" is not known; legal: idle'),
+        ({}, 400, "bad_argument", "0 of by, to, next, until were given; legal: exactly one of them"),
+        ({"by": "1s", "next": 1}, 400, "bad_argument", "2 of by, to, next, until were given; legal: exactly one"),
+        ({"bye": "1s"}, 400, "unknown_argument", '"bye" is not an argument of advance; legal: by, to, next, until; '),
+    ],
+)  # fmt: skip
+async def test_what_advance_refuses(how: dict[str, Any], status: int, error: str, message: str) -> None:
+    """An illegal move is refused with the reason and what is legal, and nothing has moved."""
+    async with boxed() as box:
+        await box.open()
+        found = await refused(box, **how)
+        assert found[:2] == (status, error)
+        assert found[2].startswith(message)
+        assert (await box.clock())["now"] == at(0)
+
+
+# --- bounds -----------------------------------------------------------------------------------------------------------
+
+
+async def test_too_far_names_what_is_scheduled() -> None:
+    """`next` and `until idle` do not go further than one call may, and say what lies there."""
+    async with boxed() as box:
+        await box.send(datetime="2029-01-01T00:00:00Z")
+        expected = (
+            "1036d15h is more than 400d, the most in one call; go there in steps: "
+            "one step is scheduled, next submission at 2029-01-01T00:00:00.000Z"
+        )
+        assert await refused(box, next=1) == (409, "too_far", expected)
+        await box.send()
+        assert await refused(box, until="idle") == (409, "too_far", expected)
+        assert (await box.clock())["now"] == at(3)  # what was within reach has happened
+
+
+@pytest.mark.parametrize("how", [{"by": "1h"}, {"next": 20}, {"until": "idle"}], ids=["by", "next", "idle"])
+async def test_too_many_instants(how: dict[str, Any]) -> None:
+    """One call passes so many instants at most; the next call goes on from there."""
+    async with boxed(max_instants=5) as box:
+        for number in range(12):
+            await box.send(datetime=f"2026-03-01T09:0{number // 6 + 2}:{number % 6}0Z")
+        status, error, message = await refused(box, **how)
+        assert (status, error) == (409, "too_far")
+        assert re.match(r"5 instants are the most in one call: 1[01] steps are scheduled, next ", message)
+        assert at(131) < (await box.clock())["now"] <= at(140)  # 120, 121, 123, 130, 131 and what comes next
+
+
+async def test_a_loop_of_requests_is_found() -> None:
+    """A receiver that sends a message for every event keeps one instant busy without end: 409 `loop` says with what."""
+    async with boxed(max_rounds=20) as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})
+
+        async def react(_: Events) -> int:
+            await box.send(callback=receiver.url)
+            return 200
+
+        async with receiving(react) as receiver:
+            await box.send(callback=receiver.url)
+            answer = await box.post(f"{WORLD}/clock/advance", {"by": "1m"})
+        assert (answer.status, answer.json["error"], answer.json["at"]) == (409, "loop", at(0))
+        assert answer.json["message"] == (f"test-1 stays at {at(0)}: one step is scheduled, next submission at {at(0)}")
+        assert (await box.clock())["now"] == at(0)
+        assert len(receiver.calls) == 21
+
+
+async def test_a_loop_without_steps_is_found() -> None:
+    """Two deliveries that are replayed for each other never end either, and nothing is scheduled there."""
+    async with boxed(max_rounds=20) as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})
+        hosted = box.runtime.worlds[KEY]
+        outlets = hosted.world.outlets
+
+        async def take(call: HttpCall) -> Outcome:
+            for delivery in outlets.deliveries:
+                if delivery.outlet.target.url != call.url:
+                    outlets.replay(delivery)
+            return Outcome(200)
+
+        box.runtime.deliver_to(hosted, take)
+        await box.send(callback="http://a.example/")
+        await box.advance("0s")  # a delivery that is under way cannot be replayed
+        await box.send(callback="http://b.example/")
+        answer = await box.post(f"{WORLD}/clock/advance", {"by": "1m"})
+        assert answer.json["message"] == f"test-1 stays at {at(0)}: its receivers cause deliveries without end"
+
+
+async def test_a_receiver_that_answers_every_event_by_phone_is_a_loop() -> None:
+    """Replies are events at once, without a step: the rounds are counted all the same."""
+    async with boxed(max_rounds=20) as box:
+        await box.open()
+
+        async def react(_: Events) -> int:
+            await box.post(f"{WORLD}/phones/420777000101/write", {"body": "and another"})
+            return 200
+
+        async with receiving(react) as receiver:
+            await box.patch(f"{WORLD}/account", {"default_callback_url": receiver.url})
+            await box.post(f"{WORLD}/phones/420777000101/write", {"body": "first"})
+            assert (await refused(box, by="0s"))[:2] == (409, "loop")
