@@ -192,7 +192,7 @@ def things(
                 "phone": Field("phone", "the recipient", _struck),
                 "fault": Field(
                     "text",
-                    "its word",
+                    "the name of the fault",
                     lambda _world, what: what.rule.fault.kind,
                     FAULT_WORDS,
                 ),
