@@ -250,8 +250,7 @@ class Phones:
     def see(self, message: Message) -> None:
         """The owner opens a message, by the newest attempt that can be seen. Raises `IllegalTransition` (§3.1)."""
         if not any(self._see(attempt, None) for attempt in reversed(message.attempts)):
-            self._home.simulator.move_by_hand(message, "seen", None)
-            self.note(message.phone, "seen")
+            self._home.simulator.move_by_hand(message, "seen", None)  # which raises
 
     def act(self, number: str, act: str, *, link: int | None = None, button: int | str | None = None) -> None:
         """The owner does something (`ACTS`) with the newest message with which it can be done; else it is noted."""
