@@ -15,8 +15,8 @@ _OWN: Final = {field.name for field in fields(Blueprint)}
 
 
 def make_blueprint(**parts: Any) -> Blueprint:
-    """A blueprint of which these parts are settled, by their keys of the language (`attempts=…`, `account=…`)."""
+    """A blueprint of which these parts are compiled, by their keys of the language (`attempts=…`, `account=…`)."""
     empty = load({"sendbox": 1})
-    settled = {**empty.settled, **{key: part for key, part in parts.items() if key not in _OWN}}
+    compiled = {**empty.compiled, **{key: part for key, part in parts.items() if key not in _OWN}}
     own = {key: part for key, part in parts.items() if key in _OWN}
-    return replace(empty, **{"name": "empty", "source": None, "settled": settled, **own})
+    return replace(empty, **{"name": "empty", "source": None, "compiled": compiled, **own})

@@ -107,7 +107,7 @@ SERVED: Final = Served(
         account_kinds.OBSERVED,
         Observed(called=count_call),
     ),
-    things=SUBJECTS,
+    subjects=SUBJECTS,
     dimensions=DIMENSIONS,
     facts=FACTS,
     samples=SAMPLES,

@@ -27,11 +27,11 @@ from sendbox.services.verify.language import VERIFY
 
 #: What a scenario may expect. The language's schema and the documentation are held to this table by tests.
 SUBJECTS: Final[dict[str, Subject]] = {
-    **messaging.THINGS,
-    **verify.things(STATES),
-    **partner.THINGS,
-    **account.THINGS,
-    **own.things(
+    **messaging.SUBJECTS,
+    **verify.subjects(STATES),
+    **partner.SUBJECTS,
+    **account.SUBJECTS,
+    **own.subjects(
         operations=EMULATED,
         events=(*messaging.EVENTS, *partner.EVENTS),
         results=STATES[1:],

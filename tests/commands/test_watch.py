@@ -102,7 +102,7 @@ async def test_a_change_is_taken_for_new_worlds(watched: Watched) -> None:
     watched.write(watched.file, FIRST + "attempts: [{then: failed}]\n")
     assert await watched.look() == ["mine.yaml changed (attempts): new worlds open with it, open ones keep theirs"]
     new = watched.runtime.open("test-new")
-    assert (len(old.blueprint.settled["attempts"]), len(new.blueprint.settled["attempts"])) == (0, 1)
+    assert (len(old.blueprint.compiled["attempts"]), len(new.blueprint.compiled["attempts"])) == (0, 1)
     assert new.blueprint.mode == "manual"
     assert await watched.look() == []
 
@@ -115,7 +115,7 @@ async def test_what_it_builds_on_is_watched(watched: Watched) -> None:
     assert await watched.look() == ["parent.yaml changed (seed): new worlds open with it, open ones keep theirs"]
     watched.write(other, "sendbox: 1\naccount: {currency: CZK}\n")
     assert await watched.look() == ["other.yaml changed (account): new worlds open with it, open ones keep theirs"]
-    assert watched.runtime.blueprint.settled["account"].currency == "CZK"
+    assert watched.runtime.blueprint.compiled["account"].currency == "CZK"
 
 
 async def test_a_change_that_means_nothing(watched: Watched) -> None:

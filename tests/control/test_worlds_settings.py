@@ -47,7 +47,7 @@ async def test_a_scenarios_rules_hold_at_once_and_the_rest_at_the_next_reset() -
         reset = (await box.post(f"{WORLD}/reset")).json
         assert (reset["scenario"], reset["seed"], reset["clock"]["now"]) == ("next", 7, "2027-01-01T00:00:00.000Z")
         assert (await box.get(f"{WORLD}/account")).json["credit"] == 5.0
-        assert box.runtime.worlds[KEY].blueprint.settled["phones"]
+        assert box.runtime.worlds[KEY].blueprint.compiled["phones"]
 
 
 @pytest.mark.parametrize("reset", ["true", "1"])
@@ -80,7 +80,7 @@ async def test_a_scenario_is_put_by_name_yaml_or_json(target: str, body: Any) ->
         built_on = "extends" in str(body)
         assert (answer.status, answer.json["applied"]) == (200, ["attempts"] if built_on else ["attempts", "expect"])
         rules = [rule.key for rule in Messaging.of(box.runtime.worlds[KEY].world).attempts.rules]
-        assert rules == [rule.key for rule in load("late-receipt").settled["attempts"]]
+        assert rules == [rule.key for rule in load("late-receipt").compiled["attempts"]]
 
 
 async def test_rules_put_in_front_stay_in_front_of_a_new_scenario() -> None:

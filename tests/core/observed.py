@@ -44,7 +44,7 @@ def canonical_in_slices(world: World) -> Generator[None, None, list[Line]]:
     return digests.canonical_in_slices(world, SERVED.kinds)
 
 
-def things(world: World, that: str) -> Iterator[Occurrence | None]:
+def occurrences(world: World, that: str) -> Iterator[Occurrence | None]:
     return occurrences_of(world, SUBJECTS[that])
 
 

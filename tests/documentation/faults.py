@@ -18,7 +18,7 @@ def faults_of_calls() -> str:
     """Each form in which a fault may be written, what the client gets, and whether the call had its effect."""
     rows = []
     for form, gets in _forms(CALLS):
-        effect = compile_rule("api", {"fault": yaml.safe_load(form)}).effective
+        effect = compile_rule("api", {"fault": yaml.safe_load(form)}).has_effect
         rows.append((code(form), gets, "yes" if effect else "no"))
     return _faults("api", CALLS, table(("fault", "what the client gets", "had its effect"), rows))
 

@@ -14,16 +14,21 @@ from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults import table as calls
 from sendbox.engine.faults.row import F
 from sendbox.engine.faults.table import CALLS
+from sendbox.language import SUBJECTS
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import SETTINGS
+from sendbox.services.operations import CALLS as OPERATIONS
+from sendbox.services.operations import EMULATED
 from sendbox.services.setting import definition
 from tests.documentation.markdown import code, table
 
-#: Mappings of one or two keys, or of results: the text around their example says what a table would.
+#: Mappings of one or two keys, or of results, and those that a table of another name shows: the text around their
+#: example says what a table would.
 UNLISTED: Final = frozenset(
     (
         *"bulk click content credit digest entry limits mix moment price prices proof queue rate timing".split(),
         *("verify then", "verify when", "traffic expect", "clock change"),
+        *("api fault", "webhook fault", "following thing"),
     )
 )
 #: So many legal words are listed in a table; a text lists more.
@@ -32,12 +37,31 @@ LANGUAGE: Final = data.folder("schemas") / "scenario.schema.json"
 
 
 def with_tables(text: str) -> str:
-    """The schema with the definitions of what stands in tables written anew: faults, and settings of assumptions."""
+    """The schema with everything written anew that stands in tables: faults, settings, subjects, operations."""
     schema = json.loads(text)
-    schema["$defs"].update(
-        apiFault=calls.definition(), webhookFault=deliveries.definition(), assume=definition(SETTINGS)
-    )
+    parts = schema["$defs"]
+    parts.update(apiFault=calls.definition(), webhookFault=deliveries.definition(), assume=definition(SETTINGS))
+    parts["thing"]["enum"] = list(SUBJECTS)
+    parts["where"]["properties"] = _conditions(parts["where"]["properties"])
+    parts["called"]["examples"] = list(EMULATED)
+    parts["trafficRequest"]["properties"]["operation"]["examples"] = list(OPERATIONS)
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:
+    """Each field of the subjects of `expect`, with its words in each of them; `nodes` has forms other than `wanted`."""
+    fields: dict[str, dict[str, list[str]]] = {}
+    for name, subject in SUBJECTS.items():
+        for field, row in subject.fields.items():
+            fields.setdefault(field, {}).setdefault(row.says, []).append(name)
+    written = {}
+    for field, said in fields.items():
+        sentence = "; ".join(
+            says if len(said) == 1 else f"of {', '.join(subjects)}: {says}" for says, subjects in said.items()
+        )
+        node = nodes.get(field, {"$ref": "#/$defs/wanted"})
+        written[field] = {**node, "description": f"{sentence[0].upper()}{sentence[1:]}."}
+    return written
 
 
 def listed() -> list[str]:

@@ -309,8 +309,8 @@ def test_faults_and_what_they_leave_of_a_call(fault: ApiFault, shown: Any, effec
     asked = faults(rule(fault=fault))
     found = next(found for found, _ in (asked.strike(call()) for _ in range(2)) if found is not None)
     assert found.shown == shown
-    assert (found.rule.effective, found.silent) == (effective, silent)
-    assert rule(fault=fault, processed=not effective).effective is not effective
+    assert (found.rule.has_effect, found.silent) == (effective, silent)
+    assert rule(fault=fault, processed=not effective).has_effect is not effective
     assert {each[0].kind for each in SHOWN} == set(CALLS)
 
 

@@ -68,9 +68,9 @@ class Quiet(Part):
     NAME = "quiet"
 
 
-def make_lockers(**settled: Any) -> World:
+def make_lockers(**parts: Any) -> World:
     """A world of lockers."""
-    return World("test-lockers", make_blueprint(settled={}, assume=Settings(), **settled), start=0, services=(Lockers,))
+    return World("test-lockers", make_blueprint(compiled={}, assume=Settings(), **parts), start=0, services=(Lockers,))
 
 
 def test_a_service_of_its_own_delivers_its_events() -> None:
@@ -150,7 +150,7 @@ def test_a_service_that_says_nothing_adds_nothing() -> None:
         World(
             "test-quiet",
             make_blueprint(
-                settled={},
+                compiled={},
                 assume=Settings(),
             ),
             start=0,

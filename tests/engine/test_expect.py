@@ -21,7 +21,7 @@ from sendbox.playing import play
 from sendbox.services.account import catalog
 from sendbox.services.account.account import Account
 from tests.core.faulty import fault, run
-from tests.core.observed import things, verdict, verdict_in_slices
+from tests.core.observed import occurrences, verdict, verdict_in_slices
 from tests.core.worlds import PHONE, advance, go_back, make_world, send_one
 from tests.scenarios import load
 from tests.told import told
@@ -219,7 +219,7 @@ def test_what_is_told_of_a_thing() -> None:
     """Every field of every thing of the story can be read, and each thing has its line."""
     world = told()
     for that, thing in SUBJECTS.items():
-        for found in things(world, that):
+        for found in occurrences(world, that):
             if found is not None:
                 assert thing.line(world, found.what)
                 for field in thing.fields.values():
@@ -271,7 +271,7 @@ def test_faults_are_counted(that: str, where: dict[str, Any], count: int) -> Non
 def test_what_is_told_of_a_fault() -> None:
     """Each in a line, for what came nearest."""
     world = play(FAULTY).world
-    told = [SUBJECTS["faults"].line(world, found.what) for found in things(world, "faults") if found is not None]
+    told = [SUBJECTS["faults"].line(world, found.what) for found in occurrences(world, "faults") if found is not None]
     assert told == [
         'status on sendMessage, by "down"',
         'drop of sent, by "lost"',

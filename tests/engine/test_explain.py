@@ -29,7 +29,7 @@ from sendbox.services.verify.rules import VerifyRule
 from sendbox.services.verify.verify import Verify
 from tests.core.asking import ANY, DELIVERED, FAILED, ask, book
 from tests.core.clients import connect, partner_world
-from tests.core.observed import things
+from tests.core.observed import occurrences
 from tests.core.worlds import HOUR, PHONE, advance, handset, make_world, path, rule, send, send_one, step
 
 REPLIES = (Reply(Span(1000, 1000), "YES"),)
@@ -258,7 +258,7 @@ def test_a_client_that_is_connected_is_no_message() -> None:
     send_one(world)
     advance(world, 10_000)
     for that in ("signups", "events", "templates", "deliveries"):
-        for found in things(world, that):
+        for found in occurrences(world, that):
             if found is not None:
                 assert SUBJECTS[that].line(world, found.what)
                 for field in SUBJECTS[that].fields.values():

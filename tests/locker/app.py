@@ -11,7 +11,7 @@ from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
 from sendbox.control.operation import Served, View, operations_of
 from sendbox.engine.coverage.tally import Item
-from sendbox.engine.expect import own as own_subjects
+from sendbox.engine.expect import own as expectable
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Kinds
 from sendbox.scenario.language import Language
@@ -26,7 +26,7 @@ from tests.locker.observed import OBSERVED, SUBJECT
 from tests.locker.parcels import PARCEL, TOLD, Locker
 
 EVENTS: Final = tuple(TOLD.values())
-SUBJECTS: Final = own_subjects.things(operations=(CALL.name,), events=EVENTS, results=(), gateways=(), advice=())
+SUBJECTS: Final = expectable.subjects(operations=(CALL.name,), events=EVENTS, results=(), gateways=(), advice=())
 SUBJECTS["parcels"] = SUBJECT
 SERVED: Final = Served(
     parts=(Account, Locker),
@@ -43,7 +43,7 @@ SERVED: Final = Served(
     routes=(ROUTE,),
     interfaces=(INTERFACE,),
     kinds=Kinds(own.OBSERVED, OBSERVED),
-    things=SUBJECTS,
+    subjects=SUBJECTS,
     dimensions={"operations": "Operations", "fields": "Fields", "parcels": "States of parcels"},
     facts=[Item("parcels", state, "", "scenario", "lockers: [{kept: 1h}]") for state in PARCEL],
     exported=OWN,

@@ -109,7 +109,7 @@ class Locker(Part):
     }
 
     def __init__(self, world: World) -> None:
-        self.book = Lockers(world.blueprint.settled["lockers"], world.chooser, world.start)
+        self.book = Lockers(world.blueprint.compiled["lockers"], world.chooser, world.start)
         self.world = world
         self.parcels: dict[str, Parcel] = {}
 

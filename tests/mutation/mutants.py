@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import importlib
 from dataclasses import dataclass
@@ -41,13 +42,10 @@ def sample(size: int, seed: str) -> list[Mutant]:
             for operator, ordinal, place in _places(path):
                 places.setdefault((path, *place), []).append((operator, ordinal))
 
-    def rank(*words: object) -> bytes:
-        return hashlib.blake2b("|".join(map(str, (seed, *words))).encode(), digest_size=8).digest()
-
     drawn: list[Mutant] = []
-    for path, row, column in sorted(places, key=lambda place: rank(place[0].relative_to(ROOT), *place[1:])):
+    for path, row, column in sorted(places, key=lambda place: rank(seed, place[0].relative_to(ROOT), *place[1:])):
         choices = places[path, row, column]
-        operator, ordinal = min(choices, key=lambda choice: rank(path.relative_to(ROOT), row, column, choice[0]))
+        operator, ordinal = min(choices, key=lambda choice: rank(seed, path.relative_to(ROOT), row, column, choice[0]))
         mutant = _mutant(path, operator, ordinal)
         if mutant is not None:
             drawn.append(mutant)
@@ -56,6 +54,12 @@ def sample(size: int, seed: str) -> list[Mutant]:
     return drawn
 
 
+def rank(*words: object) -> bytes:
+    """A place in an order that looks random and is always the same."""
+    return hashlib.blake2b("|".join(map(str, words)).encode(), digest_size=8).digest()
+
+
+@functools.cache
 def _operators() -> dict[str, Any]:
     """cosmic-ray's operators by name, without those that need to be told variables."""
     plugins = importlib.import_module("cosmic_ray.plugins")

@@ -7,7 +7,6 @@ the tests that were chosen. A mutant that an import would have to see runs in a 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import resource
 import select
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest.main import pytest_runtestloop as run_tests
 
-from tests.mutation.mutants import ROOT, Mutant
+from tests.mutation.mutants import ROOT, Mutant, rank
 from tests.mutation.swap import exchanges, swap
 
 if TYPE_CHECKING:
@@ -52,6 +51,34 @@ class Fate:
 
 
 @dataclass(slots=True)
+class Trial:
+    """A forked process with one mutant: `reader` is our end of its pipe, `place` its copy of the tree."""
+
+    pid: int
+    mutant: Mutant
+    reader: int
+    place: Path
+    begun: float
+
+    def outcome(self) -> str | None:
+        """The first test that failed, empty if none did; None while the process runs. Raises `RuntimeError`."""
+        ended, status = os.waitpid(self.pid, os.WNOHANG)
+        if not ended and time.monotonic() - self.begun <= STUCK:
+            return None
+        if not ended:
+            os.killpg(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        stopped = not ended or os.WIFSIGNALED(status)
+        said = os.read(self.reader, 4096).decode()
+        os.close(self.reader)
+        # A process that was stopped could not take the mutant out of its copy.
+        (self.place / self.mutant.path.relative_to(ROOT)).write_text(self.mutant.path.read_text("utf-8"), "utf-8")
+        if not stopped and os.waitstatus_to_exitcode(status) != 0:
+            raise RuntimeError(f"{self.mutant.name} could not be tried: {said}")
+        return "does not end" if stopped else said
+
+
+@dataclass(slots=True)
 class Run:
     """A plugin of pytest that runs mutants instead of tests."""
 
@@ -66,46 +93,40 @@ class Run:
         """For each mutant a forked process, `jobs` of them at once."""
         _import_all()
         items = {item.nodeid: item for item in session.items}
-        under_way: dict[int, tuple[Mutant, int, float]] = {}
         waiting = list(reversed(self.mutants))
-        with _copies(self.jobs) as copies:
-            free = list(copies)
-            place_of: dict[int, Path] = {}
-            while waiting or under_way:
-                while waiting and len(under_way) < self.jobs:
-                    mutant, place = waiting.pop(), free.pop()
-                    reader, writer = os.pipe()
-                    names, at_import = self._chosen(mutant)
-                    chosen = [items[name] for name in names if name in items]
-                    if pid := os.fork():
-                        os.close(writer)
-                        under_way[pid] = mutant, reader, time.monotonic()
-                        place_of[pid] = place
-                        continue
-                    os.setpgid(0, 0)
-                    silence()
-                    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
-                    word = b"?"
-                    with contextlib.suppress(BaseException):
-                        word = _try(session, mutant, chosen, place, at_import=at_import).encode()
-                    os.write(writer, word)
-                    os._exit(0)
-                select.select([reader for _, reader, _ in under_way.values()], [], [], 1.0)
-                for pid, (mutant, reader, begun) in list(under_way.items()):
-                    ended, status = os.waitpid(pid, os.WNOHANG)
-                    if not ended and time.monotonic() - begun > STUCK:
-                        os.killpg(pid, signal.SIGKILL)
-                        os.waitpid(pid, 0)
-                        self._note(mutant, "does not end")
-                    elif ended:
-                        by = "does not end" if os.WIFSIGNALED(status) else os.read(reader, 4096).decode()
-                        self._note(mutant, by)
-                    else:
-                        continue
-                    os.close(reader)
-                    del under_way[pid]
-                    free.append(place_of.pop(pid))
+        trials: list[Trial] = []
+        with _copies(self.jobs) as free:
+            while waiting or trials:
+                while waiting and free:
+                    trials.append(self._begin(session, items, waiting.pop(), free.pop()))
+                select.select([trial.reader for trial in trials], [], [], 1.0)
+                for trial in trials[:]:
+                    by = trial.outcome()
+                    if by is not None:
+                        self._note(trial.mutant, by)
+                        trials.remove(trial)
+                        free.append(trial.place)
         return True
+
+    def _begin(self, session: pytest.Session, items: dict[str, pytest.Item], mutant: Mutant, place: Path) -> Trial:
+        """Forks; the child tries the mutant, writes the first test that fails, and ends."""
+        names, at_import = self._chosen(mutant)
+        chosen = [items[name] for name in names if name in items]
+        reader, writer = os.pipe()
+        if pid := os.fork():
+            os.close(writer)
+            return Trial(pid, mutant, reader, place, time.monotonic())
+        code = 1
+        try:
+            os.setpgid(0, 0)
+            silence()
+            resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
+            os.write(writer, _try(session, mutant, chosen, place, at_import=at_import).encode())
+            code = 0
+        except BaseException as error:
+            os.write(writer, repr(error).encode()[:4096])
+        finally:
+            os._exit(code)
 
     def _note(self, mutant: Mutant, by: str) -> None:
         self.fates.append(Fate(mutant, bool(by), by))
@@ -121,12 +142,12 @@ class Run:
             names, _ = self.coverings.of_lines(mutant.path, range(1, len(mutant.source.splitlines()) + 1))
         files: dict[str, list[str]] = {}
         for name in sorted(
-            names or self.coverings.costs, key=lambda name: (self.coverings.costs[name] > 1.0, _rank(name))
+            names or self.coverings.costs, key=lambda name: (self.coverings.costs[name] > 1.0, rank(name))
         ):
             files.setdefault(name.partition("::")[0], []).append(name)
         chosen: list[str] = []
         left = BUDGET
-        rows = [list(reversed(files[name])) for name in sorted(files, key=_rank)]
+        rows = [list(reversed(files[name])) for name in sorted(files, key=rank)]
         while rows and left > 0:
             for row in rows:
                 chosen.append(row.pop())
@@ -221,7 +242,3 @@ def silence() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
-
-
-def _rank(name: str) -> bytes:
-    return hashlib.blake2b(name.encode(), digest_size=8).digest()

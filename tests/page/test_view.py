@@ -8,6 +8,7 @@ import pytest
 
 from sendbox.app import SERVED
 from sendbox.page import lines, view
+from sendbox.services.messaging.checks import CHECKS
 
 AT = "2026-03-01T09:00:00.000Z"
 
@@ -165,3 +166,7 @@ def test_lines_quote_what_a_shell_would_read() -> None:
     line = lines.send_line("http://h/v2", "a'b; rm", cacert="my ca.pem")
     assert "--cacert 'my ca.pem'" in line
     assert """'x-api-key: a'"'"'b; rm'""" in line
+
+
+def test_every_reason_of_a_refusal_has_its_sentence() -> None:
+    assert set(view.REASONS) == {check.word for check in CHECKS}

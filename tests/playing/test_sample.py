@@ -73,7 +73,7 @@ def test_a_click_gets_its_link() -> None:
 
 def test_the_magic_numbers_are_shown_where_there_are_no_other_rules() -> None:
     """Each rule of the default scenario; one that a scenario has itself takes their place."""
-    magic = {rule.name or rule.key for rule in load("default").settled["attempts"]}
+    magic = {rule.name or rule.key for rule in load("default").compiled["attempts"]}
     assert deciding(play({"sendbox": 1, "extends": "default"})) == magic
     assert len(sample(load({"sendbox": 1, "extends": "default", "attempts": [{"then": "failed"}]}))) == 1
 

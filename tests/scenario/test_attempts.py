@@ -84,7 +84,7 @@ def test_paths() -> None:
 
 def test_the_timing_of_the_scenario_is_the_usual_one() -> None:
     """The times that a path leaves out are those of `assume: {timing: …}`."""
-    rule = load({"sendbox": 1, "assume": {"timing": {"seen": 9}}, "attempts": [{"then": ["sent", "seen"]}]}).settled[
+    rule = load({"sendbox": 1, "assume": {"timing": {"seen": 9}}, "attempts": [{"then": ["sent", "seen"]}]}).compiled[
         "attempts"
     ][0]
     assert rule.path == Way((PathEntry("sent", at(1_000)), PathEntry("seen", at(9))))
@@ -144,10 +144,10 @@ def test_rules_that_differ_have_keys_of_their_own(one: dict[str, Any], other: di
 
 def test_the_position_of_a_rule_is_not_in_its_key() -> None:
     """Keys stay when rules move, and say where the rule stands only in `place`."""
-    first, second = load("sendbox: 1\nattempts:\n  - then: sent\n  - click: {after: 1s}\n", name="a.yaml").settled[
+    first, second = load("sendbox: 1\nattempts:\n  - then: sent\n  - click: {after: 1s}\n", name="a.yaml").compiled[
         "attempts"
     ]
-    moved = load("sendbox: 1\nattempts:\n  - click: {after: 1s}\n  - then: sent\n").settled["attempts"]
+    moved = load("sendbox: 1\nattempts:\n  - click: {after: 1s}\n  - then: sent\n").compiled["attempts"]
     assert (second.key, first.key) == (moved[0].key, moved[1].key)
     assert (first.place, second.place) == ("a.yaml:3", "a.yaml:4")
 

@@ -78,7 +78,7 @@ def test_the_account() -> None:
             },
         }
     )
-    assert blueprint.settled["account"] == AccountSpec(
+    assert blueprint.compiled["account"] == AccountSpec(
         credit=25_070_000,
         currency="EUR",
         country="421",
@@ -106,7 +106,7 @@ def test_the_account() -> None:
 )
 def test_the_default_callback_of_an_account(expected: str | None, account: dict[str, Any]) -> None:
     """An account without a default callback has the built-in receiver; one with null tells nobody (A68)."""
-    assert load({"sendbox": 1, "account": account}).settled["account"].default_callback_url == expected
+    assert load({"sendbox": 1, "account": account}).compiled["account"].default_callback_url == expected
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_the_default_callback_of_an_account(expected: str | None, account: dict[
 )
 def test_the_currency_of_an_account(expected: tuple[str, int], account: dict[str, Any]) -> None:
     """The account has the currency it states, or the only one it has credit in, or EUR."""
-    spec = load({"sendbox": 1, "account": account}).settled["account"]
+    spec = load({"sendbox": 1, "account": account}).compiled["account"]
     assert (spec.currency, spec.credit) == expected
 
 
@@ -133,7 +133,7 @@ def test_phones() -> None:
           - {number: "+420 777 000 101", channels: [sms, chatapp], conversation: open}
           - {number: "420777??*", offline: true, conversation: closed}
         """
-    assert load(text).settled["phones"] == (
+    assert load(text).compiled["phones"] == (
         PhoneSpec(Pattern("420777000101", digits=True), frozenset({"sms", "chatapp"}), conversation=True),
         PhoneSpec(Pattern("420777??*", digits=True), offline=True),
     )

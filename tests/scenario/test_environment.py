@@ -67,7 +67,7 @@ attempts:
       - sent: ${AFTER:1500}
 """
     found = load(text, env=ENV)
-    (rule,), (phone,) = found.settled["attempts"], found.settled["phones"]
+    (rule,), (phone,) = found.compiled["attempts"], found.compiled["phones"]
     assert (found.rate, phone.number.text, phone.offline) == (2.5, "420777000101", True)
     assert (rule.when.asked["attempt"], rule.when.pattern("tag")) == (2, Pattern("otp"))
     payload = rule.when.asked["payload"]
@@ -109,7 +109,7 @@ def test_aliases() -> None:
     (problem,) = check(text, name="a.yaml")
     assert (problem.line, problem.column, problem.value) == (2, 7, "${GONE}")
     found = load(text, env={"GONE": "$${SEED}"})
-    assert (found.name, found.settled["account"].default_callback_secret) == ("a$${SEED}",) * 2
+    assert (found.name, found.compiled["account"].default_callback_secret) == ("a$${SEED}",) * 2
 
 
 def test_files_and_what_they_include(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from sendbox.engine.rules.rule import Rule
 from sendbox.language import LANGUAGE, language
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.language import SETTINGS
-from sendbox.scenario.lint.doubts import Doubts
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, ScenarioError, show
 from sendbox.scenario.values import Reader, items, text_of
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
@@ -36,9 +36,9 @@ def compile_storm(_node: Node, what: dict[str, Any], reader: Reader) -> int:
     return len(str(what["phone"]))
 
 
-def doubt_storm(node: Node, doubts: Doubts) -> None:
+def doubt_storm(node: Node, linter: Linter) -> None:
     if node.get("name") is None:
-        doubts.warn(node, "storm", "a storm without a name is soon forgotten")
+        linter.warn(node, "storm", "a storm without a name is soon forgotten")
 
 
 def rained(node: Node, _reader: Reader, current: Any) -> dict[str, Any]:

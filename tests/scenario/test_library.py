@@ -93,7 +93,7 @@ def test_magic_numbers() -> None:
 @pytest.mark.parametrize(("suffix", "example", "_meaning"), numbers.magic())
 def test_a_magic_number_is_what_it_says(suffix: str, example: str, _meaning: str) -> None:
     """The example, and only the numbers with its two digits, meet the rule or the phone."""
-    settled = load("default").settled
+    settled = load("default").compiled
     patterns = [rule.when.pattern("phone") for rule in settled["attempts"]]
     patterns += [phone.number for phone in settled["phones"]]
     patterns += [rule.when.pattern("phone") for rule in settled["verify"]]
@@ -105,7 +105,7 @@ def test_a_magic_number_is_what_it_says(suffix: str, example: str, _meaning: str
 
 def test_the_default_account() -> None:
     """The default scenario accepts any sender, has credit in plenty and a template of each common kind."""
-    account = load("default").settled["account"]
+    account = load("default").compiled["account"]
     assert (account.senders, account.currency, account.credit) == ("any", "EUR", 10_000_000_000)
     templates = {record["name"]: compile_template(record) for record in account.templates}
     assert {name: template.status for name, template in templates.items()} == dict.fromkeys(

@@ -52,7 +52,7 @@ NUMBER: Final = {"service_id": "sender_sms_420_number", "period": "month"}
         (
             "flaky-api",
             [asked(40 * SECOND, "sendMessage", message(f"42077700012{each}", TAXI)) for each in "234"],
-            ["everybody gets a taxi in the end, and nobody two"],
+            ["each customer gets exactly one taxi in the end"],
         ),
         (
             "flaky-api",

@@ -124,7 +124,7 @@ def test_the_story_makes_the_difference(name: str) -> None:
 def test_every_rule_has_its_part(name: str) -> None:
     """The traffic meets each named rule that the scenario adds to the default one: nothing is in it for nothing."""
     story, default = played(name), load("default")
-    wanted, usual = ({rule.name for rule in each.settled["attempts"]} for each in (story.blueprint, default))
+    wanted, usual = ({rule.name for rule in each.compiled["attempts"]} for each in (story.blueprint, default))
     wanted -= usual
     wanted |= {rule.name for rule in story.blueprint.webhooks} | {rule.name for rule in story.blueprint.api}
     attempts = [attempt for message in Messaging.of(story.world).messages for attempt in message.attempts]

@@ -21,13 +21,13 @@ MINUTE = 60_000
 
 def partner(**given: Any) -> PartnerSpec:
     """What a scenario with this `partner:` settles."""
-    found: PartnerSpec = load({"sendbox": 1, "partner": given}).settled["partner"]
+    found: PartnerSpec = load({"sendbox": 1, "partner": given}).compiled["partner"]
     return found
 
 
 def test_nothing_said() -> None:
     """Without the key, and with an empty one, the defaults hold."""
-    assert load({"sendbox": 1}).settled["partner"] == partner() == PartnerSpec()
+    assert load({"sendbox": 1}).compiled["partner"] == partner() == PartnerSpec()
 
 
 def test_accounts() -> None:

@@ -61,7 +61,7 @@ def test_a_place_stands_once_in_a_file() -> None:
     )
     found = load(planned(ENTRY, include=[planned({**ENTRY, "value": "delivered"}, attempts=[MIXED])]))
     assert [value for _, value in found.plan.entries] == ["failed", "delivered"]
-    world = make_world(plan=found.plan, attempts=found.settled["attempts"])
+    world = make_world(plan=found.plan, attempts=found.compiled["attempts"])
     message = send_one(world)
     advance(world, HOUR)
     assert message.result == "failed"
@@ -104,8 +104,8 @@ def test_what_is_wrong_is_said_where_it_stands(entry: dict[str, Any], said: str)
 def test_a_value_that_its_place_cannot_have_is_advice() -> None:
     """Whether it can is known when it is drawn: then the seed decides, and the journal says so, once."""
     found = load(planned({**ENTRY, "value": "seen"}, attempts=[MIXED]))
-    world = make_world(plan=found.plan, attempts=found.settled["attempts"])
-    ordinary = make_world(attempts=found.settled["attempts"])
+    world = make_world(plan=found.plan, attempts=found.compiled["attempts"])
+    ordinary = make_world(attempts=found.compiled["attempts"])
     messages = [send_one(each) for each in (world, ordinary)]
     for each in (world, ordinary):
         advance(each, HOUR)
@@ -134,7 +134,7 @@ def test_what_a_plan_invents() -> None:
     place = {"rule": "fake", "subject": "en_US.first_name", "ordinal": 3, "purpose": "seed", "value": 7}
 
     def pool(scenario: dict[str, Any]) -> tuple[str, ...]:
-        (rule,) = load(scenario).settled["attempts"]
+        (rule,) = load(scenario).compiled["attempts"]
         (part,) = rule.replies[0].text.parts
         assert isinstance(part, Fake)
         return part.pool

@@ -39,7 +39,7 @@ def lines(source: Any, **options: Any) -> list[str]:
 )
 def test_texts_and_objects(source: Any) -> None:
     """A text is recognized without being told apart from a name or a path."""
-    assert load(source, name="given").settled["attempts"] == ()
+    assert load(source, name="given").compiled["attempts"] == ()
     assert load({"sendbox": 1}, name="given").name == "given"
 
 
@@ -55,11 +55,11 @@ def test_paths(tmp_path: Path) -> None:
 def test_the_library_by_path_is_the_library() -> None:
     """A file of the library is the same scenario by name and by path."""
     found, known = load(library.path("default")), load("default")
-    assert [rule.key for rule in found.settled["attempts"]] == [rule.key for rule in known.settled["attempts"]]
-    assert (found.name, found.settled["account"], found.settled["phones"]) == (
+    assert [rule.key for rule in found.compiled["attempts"]] == [rule.key for rule in known.compiled["attempts"]]
+    assert (found.name, found.compiled["account"], found.compiled["phones"]) == (
         known.name,
-        known.settled["account"],
-        known.settled["phones"],
+        known.compiled["account"],
+        known.compiled["phones"],
     )
 
 
@@ -139,10 +139,10 @@ assume: {webhook_retry: [5s]}
     )
     found = load(tmp_path / "mine.yaml")
     assert (found.name, found.seed, found.mode, found.rate) == ("mine", 1, "manual", 2.0)
-    assert found.settled["account"].credit == 5_000_000
-    assert found.settled["account"].optout == {"420777000001", "420777000002"}
-    assert found.settled["account"].senders == {"sms": frozenset({"Acme"})}
-    assert [rule.name for rule in found.settled["attempts"]] == ["mine", "theirs"]
+    assert found.compiled["account"].credit == 5_000_000
+    assert found.compiled["account"].optout == {"420777000001", "420777000002"}
+    assert found.compiled["account"].senders == {"sms": frozenset({"Acme"})}
+    assert [rule.name for rule in found.compiled["attempts"]] == ["mine", "theirs"]
     assert [entry.what["body"] for entry in found.timeline] == ["theirs"]
     assert (found.assume.webhook_retry, found.assume.nulls) == ((5_000,), "absent")
 
@@ -155,14 +155,16 @@ def test_a_template_replaces_its_namesake(tmp_path: Path) -> None:
         base=f"account: {{templates: [{template % 'old'}]}}\n",
         mine=f"extends: base.yaml\naccount: {{templates: [{template % 'new'}]}}\n",
     )
-    (found,) = load(tmp_path / "mine.yaml").settled["account"].templates
+    (found,) = load(tmp_path / "mine.yaml").compiled["account"].templates
     assert found["components"][0]["text"] == "new"
 
 
 def test_credit_of_another_currency_replaces_that_of_the_library() -> None:
     """A scenario on top of the default one may choose the other currency, with or without an amount."""
-    assert load("sendbox: 1\nextends: default\naccount: {currency: CZK}\n").settled["account"].credit == 250_000_000_000
-    given = load("sendbox: 1\nextends: default\naccount: {currency: CZK, credit: {czk: 5}}\n").settled["account"]
+    assert (
+        load("sendbox: 1\nextends: default\naccount: {currency: CZK}\n").compiled["account"].credit == 250_000_000_000
+    )
+    given = load("sendbox: 1\nextends: default\naccount: {currency: CZK, credit: {czk: 5}}\n").compiled["account"]
     assert (given.currency, given.credit) == ("CZK", 5_000_000)
     assert lines("sendbox: 1\nextends: default\naccount: {credit: {czk: 5}}\n", name="a.yaml") == [
         'a.yaml:3:19: {"czk":5} has no credit in EUR, the currency of the account; give eur, or give another "currency"'
@@ -223,7 +225,7 @@ def test_a_scenario_from_afar_reads_no_files(tmp_path: Path) -> None:
 
 def rules(source: Any, **options: Any) -> list[str | None]:
     """The names of the rules of attempts, in the order in which they are asked."""
-    return [rule.name for rule in load(source, **options).settled["attempts"]]
+    return [rule.name for rule in load(source, **options).compiled["attempts"]]
 
 
 def one(name: str, more: str = "") -> str:
@@ -241,9 +243,9 @@ def test_a_scenario_includes_others(tmp_path: Path) -> None:
         mine="include: [first.yaml, second.yaml]\nextends: base.yaml\nattempts: [{name: mine, then: sent}]\n",
     )
     found = load(tmp_path / "mine.yaml")
-    assert [rule.name for rule in found.settled["attempts"]] == ["mine", "first", "second", "base"]
+    assert [rule.name for rule in found.compiled["attempts"]] == ["mine", "first", "second", "base"]
     assert (found.name, found.seed, found.mode, found.rate) == ("mine", "first", "manual", 2.0)
-    assert found.settled["account"].currency == "CZK"
+    assert found.compiled["account"].currency == "CZK"
 
 
 def test_what_is_met_twice_counts_once(tmp_path: Path) -> None:
@@ -300,7 +302,7 @@ def test_several_scenarios_are_joined(tmp_path: Path) -> None:
         {"sendbox": 1, "digest": {"ignore": ["payload.x"]}},
     ]
     found = load(sources)
-    assert [rule.name for rule in found.settled["attempts"]] == ["b", "a", *rules("default")]
+    assert [rule.name for rule in found.compiled["attempts"]] == ["b", "a", *rules("default")]
     assert (found.name, found.seed, found.rate, found.digest_ignore) == ("b", "b", 2.0, ("payload.x",))
     assert load(["default", {"sendbox": 1}], name="mine").name == "mine"
     assert load(["late-receipt"]).name == load("late-receipt").name
@@ -347,7 +349,7 @@ def test_a_scenario_that_is_written_out(tmp_path: Path) -> None:
         ),
     )
     blueprint = load(tmp_path / "mine.yaml")
-    assert [rule.name for rule in blueprint.settled["attempts"]] == ["mine", "mine", "base"]
+    assert [rule.name for rule in blueprint.compiled["attempts"]] == ["mine", "mine", "base"]
     assert (blueprint.name, blueprint.seed) == ("mine", "mine")
     assert check(tmp_path / "mine.yaml") == []
 
@@ -361,7 +363,7 @@ def test_one_within_another() -> None:
     }
     given = {"sendbox": 1, "include": [inner], "attempts": [{"name": "a", "then": "failed"}]}
     blueprint = load(given, env={"RATE": "2"})
-    assert (blueprint.rate, len(blueprint.settled["attempts"])) == (2.0, 2)
+    assert (blueprint.rate, len(blueprint.compiled["attempts"])) == (2.0, 2)
 
 
 def test_problems_of_one_that_is_written_out() -> None:

@@ -28,7 +28,7 @@ def test_sub_keys_are_compiled() -> None:
         "scope": "api",
         "default_callback_url": "https://client.example",
     }
-    found = load(account(subkeys=[every, {"name": "b", "shared": True}])).settled["account"].subkeys
+    found = load(account(subkeys=[every, {"name": "b", "shared": True}])).compiled["account"].subkeys
     assert found == (
         SubKeySpec("a", "shop", False, "CZK", 1_500_000, "api", "https://client.example"),
         SubKeySpec("b", shared=True),
@@ -46,7 +46,7 @@ def test_a_name_stands_once_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text("sendbox: 1\naccount: {subkeys: [{name: a, note: theirs}, {name: b}]}\n")
     file = tmp_path / "mine.yaml"
     file.write_text("sendbox: 1\nextends: ./base.yaml\naccount: {subkeys: [{name: a, note: mine}]}\n")
-    assert load(file).settled["account"].subkeys == (SubKeySpec("a", "mine"), SubKeySpec("b"))
+    assert load(file).compiled["account"].subkeys == (SubKeySpec("a", "mine"), SubKeySpec("b"))
 
 
 @pytest.mark.parametrize(

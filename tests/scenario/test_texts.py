@@ -20,7 +20,7 @@ LOCALES: Final[list[str]] = schema()["$defs"]["locale"]["enum"]
 def invented(name: str, locale: str = "cs_CZ") -> tuple[str, ...]:
     """The pool of a gap."""
     scenario = {"sendbox": 1, "attempts": [{"locale": locale, "replies": [{"body": f"{{{{fake.{name}}}}}"}]}]}
-    (rule,) = load(scenario).settled["attempts"]
+    (rule,) = load(scenario).compiled["attempts"]
     assert rule.replies is not None
     text = rule.replies[0].text
     assert text is not None

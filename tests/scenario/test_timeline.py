@@ -118,7 +118,7 @@ def test_replies_of_rules_have_a_locale() -> None:
         ({"attempts": [rule], "locale": "pl_PL"}, ["pl_PL", "sk_SK"]),
         ({"attempts": [{**rule, "locale": "fr_FR"}], "locale": "pl_PL"}, ["fr_FR", "sk_SK"]),
     ):
-        (found,) = load({"sendbox": 1, **scenario}).settled["attempts"]
+        (found,) = load({"sendbox": 1, **scenario}).compiled["attempts"]
         assert found.replies is not None
         assert [reply.text.parts[0].locale for reply in found.replies if reply.text] == expected
         assert found.replies[2].text is None
@@ -131,7 +131,7 @@ def test_clicks() -> None:
             "sendbox": 1,
             "attempts": [{"click": {"after": "1m"}}, {"click": [{"after": "1m"}, {"after": "2m", "link": 2}]}],
         }
-    ).settled["attempts"]
+    ).compiled["attempts"]
     assert one.click is not None
     assert two.click is not None
     assert [(each.after, each.link) for each in one.click] == [(Span(60_000, 60_000), None)]
@@ -146,7 +146,7 @@ def test_after_is_part_of_a_rules_text() -> None:
         {"then": "sent"},
         *({"when": {"after": {"result": each}}, "then": "sent"} for each in ("failed", "undelivered")),
     ]
-    found = load({"sendbox": 1, "attempts": rules}).settled["attempts"]
+    found = load({"sendbox": 1, "attempts": rules}).compiled["attempts"]
     assert found[0].key == '{"then":"sent","when":{}}'
     assert len({rule.key for rule in found}) == 3
 

@@ -65,7 +65,7 @@ verify:
     - {then: {code: random, sms: sent}}
     - {when: {}, then: {sms: failed}}
 """
-    known, drawn, failed, *inherited = load(text, name="a.yaml").settled["verify"]
+    known, drawn, failed, *inherited = load(text, name="a.yaml").compiled["verify"]
     phone = Pattern("420777000101", digits=True)
     assert known == VerifyRule("known", When(phone=phone), "012345", None, False, name="known", place="a.yaml:6")
     assert drawn == VerifyRule(
@@ -82,7 +82,7 @@ def test_equal_rules_have_equal_texts() -> None:
     """Where a rule stands, and in which order its keys are, does not change the codes that it draws."""
     first = load('sendbox: 1\nverify: {rules: [{when: {phone: "4207*"}, then: {code: random, sms: sent}}]}')
     second = load('sendbox: 1\nverify:\n  rules:\n    - {then: {sms: sent, code: random}, when: {phone: "4207*"}}')
-    assert first.settled["verify"][0].key == second.settled["verify"][0].key
+    assert first.compiled["verify"][0].key == second.compiled["verify"][0].key
 
 
 @pytest.mark.parametrize(

@@ -354,7 +354,7 @@ def explain(
     from sendbox.services.messaging.rules.explained import dry_run
 
     blueprint = load(scenario)
-    senders = blueprint.settled["account"].senders
+    senders = blueprint.compiled["account"].senders
     request = None if verify is not None else explaining.body_of(file, **message, senders=senders)
     explained = explaining.run(blueprint, request, operation, verify)
     click.echo(pretty(explained) if format == "json" else "\n".join(dry_run(explained)))

@@ -121,7 +121,7 @@ def _parts(blueprint: Blueprint) -> dict[str, Any]:
     for field in fields(blueprint):
         part = getattr(blueprint, field.name)
         if field.compare:
-            parts |= part if field.name == "settled" else {field.name: part}
+            parts |= part if field.name == "compiled" else {field.name: part}
     return parts
 
 

@@ -225,7 +225,7 @@ class Served:
     `parts` are what worlds are opened with, in that order; `language` is that of their scenarios, `scenario` the one
     of a session of tests; `schemas` are the folders that hold the contract. `operations` of control and `routes` of
     the `interfaces`, in the order in which they are listed; `webhooks` as the contract documents them; `uploads` and
-    `links` at addresses that worlds give out. `kinds` of entries, and the `things` that a scenario may expect. For
+    `links` at addresses that worlds give out. `kinds` of entries, and the `subjects` that a scenario may expect. For
     coverage `dimensions` with headings, `facts`, `samples` of fields, `untold` assumptions, the item of a `denied` call
     (path, key). `pending` lists what is still to come, `exported` says how an export repeats an act of a tester,
     `attributes` are made of a test's handle, by the name under which it offers them; `views` are shown on the page.
@@ -238,7 +238,7 @@ class Served:
     routes: Sequence[Route]
     interfaces: Sequence[Interface]
     kinds: Kinds
-    things: Mapping[str, Subject]
+    subjects: Mapping[str, Subject]
     webhooks: Mapping[str, Webhook] = field(default_factory=dict)
     scenario: str = "default"
     uploads: Sequence[Upload] = ()

@@ -267,4 +267,4 @@ async def digest(call: Call) -> Any:
 async def verdict(call: Call) -> Any:
     """What the scenario expects, and the results; not `trusted` when journal entries are `lost`."""
     world = call.here.world
-    return await Slice().through(verdict_in_slices(world, call.served.things, world.expect))
+    return await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect))

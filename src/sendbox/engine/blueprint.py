@@ -35,7 +35,7 @@ class TimelineEntry:
 class Blueprint:
     """All that a scenario settles. `start` in virtual milliseconds, None = the present second when a world opens.
 
-    `settled` is what each service compiled from its keys of the language, by key: records, or tuples of records.
+    `compiled` is what each service compiled from its keys of the language, by key: records, or tuples of records.
     `assume` are the settings of the assumptions, which the services share.
     """
 
@@ -44,7 +44,7 @@ class Blueprint:
     mode: Mode | None = None
     start: int | None = None
     rate: float = 1.0
-    settled: Mapping[str, Any]
+    compiled: Mapping[str, Any]
     timeline: tuple[TimelineEntry, ...] = ()
     assume: Any
     digest_ignore: tuple[str, ...] = ()
@@ -62,4 +62,4 @@ class Blueprint:
 
     def of(self, key: str) -> Any:
         """What a key of the language settles, whether a service brought it or not."""
-        return self.settled[key] if key in self.settled else getattr(self, key)
+        return self.compiled[key] if key in self.compiled else getattr(self, key)

@@ -46,8 +46,8 @@ _TONES: Final = {
 }
 
 
-#: Why a step was not tried, by the word in views.
-_REASONS: Final = {
+#: Why a step was not tried, by the word of its check.
+REASONS: Final = {
     "number": "this is not a phone number",
     "allowed": "the number is not among those that the account may write to",
     "blacklist": "the number is on the blacklist",
@@ -128,7 +128,7 @@ def attempts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
                 for step in attempt["timeline"]
             ],
             "planned": attempt["planned"],
-            "refused": _REASONS.get(refused, refused) if (refused := attempt.get("refused")) else None,
+            "refused": REASONS.get(refused, refused) if (refused := attempt.get("refused")) else None,
         }
         for attempt in message["attempts"]
     ]

@@ -37,14 +37,14 @@ _JSON: Final = ("sendMessage", "sendPriorityMessage")
 
 def sample(blueprint: Blueprint) -> tuple[Traffic, ...]:
     """Requests that demonstrate a scenario; none where no service of its language sends messages."""
-    if "attempts" not in blueprint.settled:
+    if "attempts" not in blueprint.compiled:
         return ()
     samples = _Samples(blueprint)
-    for rule in _own(blueprint.settled["attempts"]):
+    for rule in _own(blueprint.compiled["attempts"]):
         samples.rule(rule)
-    for verify in _own(blueprint.settled["verify"], or_all=False):
+    for verify in _own(blueprint.compiled["verify"], or_all=False):
         samples.verify(verify)
-    for subkey in blueprint.settled["account"].subkeys:
+    for subkey in blueprint.compiled["account"].subkeys:
         samples.message(f"key {subkey.name}", "Sent with a sub-key", key=subkey.name)
     if not samples.made:
         samples.message(None, "Hello")
@@ -67,7 +67,7 @@ class _Samples:
 
     def __init__(self, blueprint: Blueprint) -> None:
         self.made: list[Traffic] = []
-        self._account: AccountSpec = blueprint.settled["account"]
+        self._account: AccountSpec = blueprint.compiled["account"]
         self._free = 0
 
     def rule(self, rule: Rule) -> None:

@@ -140,7 +140,7 @@ class Language:
 
         Warnings are among them; `load` does not refuse a scenario because of warnings.
         """
-        return self._compile(source, name, paths=paths, env=env, doubts=True)[1]
+        return self._compile(source, name, paths=paths, env=env, lint=True)[1]
 
     def compile_rule(self, key: str, rule: Mapping[str, Any], *, country: str | None = None, assume: Any = None) -> Any:
         """One rule of a key as control takes it. Raises `ScenarioError`; places are paths.
@@ -187,7 +187,7 @@ class Language:
         *,
         paths: bool,
         env: Mapping[str, str] | None,
-        doubts: bool = False,
+        lint: bool = False,
     ) -> tuple[Blueprint | None, list[Problem]]:
         node, problems, origin = read(source, self.shape, name=name, paths=paths, env=env)
         if node is None:
@@ -200,8 +200,8 @@ class Language:
             **self._facts,
         )
         blueprint = self._blueprint(node, reader, name, origin)
-        if doubts:
-            problems += self._doubts(blueprint, reader, node, [*problems, *reader.problems])
+        if lint:
+            problems += self._lint(blueprint, reader, node, [*problems, *reader.problems])
         return blueprint, in_order([*problems, *reader.problems], origin.file)
 
     def _blueprint(self, node: Node, reader: Reader, name: str | None, origin: Source) -> Blueprint:
@@ -220,39 +220,39 @@ class Language:
         ignored = None if digest is None else digest.get("ignore")
         reader.start = None if start is None or start.value is None else reader.instant(start)
         compiled = {key.name: key.compile(node.get(key.name), reader) for key in self.keys.values()}
-        settled = {key: compiled.pop(key) for key in self.brought}
+        brought = {key: compiled.pop(key) for key in self.brought}
         return Blueprint(
             name=str(title.value) if title is not None else name or Path(origin.file).stem,
             seed=0 if seed is None else seed.value,  # type: ignore[arg-type] # an integer or text, by its shape
             mode=None if mode is None else mode.value,  # type: ignore[arg-type] # one of the three, by its shape
             start=reader.start,
             rate=1.0 if rate is None else float(rate.value),  # type: ignore[arg-type] # a number, by its shape
-            settled=settled,
+            compiled=brought,
             assume=reader.assume,
             digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
             source=standalone(node),
             **compiled,
         )
 
-    def _doubts(self, blueprint: Blueprint, reader: Reader, root: Node, problems: list[Problem]) -> list[Problem]:
+    def _lint(self, blueprint: Blueprint, reader: Reader, root: Node, problems: list[Problem]) -> list[Problem]:
         """Warnings about a scenario that can be used, but probably says something else than was intended.
 
         `problems` are those that it has already.
         """
         from sendbox.scenario.lint import lengths, reach, shadows, spelling
-        from sendbox.scenario.lint.doubts import Doubts
+        from sendbox.scenario.lint.linter import Linter
 
-        doubts = Doubts(root, blueprint, reader, problems)
+        linter = Linter(root, blueprint, reader, problems)
         keys = self.keys.values()
-        shadows.find(doubts, [rules for key in keys for rules in key.lists])
-        reach.timeline(doubts, self.happenings)
+        shadows.find(linter, [rules for key in keys for rules in key.lists])
+        reach.timeline(linter, self.happenings)
         for vocabulary in self._vocabularies:
-            for find in vocabulary.doubts:
-                find(doubts)
-        reach.find(doubts, [key.name for key in keys if key.rules is not None])
-        lengths.find(doubts, {key.name: key.times for key in keys if key.times is not None})
-        spelling.find(doubts, self.shape)
-        return doubts.found
+            for find in vocabulary.lints:
+                find(linter)
+        reach.find(linter, [key.name for key in keys if key.rules is not None])
+        lengths.find(linter, {key.name: key.times for key in keys if key.times is not None})
+        spelling.find(linter, self.shape)
+        return linter.found
 
 
 def _raise_any(problems: list[Problem]) -> None:

@@ -11,7 +11,7 @@ from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader
 
 if TYPE_CHECKING:
-    from sendbox.scenario.lint.doubts import Doubts
+    from sendbox.scenario.lint.linter import Linter
 
 
 class Rules(NamedTuple):
@@ -44,7 +44,7 @@ class RuleList(NamedTuple):
 class Key(NamedTuple):
     """A key of the language. `compile` turns its node (None: a scenario does not have the key) into a value.
 
-    The value is a tuple of records, or a record with `shared()`, the parts of it that a checkpoint does not copy.
+    The value is a tuple of records, or one record.
 
     - `late`: it is compiled after the timeline.
     - `assumes` reads settings of the assumptions from it, where it has any.
@@ -78,6 +78,6 @@ class Vocabulary(NamedTuple):
 
     keys: tuple[Key, ...] = ()
     happenings: tuple[Happening, ...] = ()
-    doubts: tuple[Callable[[Doubts], None], ...] = ()
+    lints: tuple[Callable[[Linter], None], ...] = ()
     families: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     schema: Mapping[str, Any] = MappingProxyType({})

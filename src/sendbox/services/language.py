@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from sendbox.engine.patterns import Pattern
-from sendbox.scenario.lint.doubts import Doubts
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, listed, show
 from sendbox.scenario.values import Reader
 from sendbox.scenario.vocabulary import Vocabulary
@@ -76,10 +76,10 @@ def country_of(root: Node) -> Node | None:
     return (root.get("assume") or root).get("country") or (root.get("account") or root).get("country")
 
 
-def _doubts(doubts: Doubts) -> None:
+def _lint(linter: Linter) -> None:
     """Entries of `allowed` that are not numbers."""
-    for _, item in doubts.entries("assume", "allowed"):
-        doubts.number(item, Pattern(str(item.value), digits=True))
+    for _, item in linter.entries("assume", "allowed"):
+        linter.number(item, Pattern(str(item.value), digits=True))
 
 
-SHARED: Final = Vocabulary(doubts=(_doubts,))
+SHARED: Final = Vocabulary(lints=(_lint,))

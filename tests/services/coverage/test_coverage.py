@@ -24,6 +24,7 @@ from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, VerifyLimits
 from sendbox.services.coverage.calls import denied
+from sendbox.services.messaging.checks import CHECKS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.messaging.rules.rules import Reply
@@ -521,3 +522,8 @@ def test_in_slices_it_is_the_same() -> None:
 def test_s5_keys_that_open_no_world(path: str, key: str | None, expected: str | None) -> None:
     """§5: no journal tells of them, so they are counted by path."""
     assert denied(path, key) == expected
+
+
+def test_every_reason_of_a_refusal_is_an_item() -> None:
+    named = catalog(SERVED).named(Tally())
+    assert set(named["refusals"]) == {check.word for check in CHECKS}

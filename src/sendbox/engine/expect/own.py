@@ -106,7 +106,7 @@ def _every_delivery(world: World) -> Iterator[Delivery]:
     return (deliveries[place] for place in range(len(deliveries)))
 
 
-def things(
+def subjects(
     *,
     operations: tuple[str, ...],
     events: tuple[str, ...],
@@ -173,7 +173,7 @@ def things(
                 "events": Field("number", "how many events it carries", lambda _world, delivery: len(delivery.events)),
                 "phone": Field("phone", "a phone that one of its events is about", _each("phone")),
                 "result": Field("word", "a result that one of its events reports", _each("result"), results),
-                "target": Field("text", "its address; hook is the built-in receiver", lambda _w, what: what.address),
+                "target": Field("text", "its address; of the built-in receiver, hook", lambda _w, what: what.address),
             },
             lambda _world, delivery: (
                 f"webhook to {delivery.address}: {delivery.state} after {len(delivery.tries)} tries"

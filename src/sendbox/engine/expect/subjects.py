@@ -1,6 +1,6 @@
-"""What a scenario may expect: how a row of it looks, and how things are found.
+"""What a scenario may expect: how a row of it looks, and how its occurrences are found.
 
-A thing of the journal is found by the kinds of its entries; any other in a list of the world, which forgets nothing.
+An occurrence in the journal is found by the kind of its entry, any other in a list of the world, which keeps all.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 #: How a condition is compared: a phone pattern, a text pattern, one of fixed words, a number or a range of numbers,
 #: true or false, dotted paths inside the payload.
-Kind = Literal["phone", "text", "word", "number", "flag", "payload"]
+Comparison = Literal["phone", "text", "word", "number", "flag", "payload"]
 #: Entries looked at between two pauses.
 _LOOKED: Final = 256
 
 
 class Field(NamedTuple):
-    """What can be asked of a thing: how it is compared, what it is in words, how it is read, its legal words
+    """What can be asked of an occurrence: how it is compared, what it is in words, how it is read, its legal words
     (of a text: those of which it must be one, or a pattern like one)."""
 
-    kind: Kind
+    kind: Comparison
     says: str
     of: Callable[[Any, Any], Any]
     words: tuple[str, ...] = ()
 
 
 class Occurrence(NamedTuple):
-    """One thing: when it came, the number of its journal entry (None = it has none), its record.
+    """One occurrence: when it came, the number of its journal entry (None = it has none), its record.
 
-    `part` tells the things of one entry apart, in their order.
+    `part` tells the occurrences of one entry apart, in their order.
     """
 
     at: int
@@ -43,9 +43,9 @@ class Occurrence(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """A row: what the things are in words and one of them in a line, their fields, and where they are kept.
+    """A row: what its occurrences are in words, one of them in a line, their fields, and where they are kept.
 
-    Of the journal: `kinds` and `split`, which makes things of an entry. Of a list: `kept` and `at`.
+    Of the journal: `kinds` and `split`, which makes occurrences of an entry. Of a list: `kept` and `at`.
     """
 
     says: str
@@ -58,7 +58,7 @@ class Subject(NamedTuple):
 
 
 def occurrences_of(world: World, subject: Subject) -> Iterator[Occurrence | None]:
-    """Every thing of a row, in the order kept; None now and then, so that the caller can pause."""
+    """Every occurrence of a row, in the order kept; None now and then, so that the caller can pause."""
     if subject.kept is not None:
         for record in subject.kept(world):
             yield Occurrence(subject.at(record), None, record)

@@ -50,9 +50,9 @@ class ApiRule(AnyRule):
         return self.fault.lenient
 
     @property
-    def effective(self) -> bool:
+    def has_effect(self) -> bool:
         """Whether a call has its effect although this fault hides it."""
-        return self.fault.processed if self.processed is None else self.processed
+        return self.fault.has_effect if self.processed is None else self.processed
 
 
 class Call(Case):
@@ -107,7 +107,7 @@ class Applied(NamedTuple):
         """The fault in one line: which, on what, by which rule, and whether the call had its effect."""
         shown = self.shown
         text = shown if isinstance(shown, str) else " ".join(f"{name} {value}" for name, value in shown.items())
-        effect = "the call had its effect" if self.rule.effective else "the call had no effect"
+        effect = "the call had its effect" if self.rule.has_effect else "the call had no effect"
         return f"fault {text} on {self.operation} by the api rule {self.rule.label}; {effect}"
 
 

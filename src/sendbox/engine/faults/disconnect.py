@@ -31,7 +31,7 @@ class Disconnect(ApiFault):
         return cls(detail == "middle")
 
     @property
-    def processed(self) -> bool:
+    def has_effect(self) -> bool:
         return self.middle
 
     def acts(self, size: int, _time: int) -> tuple[Act, ...]:

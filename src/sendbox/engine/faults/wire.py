@@ -56,7 +56,7 @@ Act = Wait | Piece | End
 class ApiFault(Fault):
     """What goes wrong with a call.
 
-    `processed`: whether the call has its effect, unless its rule says otherwise. `time` is drawn from, in real
+    `has_effect`: whether the call has its effect, unless its rule says otherwise. `time` is drawn from, in real
     milliseconds. `rate` and `per`: only calls beyond a rate are struck, counted for each `key`, `phone` or `world`.
     """
 
@@ -64,7 +64,7 @@ class ApiFault(Fault):
     effective: ClassVar[bool] = True
 
     @property
-    def processed(self) -> bool:
+    def has_effect(self) -> bool:
         return self.effective
 
     @property

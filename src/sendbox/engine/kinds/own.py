@@ -61,7 +61,7 @@ def request_view(_on: Observer, record: RequestRecord) -> View:
         "answer": record.answer.decode("utf-8", "replace"),
         "findings": [finding.as_json() for finding in record.findings],
         "advice": [advice.as_json() for advice in record.advice],
-        **({} if record.fault is None else {"fault": record.fault.shown, "processed": record.fault.rule.effective}),
+        **({} if record.fault is None else {"fault": record.fault.shown, "processed": record.fault.rule.has_effect}),
     }
 
 
@@ -270,7 +270,7 @@ def _fault(_on: Observer, applied: Applied) -> View:
         "phone": applied.subject or None,
         "fault": applied.shown,
         "rule": applied.rule.name or applied.rule.key,
-        "processed": applied.rule.effective,
+        "processed": applied.rule.has_effect,
         "message": applied.line,
     }
 
@@ -282,7 +282,7 @@ def _fault_lines(canon: Canon, applied: Applied) -> Iterator[Line]:
         "phone": applied.subject,
         "fault": applied.shown,
         "rule": applied.rule.name or applied.rule.key,
-        "processed": applied.rule.effective,
+        "processed": applied.rule.has_effect,
     }
 
 

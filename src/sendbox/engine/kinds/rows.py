@@ -34,10 +34,14 @@ def nothing(*_: Any) -> tuple[Line, ...]:
 class Kind:
     """A kind of entry. Its functions take who observes, and what the entry is about.
 
-    `view` makes the plain object, for an `Observer`; `lines` the canonical form, for a `Canon` (None: a tester did it,
-    and the digest passes it over); `count` counts it for coverage, for a `Collector`. `tell` puts a view of it into
-    words, for a `Teller` (None: other entries tell it). `log` has the lines for a server's log. `shown` is the kind as
-    views name it, where several are one. `advice` are the remarks that an entry carries.
+    - `view` makes the plain object, for an `Observer`.
+    - `lines` makes the canonical form, for a `Canon`. None: a tester did it, the digest passes it over. `nothing`: it
+      is only bookkeeping, or other entries tell it.
+    - `count` counts it for coverage, for a `Collector`.
+    - `tell` puts a view of it into words, for a `Teller`. None: other entries tell it.
+    - `log` has the lines for a server's log.
+    - `shown` is the kind as views name it, where several are one.
+    - `advice` are the remarks that an entry carries.
     """
 
     name: str

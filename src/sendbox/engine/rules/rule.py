@@ -116,7 +116,7 @@ class Rule:
     """
 
     #: what rules of the list may decide, each apart from the others; and the field that holds its cases' subject
-    THINGS: ClassVar[tuple[str, ...]] = ("all",)
+    DECISIONS: ClassVar[tuple[str, ...]] = ("all",)
     SUBJECT: ClassVar[str] = ""
 
     key: str
@@ -131,14 +131,14 @@ class Rule:
     about: Pattern | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "decides", self.things())
+        object.__setattr__(self, "decides", self.decisions())
         plain = self.when.plain and self.times is None and not self.draws and not self.lenient
         object.__setattr__(self, "plain", plain)
         object.__setattr__(self, "about", self.when.pattern(self.SUBJECT))
 
-    def things(self) -> frozenset[str]:
+    def decisions(self) -> frozenset[str]:
         """The things that it decides."""
-        return frozenset(self.THINGS)
+        return frozenset(self.DECISIONS)
 
     @property
     def draws(self) -> bool:

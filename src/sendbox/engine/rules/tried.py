@@ -52,7 +52,7 @@ def tried(
                 "rule": rule.title,
                 "place": rule.place,
                 "outcome": outcome,
-                "decides": [name for name in rule.THINGS if name in undecided] if outcome == "decided" else [],
+                "decides": [name for name in rule.DECISIONS if name in undecided] if outcome == "decided" else [],
                 "why_not": why_not or [],
                 "seen": "then" if then or (recorded and outcome == "decided") else "today",
             }

@@ -15,7 +15,7 @@ from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader
 
 if TYPE_CHECKING:
-    from sendbox.scenario.lint.doubts import Doubts
+    from sendbox.scenario.lint.linter import Linter
 
 
 def as_written(_node: Node, _what: dict[str, Any], _reader: Reader) -> None:
@@ -31,7 +31,7 @@ class Happening(NamedTuple):
 
     kind: str
     compile: Callable[[Node, dict[str, Any], Reader], Any] = as_written
-    doubt: Callable[[Node, Doubts], None] | None = None
+    lint: Callable[[Node, Linter], None] | None = None
 
 
 def compile_timeline(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from sendbox.engine import durations as spans
-from sendbox.scenario.lint.doubts import Doubts
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, plain, show
 
 #: How far one advance reaches (`Settings.max_reach_ms`).
@@ -16,22 +16,22 @@ LEGAL: Final = f"an advance reaches {spans.show(REACH)}"
 _LENGTHS: Final = ("after", "delay", "for", "ttl", "within", "timeout")
 
 
-def find(doubts: Doubts, keys: Mapping[str, tuple[str, ...]]) -> None:
+def find(linter: Linter, keys: Mapping[str, tuple[str, ...]]) -> None:
     """Warns about every duration that is too long in these keys, each with further keys that have durations."""
     lengths = {*_LENGTHS, *(word for words in keys.values() for word in words)}
     for key in keys:
-        node = doubts.part(key)
+        node = linter.part(key)
         for mapping in () if node is None else node.mappings():
-            if doubts.sound(mapping):
-                _lengths(mapping, lengths, doubts)
+            if linter.sound(mapping):
+                _lengths(mapping, lengths, linter)
 
 
-def _lengths(node: Node, lengths: set[str], doubts: Doubts) -> None:
+def _lengths(node: Node, lengths: set[str], linter: Linter) -> None:
     for key, item in node.entries().items():
         if key in lengths:
             length = _length(item)
             if length is not None and length > REACH:
-                doubts.warn(item, "too-long", f"{show(plain(item))} is longer than a world can wait; {LEGAL}")
+                linter.warn(item, "too-long", f"{show(plain(item))} is longer than a world can wait; {LEGAL}")
 
 
 def _length(node: Node) -> int | None:

@@ -11,8 +11,8 @@ from sendbox.engine.patterns import Pattern
 from sendbox.engine.traffic import reference
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.keys.traffic import leaves
-from sendbox.scenario.lint.doubts import Doubts, nothing_like_it
 from sendbox.scenario.lint.lengths import REACH
+from sendbox.scenario.lint.linter import Linter, nothing_like_it
 from sendbox.scenario.model import Node, nearest, show
 from sendbox.scenario.values import Reader
 
@@ -20,83 +20,83 @@ from sendbox.scenario.values import Reader
 _MEANT: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)(?=[.\[/]|\Z)\S*\Z")
 
 
-def timeline(doubts: Doubts, happenings: Mapping[str, Happening]) -> None:
+def timeline(linter: Linter, happenings: Mapping[str, Happening]) -> None:
     """Warns about every entry of the timeline that is never reached, or has no effect."""
     resets: dict[int, int] = {}
-    for _, item in doubts.entries("timeline"):
-        after = _when(item.entries()["at"], doubts)
+    for _, item in linter.entries("timeline"):
+        after = _when(item.entries()["at"], linter)
         if after is not None:
             reset = resets.get(id(item.source))
             if reset is not None and after > reset:
                 at = item.entries()["at"]
                 message = f"{show(at.value)} is after the reset at {spans.show(reset)}, which starts the timeline again"
-                doubts.warn(at, "after-reset", f"{message}; it never happens")
+                linter.warn(at, "after-reset", f"{message}; it never happens")
             if "reset" in item.entries():
                 resets[id(item.source)] = min(after, resets.get(id(item.source), after))
         for kind, happening in happenings.items():
             content = item.get(kind)
-            if content is not None and happening.doubt is not None:
-                happening.doubt(content, doubts)
+            if content is not None and happening.lint is not None:
+                happening.lint(content, linter)
 
 
-def _when(node: Node, doubts: Doubts) -> int | None:
+def _when(node: Node, linter: Linter) -> int | None:
     """Milliseconds after the start, None where the start is not set; warns when they are out of range."""
-    start, reader = doubts.blueprint.start, Reader()
+    start, reader = linter.blueprint.start, Reader()
     moment = reader.moment(node)
     if reader.problems or (not moment.relative and start is None):
         return None
     after = moment.at if moment.relative or start is None else moment.at - start
     if after < 0 and start is not None:
         message = f"{show(node.value)} is before the start of the world, {spans.iso(start)}"
-        doubts.warn(node, "before-start", f"{message}; it happens at the start")
+        linter.warn(node, "before-start", f"{message}; it happens at the start")
     elif after > REACH:
         message = f"{show(node.value)} is {spans.show(after)} after the start"
-        doubts.warn(node, "too-late", f"{message}; an advance reaches {spans.show(REACH)}")
+        linter.warn(node, "too-late", f"{message}; an advance reaches {spans.show(REACH)}")
     return after
 
 
-def find(doubts: Doubts, keys: Iterable[str]) -> None:
+def find(linter: Linter, keys: Iterable[str]) -> None:
     """Warns about everything else that is never reached; `keys` are the keys with rules."""
-    blueprint = doubts.blueprint
+    blueprint = linter.blueprint
     for key in ("api", "webhooks"):
-        for at, item in doubts.entries(key):
+        for at, item in linter.entries(key):
             when = blueprint.of(key)[at].when
             if (phone := when.pattern("phone")) is not None:
-                doubts.number(item.entries()["when"].entries()["phone"], phone)
+                linter.number(item.entries()["when"].entries()["phone"], phone)
             if "tag" in when.asked:
-                doubts.tag(item.entries()["when"].entries()["tag"])
-    _traffic(doubts)
+                linter.tag(item.entries()["when"].entries()["tag"])
+    _traffic(linter)
     rules = list(dict.fromkeys(rule.title for key in keys for rule in blueprint.of(key)))
-    for _, item in doubts.entries("expect"):
+    for _, item in linter.entries("expect"):
         then = item.get("then")
         for expected in (item, *([] if then is None else then.items())):
-            _expected(expected, rules, doubts)
+            _expected(expected, rules, linter)
 
 
-def _traffic(doubts: Doubts) -> None:
+def _traffic(linter: Linter) -> None:
     """Warns about texts that only look like references."""
     names: list[str] = []
-    for _, item in doubts.entries("traffic"):
+    for _, item in linter.entries("traffic"):
         entries = item.entries()
         for leaf in leaves(entries["request"] if "request" in entries else entries["control"]):
             meant = _MEANT.match(leaf.value) if isinstance(leaf.value, str) else None
             if meant is not None and meant[1] in names and reference(leaf.value) is None:
                 message = f"{show(leaf.value)} is sent as it is written; a reference has only dots"
-                doubts.warn(leaf, "reference", f"{message}, such as ${meant[1]}.accepted.0.message_id")
+                linter.warn(leaf, "reference", f"{message}, such as ${meant[1]}.accepted.0.message_id")
         name = item.get("name")
         if name is not None:
             names.append(str(name.value))
 
 
-def _expected(node: Node, rules: list[str], doubts: Doubts) -> None:
+def _expected(node: Node, rules: list[str], linter: Linter) -> None:
     """Warns about conditions of an expectation that nothing can meet."""
     where = node.get("where")
     for key, item in ({} if where is None else where.entries()).items():
         for condition in item.items() or [item]:
             if key == "tag":
-                doubts.tag(condition)
+                linter.tag(condition)
             elif key == "phone":
-                doubts.number(condition, Pattern(str(condition.value), digits=True))
+                linter.number(condition, Pattern(str(condition.value), digits=True))
             elif key == "rule" and nothing_like_it(Pattern(str(condition.value)), rules):
                 message = f"{show(condition.value)} is not the name of a rule of this scenario; control may add one"
-                doubts.warn(condition, "rule-unknown", message, near=nearest(condition.value, rules))
+                linter.warn(condition, "rule-unknown", message, near=nearest(condition.value, rules))

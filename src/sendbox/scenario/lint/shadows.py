@@ -15,7 +15,7 @@ from typing import Any, Final
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults.table import CALLS
 from sendbox.scenario.lint import globs
-from sendbox.scenario.lint.doubts import Doubts
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.vocabulary import RuleList
 from sendbox.services.numbers.normal import normalize
@@ -81,22 +81,22 @@ class _Rule:
     odd: bool
 
 
-def find(doubts: Doubts, lists: Iterable[RuleList]) -> None:
+def find(linter: Linter, lists: Iterable[RuleList]) -> None:
     """Warns about every rule that another one shadows."""
     for kind in lists:
-        _find(kind, doubts)
+        _find(kind, linter)
 
 
-def _find(kind: RuleList, doubts: Doubts) -> None:
-    country = doubts.country
+def _find(kind: RuleList, linter: Linter) -> None:
+    country = linter.country
     #: file (its source) -> beginning of a condition -> the earlier rules
     before: dict[int, dict[tuple[str, str] | None, list[_Rule]]] = {}
-    for _, node in doubts.entries(*kind.path):
-        rule = _rule(node, kind, doubts.families)
+    for _, node in linter.entries(*kind.path):
+        rule = _rule(node, kind, linter.families)
         earlier = before.setdefault(id(node.source), {})
         shadow = None if rule.odd else _shadow(rule, earlier, country)
         if shadow is not None:
-            doubts.warn(node, "shadowed", _message(rule, shadow), value=_title(node))
+            linter.warn(node, "shadowed", _message(rule, shadow), value=_title(node))
         elif rule.plain:
             earlier.setdefault(_place(rule, country), []).append(rule)
 

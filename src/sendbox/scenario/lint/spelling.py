@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from sendbox.scenario.lint.doubts import Doubts
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, nearest, show
 from sendbox.scenario.shape import Shape, property_of
 
 
-def find(doubts: Doubts, shape: Shape) -> None:
+def find(linter: Linter, shape: Shape) -> None:
     """Warns about every key that the language does not list, where a listed one is similar."""
-    _find(doubts.root, shape.branches([shape.schema]), shape, doubts)
+    _find(linter.root, shape.branches([shape.schema]), shape, linter)
 
 
-def _find(node: Node, branches: list[dict[str, Any]], shape: Shape, doubts: Doubts) -> None:
+def _find(node: Node, branches: list[dict[str, Any]], shape: Shape, linter: Linter) -> None:
     for item in node.items():
-        _find(item, shape.branches([branch["items"] for branch in branches if "items" in branch]), shape, doubts)
+        _find(item, shape.branches([branch["items"] for branch in branches if "items" in branch]), shape, linter)
     for key, item in node.entries().items():
         schemas = [schema for branch in branches if (schema := property_of(branch, key)) is not None]
-        _find(item, shape.branches(schemas), shape, doubts)
-        if not schemas and doubts.sound(node):
+        _find(item, shape.branches(schemas), shape, linter)
+        if not schemas and linter.sound(node):
             listed = {name for branch in branches for name in branch.get("properties", ()) if node.get(name) is None}
             if (near := nearest(key, listed)) is not None:
                 message = f"{show(key)} is not a key that is listed here; it is kept as it is"
-                doubts.warn(node, "misspelt", message, near=near, key=key)
+                linter.warn(node, "misspelt", message, near=near, key=key)

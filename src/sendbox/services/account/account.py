@@ -33,7 +33,7 @@ class Account(Billing, Part):
     )  # fmt: skip
 
     def __init__(self, world: World) -> None:
-        spec: AccountSpec = world.blueprint.settled["account"]
+        spec: AccountSpec = world.blueprint.compiled["account"]
         super().__init__(DEFAULT_SUBID, spec.currency, spec.credit, spec.optout, spec.blacklist)
         self.country = Assume.of(world).country or spec.country
         self.senders = spec.senders
@@ -79,7 +79,7 @@ class Account(Billing, Part):
     @classmethod
     def expects(cls, blueprint: Any, suffix: str) -> bool:
         """Whether the scenario makes a sub-key of that name."""
-        return any(spec.name == suffix for spec in blueprint.settled[cls.NAME].subkeys)
+        return any(spec.name == suffix for spec in blueprint.compiled[cls.NAME].subkeys)
 
     def admits(self, key: str) -> bool | None:
         """Whether a sub-key may make calls: a disabled one may not."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sendbox.engine.traffic import PARENT, reference
 from sendbox.scenario.keys.timeline import Happening
-from sendbox.scenario.lint.doubts import Doubts
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader
 from sendbox.scenario.vocabulary import Key, Vocabulary
@@ -165,17 +165,17 @@ def _changed(node: Node, reader: Reader, currency: str, forms: Mapping[str, Send
     return changes(node, reader, currency if stated is None else str(stated.value), node.source.file, forms)
 
 
-def _doubts(doubts: Doubts) -> None:
+def _lint(linter: Linter) -> None:
     """Calls with sub-keys that do not exist."""
-    subkeys = [subkey.name for subkey in doubts.blueprint.settled["account"].subkeys]
-    if any(entry.operation == "addSubKey" for entry in doubts.blueprint.traffic):
+    subkeys = [subkey.name for subkey in linter.blueprint.compiled["account"].subkeys]
+    if any(entry.operation == "addSubKey" for entry in linter.blueprint.traffic):
         return
-    for _, item in doubts.entries("traffic"):
+    for _, item in linter.entries("traffic"):
         request = item.get("request")
         key = None if request is None else request.get("key")
         if key is not None and reference(key.value) is None and key.value not in (*subkeys, PARENT):
             message = f"{show(key.value)} is not a sub-key of account.subkeys; there are: {listed(subkeys) or 'none'}"
-            doubts.warn(key, "key-unknown", message, near=nearest(key.value, subkeys))
+            linter.warn(key, "key-unknown", message, near=nearest(key.value, subkeys))
 
 
 def account_vocabulary(forms: Mapping[str, SenderForm]) -> Vocabulary:
@@ -183,5 +183,5 @@ def account_vocabulary(forms: Mapping[str, SenderForm]) -> Vocabulary:
     return Vocabulary(
         keys=(Key("account", partial(compile_account, forms=forms), patch=partial(_patch, forms=forms)),),
         happenings=(Happening("account", partial(_happening, forms=forms)),),
-        doubts=(_doubts,),
+        lints=(_lint,),
     )

@@ -18,7 +18,7 @@ def _line(_world: World, entry: tuple[Order, str]) -> str:
     return f"order of {order.service} for {order.subject}: {state}"
 
 
-THINGS: Final[dict[str, Subject]] = {
+SUBJECTS: Final[dict[str, Subject]] = {
     "orders": Subject(
         "an order of a service that entered a state",
         {

@@ -122,7 +122,7 @@ class Desk:
         if world.api.rules:
             about = "" if route.about is None else route.about(world, params)
             decision = decide(world, route.operation, call.key, call.path, whole(call.body), call.query, about)
-            if decision[0] is not None and not decision[0].rule.effective:
+            if decision[0] is not None and not decision[0].rule.has_effect:
                 answer = spoilt(decision[0], route.error, None)
                 record = RequestRecord(route.operation, call, answer.status, answer.body)
                 return _journaled(world, record, answer, decision)
@@ -201,7 +201,7 @@ class Desk:
             if world.api.rules:
                 decision = decide(world, upload.operation, key, "", b"", b"", "")
             applied = decision[0]
-            if applied is not None and not applied.rule.effective:
+            if applied is not None and not applied.rule.has_effect:
                 incoming.give_up()
                 answer = spoilt(applied, upload.error, None)
             else:

@@ -76,5 +76,5 @@ def note_fault(record: RequestRecord, applied: Applied) -> None:
     record.fault = applied
     if applied.silent:
         record.status = 0
-    if applied.silent or (applied.rule.fault.broken and not applied.rule.effective):
+    if applied.silent or (applied.rule.fault.broken and not applied.rule.has_effect):
         record.answer = b""

@@ -65,7 +65,7 @@ class Handsets(Protocol):
         """A click that a rule planned has come."""
 
 
-class Cuts(Protocol):
+class Cutting(Protocol):
     """The outages that have begun (`outages.py`)."""
 
     @property
@@ -98,7 +98,7 @@ class Home(Protocol):
     @property
     def phones(self) -> Handsets: ...
     @property
-    def outages(self) -> Cuts: ...
+    def outages(self) -> Cutting: ...
 
     def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "") -> Accepted:
         """Takes the Message objects of one request."""

@@ -51,7 +51,7 @@ class Messaging(Part):
         self.world = world
         self.account = account_of(world)
         self.assume = Assume.of(world)
-        self.attempts = Attempts(world.blueprint.settled["attempts"], world.chooser, world.start)
+        self.attempts = Attempts(world.blueprint.compiled["attempts"], world.chooser, world.start)
         self.costs = Costs(self.assume.prices)
         self.messages: list[Message] = []
         self.by_id: dict[str, Message] = {}

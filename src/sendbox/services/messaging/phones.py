@@ -51,7 +51,7 @@ class Phones:
         self._world = home.world
         self._account = home.account
         #: what the scenario says of phones
-        self.specs: tuple[PhoneSpec, ...] = home.world.blueprint.settled["phones"]
+        self.specs: tuple[PhoneSpec, ...] = home.world.blueprint.compiled["phones"]
         #: number -> instant until which free text may be sent (A66)
         self.conversations: dict[str, int] = {}
         self.offline: dict[str, bool] = {}

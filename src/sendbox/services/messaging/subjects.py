@@ -1,4 +1,4 @@
-"""What a scenario may expect of messages, phones and links."""
+"""What a scenario may expect of messages, of what phones do, and of links."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _every_attempt(world: World) -> Iterator[Attempt]:
 
 #: Types of its events.
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage")
-THINGS: Final[dict[str, Subject]] = {
+SUBJECTS: Final[dict[str, Subject]] = {
     "messages": Subject(
         "one message to one recipient, as it stands now; its time is when it reached its result",
         {

@@ -10,7 +10,7 @@ import orjson
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
 from sendbox.scenario.keys.timeline import Happening
-from sendbox.scenario.lint.doubts import Doubts, nothing_like_it
+from sendbox.scenario.lint.linter import Linter, nothing_like_it
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader, items, names_differ, text_of
 from sendbox.scenario.vocabulary import Key, RuleList, Vocabulary
@@ -105,33 +105,33 @@ def _number(node: Node, change: dict[str, Any], reader: Reader) -> None:
         reader.complain(node, "number", f"{show(change)} changes nothing; give it a status or a quality")
 
 
-def _template_doubt(change: Node, doubts: Doubts) -> None:
+def _template_lint(change: Node, linter: Linter) -> None:
     """Warns of an unknown name; a scenario with reviews is about templates that the client creates."""
     node = change.entries()["name"]
-    names = [str(record["name"]) for record in doubts.blueprint.settled["account"].templates]
-    defined = doubts.part("account")
-    reviewed = doubts.blueprint.settled["partner"].reviews
-    if (defined is not None and defined.cut) or reviewed or doubts.happens("account", "templates"):
+    names = [str(record["name"]) for record in linter.blueprint.compiled["account"].templates]
+    defined = linter.part("account")
+    reviewed = linter.blueprint.compiled["partner"].reviews
+    if (defined is not None and defined.cut) or reviewed or linter.happens("account", "templates"):
         return
     if nothing_like_it(Pattern(str(node.value)), names):
         message = f"{show(node.value)} is not a template of account.templates"
-        doubts.warn(node, "template-unknown", _or_created(message, names), near=nearest(node.value, names))
+        linter.warn(node, "template-unknown", _or_created(message, names), near=nearest(node.value, names))
 
 
-def _number_doubt(change: Node, doubts: Doubts) -> None:
+def _number_lint(change: Node, linter: Linter) -> None:
     """Warns of an unknown number; a scenario with signups is about numbers that clients bring."""
     node = change.entries()["phone_number"]
     text = str(node.value)
-    country = doubts.country
+    country = linter.country
     pattern = text if {"*", "?"} & set(text) else normalize(text, country) or text
-    partner = doubts.blueprint.settled["partner"]
-    defined = doubts.part("partner")
+    partner = linter.blueprint.compiled["partner"]
+    defined = linter.part("partner")
     if (defined is not None and defined.cut) or partner.signups:
         return
     numbers = [number.phone_number for account in partner.accounts for number in account.numbers]
     if nothing_like_it(Pattern(pattern, digits=True), numbers):
         message = f"{show(node.value)} is not a business number of partner.accounts"
-        doubts.warn(node, "number-unknown", _or_created(message, numbers), near=nearest(pattern, numbers))
+        linter.warn(node, "number-unknown", _or_created(message, numbers), near=nearest(pattern, numbers))
 
 
 def _or_created(message: str, known: list[str]) -> str:
@@ -156,5 +156,5 @@ PARTNER: Final = Vocabulary(
             times=(),
         ),
     ),
-    happenings=(Happening("template", doubt=_template_doubt), Happening("number", _number, _number_doubt)),
+    happenings=(Happening("template", lint=_template_lint), Happening("number", _number, _number_lint)),
 )

@@ -66,9 +66,9 @@ class Partner(Part):
         #: texts on handsets that are not messages of the account
         self.notices: list[Notice] = []
         self.templates = Templates(world)
-        self._rules = Signups(world.blueprint.settled["partner"].signups, world.chooser, world.start)
+        self._rules = Signups(world.blueprint.compiled["partner"].signups, world.chooser, world.start)
         self._codes: dict[str, int] = {}
-        for spec in world.blueprint.settled["partner"].accounts:
+        for spec in world.blueprint.compiled["partner"].accounts:
             account = self._add_account(spec.id, spec.name, spec.client_id, None)
             for row in spec.numbers:
                 number = self._add_number(account, row.id, row.phone_number, row.name or spec.name)

@@ -22,7 +22,7 @@ def _words(_world: World, change: dict[str, Any]) -> str:
 
 #: Types of its events.
 EVENTS: Final = ("partnerOnboarding",)
-THINGS: Final[dict[str, Subject]] = {
+SUBJECTS: Final[dict[str, Subject]] = {
     "templates": Subject(
         "a template that entered a status",
         {

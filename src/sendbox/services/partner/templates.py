@@ -43,7 +43,7 @@ class Templates:
         self._made: dict[tuple[str, str, str], int] = {}
         #: id -> how often it was sent to review; only the newest review counts
         self._versions: dict[str, int] = {}
-        self._reviews = Reviews(world.blueprint.settled["partner"].reviews, world.chooser, world.start)
+        self._reviews = Reviews(world.blueprint.compiled["partner"].reviews, world.chooser, world.start)
         #: id -> why it has its status
         self.reasons: dict[str, str] = {}
 
@@ -109,7 +109,7 @@ class Templates:
     def create_from_library(self, account: BusinessAccount, request: Record) -> Record:
         """A template made from one of the provider's library (§4.3, A42). Raises `Failure`."""
         category, components = components_of(
-            self._world.blueprint.settled["partner"].library,
+            self._world.blueprint.compiled["partner"].library,
             request["library_template_name"],
             request.get("category"),
             request.get("library_template_button_inputs") or [],

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from sendbox.engine.rules.rule import When
-from sendbox.scenario.lint.doubts import Doubts
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, canonical, entries, text_of
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
@@ -39,12 +39,12 @@ def _limited(node: Node, reader: Reader) -> Assume:
     return replace(assume, verify_limits=read_limits(limits, reader, assume.verify_limits))
 
 
-def _doubts(doubts: Doubts) -> None:
+def _lint(linter: Linter) -> None:
     """Rules about phones that are not numbers."""
-    for position, item in doubts.entries("verify", "rules"):
-        pattern = doubts.blueprint.settled["verify"][position].when.pattern("phone")
+    for position, item in linter.entries("verify", "rules"):
+        pattern = linter.blueprint.compiled["verify"][position].when.pattern("phone")
         if pattern is not None:
-            doubts.number(item.entries()["when"].entries()["phone"], pattern)
+            linter.number(item.entries()["when"].entries()["phone"], pattern)
 
 
 VERIFY: Final = Vocabulary(
@@ -58,5 +58,5 @@ VERIFY: Final = Vocabulary(
             lists=(RuleList(("verify", "rules"), ("phone",), (("code",), ("sms",), ("limits",)), within="then"),),
         ),
     ),
-    doubts=(_doubts,),
+    lints=(_lint,),
 )

@@ -27,14 +27,14 @@ class VerifyRule(AnyRule):
     None = the rule does not decide that.
     """
 
-    THINGS = ("code", "sms", "limits")
+    DECISIONS = ("code", "sms", "limits")
     SUBJECT = "phone"
 
     code: str | None = None
     sms: str | None = None
     limited: bool | None = None
 
-    def things(self) -> frozenset[str]:
+    def decisions(self) -> frozenset[str]:
         """What the rule decides."""
         named = {"code": self.code, "sms": self.sms, "limits": self.limited}
         return frozenset(name for name, value in named.items() if value is not None)

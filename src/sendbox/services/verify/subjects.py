@@ -23,7 +23,7 @@ def _every_session(world: World) -> Iterable[Session]:
     return list(Verify.of(world).sessions.values())
 
 
-def things(results: tuple[str, ...]) -> dict[str, Subject]:
+def subjects(results: tuple[str, ...]) -> dict[str, Subject]:
     """The rows; `results` are those that the message with a code may have."""
     return {
         "codes": Subject(

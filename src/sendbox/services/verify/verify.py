@@ -76,7 +76,7 @@ class Verify(Part):
     LAPSES: ClassVar[frozenset[str]] = frozenset({"code"})
 
     def __init__(self, world: World) -> None:
-        self.book = Codes(world.blueprint.settled["verify"], world.chooser, world.start)
+        self.book = Codes(world.blueprint.compiled["verify"], world.chooser, world.start)
         self._world = world
         self._account = account_of(world)
         self._assume = Assume.of(world)

@@ -11,7 +11,7 @@ from sendbox.scenario.values import Reader
 from sendbox.services.language import compile_sender
 from sendbox.services.messaging.channels import SENDERS
 from sendbox.services.messaging.content.gaps import GAPS
-from sendbox.services.messaging.language.doubts import inbound as doubt_inbound
+from sendbox.services.messaging.language.lints import inbound as lint_inbound
 from sendbox.services.messaging.language.rules import channels_of
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.numbers.countries import Country
@@ -85,7 +85,7 @@ def _network(node: Node, places: list[Country] | None, reader: Reader) -> int | 
 
 
 HAPPENINGS: Final = (
-    Happening("inbound", _inbound, doubt_inbound),
+    Happening("inbound", _inbound, lint_inbound),
     Happening("reply", _reply),
     Happening("phone", _phone),
     Happening("outage", _outage),

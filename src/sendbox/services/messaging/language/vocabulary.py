@@ -8,8 +8,8 @@ from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, entries
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT
-from sendbox.services.messaging.language.doubts import find
 from sendbox.services.messaging.language.happenings import HAPPENINGS
+from sendbox.services.messaging.language.lints import find
 from sendbox.services.messaging.language.rules import compile_rule
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.results import WAYS
@@ -48,6 +48,6 @@ MESSAGING: Final = Vocabulary(
         ),
     ),
     happenings=HAPPENINGS,
-    doubts=(find,),
+    lints=(find,),
     families={family: MEANT[family] for family in FAMILIES if family not in CHANNELS},
 )

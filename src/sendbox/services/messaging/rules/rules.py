@@ -75,7 +75,7 @@ class Rule(AnyRule):
     `mix` is a tuple of (path, weight), weights positive numbers. `nth` counts messages, `times` those that it decided.
     """
 
-    THINGS = ("path", "replies", "click")
+    DECISIONS = ("path", "replies", "click")
     SUBJECT = "phone"
 
     path: Path | None = None
@@ -84,7 +84,7 @@ class Rule(AnyRule):
     click: tuple[Click, ...] | None = None
     illegal: bool = False
 
-    def things(self) -> frozenset[str]:
+    def decisions(self) -> frozenset[str]:
         """What it names: `mix` is another way to say the path."""
         named = {"path": self.path or self.mix, "replies": self.replies, "click": self.click}
         return frozenset(name for name, value in named.items() if value is not None)

@@ -7,8 +7,8 @@ from typing import Final
 from sendbox.engine import durations
 from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario.lint import globs
-from sendbox.scenario.lint.doubts import Doubts
 from sendbox.scenario.lint.lengths import LEGAL, REACH
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
 from sendbox.services.messaging.channels import FAMILY, MEANT, ROWS, SENDERS, USUAL
@@ -22,33 +22,33 @@ _ARRIVED: Final = ("delivered", "seen")
 _AT_ONCE: Final = frozenset({"sending", "rejected"})
 
 
-def find(doubts: Doubts) -> None:
+def find(linter: Linter) -> None:
     """Warns about rules and phones that match nothing, and about results that no webhook reports."""
-    settled = doubts.blueprint.settled
-    for at, item in doubts.entries("attempts"):
-        _rule(item, settled["attempts"][at], doubts)
-    for at, item in doubts.entries("phones"):
-        doubts.number(item.entries()["number"], settled["phones"][at].number)
-    _webhooks(doubts)
+    compiled = linter.blueprint.compiled
+    for at, item in linter.entries("attempts"):
+        _rule(item, compiled["attempts"][at], linter)
+    for at, item in linter.entries("phones"):
+        linter.number(item.entries()["number"], compiled["phones"][at].number)
+    _webhooks(linter)
 
 
-def inbound(node: Node, doubts: Doubts) -> None:
+def inbound(node: Node, linter: Linter) -> None:
     """A phone that writes has the channel, and the number that it writes to is the account's."""
     parts = node.entries()
     channel, phone = str(parts["channel"].value), str(parts["from"].value)
-    number = normalize(phone, doubts.country) or phone
-    spec = _handset(number, doubts.blueprint.settled["phones"])
+    number = normalize(phone, linter.country) or phone
+    spec = _handset(number, linter.blueprint.compiled["phones"])
     if spec is not None and spec.channels is not None and channel not in spec.channels:
         message = f"{show(parts['from'].value)} has no {channel}, by its entry in phones"
-        doubts.warn(parts["from"], "no-channel", f"{message}; it has {listed(sorted(spec.channels)) or 'nothing'}")
-    if "to" in parts and not doubts.happens("account", "numbers", "senders"):
-        _recipient(parts["to"], channel, doubts)
+        linter.warn(parts["from"], "no-channel", f"{message}; it has {listed(sorted(spec.channels)) or 'nothing'}")
+    if "to" in parts and not linter.happens("account", "numbers", "senders"):
+        _recipient(parts["to"], channel, linter)
 
 
-def _recipient(node: Node, channel: str, doubts: Doubts) -> None:
+def _recipient(node: Node, channel: str, linter: Linter) -> None:
     """The number or sender that a phone writes to; no warning where the account names none."""
-    account, partner = (doubts.blueprint.settled[key] for key in ("account", "partner"))
-    defined = [doubts.part("account"), doubts.part("partner")]
+    account, partner = (linter.blueprint.compiled[key] for key in ("account", "partner"))
+    defined = [linter.part("account"), linter.part("partner")]
     if any(definition is not None and definition.cut for definition in defined):
         return
     senders = set() if isinstance(account.senders, str) else set(account.senders.get(channel, ()))
@@ -64,48 +64,48 @@ def _recipient(node: Node, channel: str, doubts: Doubts) -> None:
         message = (
             f"{show(node.value)} is not a number or sender of this account; there are: {listed(sorted(senders)[:10])}"
         )
-        doubts.warn(node, "recipient-unknown", message, near=nearest(str(node.value), senders))
+        linter.warn(node, "recipient-unknown", message, near=nearest(str(node.value), senders))
 
 
-def _rule(item: Node, rule: Rule, doubts: Doubts) -> None:
+def _rule(item: Node, rule: Rule, linter: Linter) -> None:
     condition = item.get("when")
     when = {} if condition is None else condition.entries()
     if (phone := rule.when.pattern("phone")) is not None:
-        doubts.number(when["phone"], phone)
-        _channels(when["phone"], rule, doubts)
+        linter.number(when["phone"], phone)
+        _channels(when["phone"], rule, linter)
     if rule.when.words("operation") == ("createValidation",):
-        _validation(when, rule, doubts)
+        _validation(when, rule, linter)
     if "tag" in rule.when.asked:
-        doubts.tag(when["tag"])
+        linter.tag(when["tag"])
     body = rule.when.pattern("body")
     if (
         body is not None and (length := len(body.text.replace("*", ""))) > limits.BODY
     ):  # what is longer was cut off before a rule is asked
         wanted = f"{show(when['body'].value)} asks for {length} characters"
         message = f"{wanted}; a body has at most {limits.BODY}, the rest is cut off"
-        doubts.warn(when["body"], "body-too-long", message)
+        linter.warn(when["body"], "body-too-long", message)
     if (goals := _ends(rule)) and not set(_ARRIVED).intersection(goals):
         for key in ("replies", "click"):
             if key in item.entries():
                 message = f'"{key}" counts from delivered, and no way of this rule comes to that: {listed(goals)}'
-                doubts.warn(item.entries()[key], "never-delivered", message, value=key)
-    _length(item, rule, doubts)
+                linter.warn(item.entries()[key], "never-delivered", message, value=key)
+    _length(item, rule, linter)
 
 
-def _length(item: Node, rule: Rule, doubts: Doubts) -> None:
+def _length(item: Node, rule: Rule, linter: Linter) -> None:
     """A path none of whose times is too long may be too long as a whole."""
     path = rule.path
     if path is not None and (total := sum(entry.after.high for entry in path.entries)) > REACH:
         then = item.entries()["then"]
         longest = max(path.entries, key=lambda entry: entry.after.high).after.high
         if longest <= REACH:
-            doubts.warn(then, "too-long", f"{show(plain(then))} takes {durations.show(total)} in all; {LEGAL}")
+            linter.warn(then, "too-long", f"{show(plain(then))} takes {durations.show(total)} in all; {LEGAL}")
 
 
-def _webhooks(doubts: Doubts) -> None:
+def _webhooks(linter: Linter) -> None:
     """Results that no event can report, or that come too late for the fault."""
-    for at, item in doubts.entries("webhooks"):
-        rule = doubts.blueprint.webhooks[at]
+    for at, item in linter.entries("webhooks"):
+        rule = linter.blueprint.webhooks[at]
         results = rule.when.words("result")
         if results is None:
             continue
@@ -113,17 +113,17 @@ def _webhooks(doubts: Doubts) -> None:
         gateways = rule.when.words("gateway")
         if results == ("seen",) and gateways and not any(ROWS[name].shows_seen for w in gateways for name in MEANT[w]):
             where = f"{listed(gateways)}, the only gateway of this rule"
-            doubts.warn(node, "never-asked", f'"seen" does not exist on {where} (§3.1)')
-        if rule.fault.racing and not _AT_ONCE.intersection(results) and not _hurried(doubts.blueprint):
+            linter.warn(node, "never-asked", f'"seen" does not exist on {where} (§3.1)')
+        if rule.fault.racing and not _AT_ONCE.intersection(results) and not _hurried(linter.blueprint):
             message = f"nothing overtakes the answer to its request: {listed(results)}"
-            doubts.warn(node, "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
+            linter.warn(node, "never-asked", f"{message}; at once come {listed(sorted(_AT_ONCE))}")
 
 
 def _hurried(blueprint: Blueprint) -> bool:
     """Whether some rule or setting lets a later result come at once."""
     ways = [
         way
-        for rule in blueprint.settled["attempts"]
+        for rule in blueprint.compiled["attempts"]
         for way in (rule.path, *(path for path, _ in rule.mix or ()))
         if way
     ]
@@ -132,15 +132,15 @@ def _hurried(blueprint: Blueprint) -> bool:
     return any(entry.after.low == 0 for entry in entries) or 0 in (timing.sent, timing.delivered, timing.seen)
 
 
-def _validation(when: dict[str, Node], rule: Rule, doubts: Doubts) -> None:
+def _validation(when: dict[str, Node], rule: Rule, linter: Linter) -> None:
     """The code of a session is one SMS, tried once (A73)."""
     channels, attempt = rule.when.words("channel"), rule.when.asked.get("attempt")
     if channels is not None and USUAL not in channels:
         message = f"{show(plain(when['channel']))} is never the channel of createValidation; it sends an {USUAL} (A73)"
-        doubts.warn(when["channel"], "never-asked", message)
+        linter.warn(when["channel"], "never-asked", message)
     if attempt not in (None, 1):
         message = f"{attempt} is never the attempt of createValidation; it is tried once (A73)"
-        doubts.warn(when["attempt"], "never-asked", message)
+        linter.warn(when["attempt"], "never-asked", message)
 
 
 def _ends(rule: Rule) -> list[str]:
@@ -150,18 +150,18 @@ def _ends(rule: Rule) -> list[str]:
     return [result for results in ways for result in results]
 
 
-def _channels(node: Node, rule: Rule, doubts: Doubts) -> None:
+def _channels(node: Node, rule: Rule, linter: Linter) -> None:
     """A phone without a channel is never tried on it."""
     channels, phone = rule.when.words("channel"), rule.when.pattern("phone")
     if channels is None or phone is None:
         return
-    spec = _handset(phone.text, doubts.blueprint.settled["phones"])
+    spec = _handset(phone.text, linter.blueprint.compiled["phones"])
     if spec is None or spec.channels is None:
         return
     if not any(FAMILY[channel] in spec.channels for channel in channels):
         message = f"{show(node.value)} has no {listed(channels)}, by its entry in phones"
         message = f"{message}; it has {listed(sorted(spec.channels)) or 'nothing'}, and is tried on nothing else"
-        doubts.warn(node, "no-channel", message)
+        linter.warn(node, "no-channel", message)
 
 
 def _handset(pattern: str, specs: tuple[PhoneSpec, ...]) -> PhoneSpec | None:

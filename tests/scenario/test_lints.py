@@ -1,4 +1,4 @@
-"""Doubts: what `check` warns about, and above all what it does not. The messages are in `wrong.txt`."""
+"""Linter: what `check` warns about, and above all what it does not. The messages are in `wrong.txt`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sendbox.engine.patterns import Pattern
 from sendbox.language import LANGUAGE
 from sendbox.scenario import library
 from sendbox.scenario.lint import globs, reach, shadows
-from sendbox.scenario.lint.doubts import Doubts
+from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, Source
 from sendbox.scenario.parse import from_object, parse
 from sendbox.scenario.values import Reader
@@ -38,7 +38,7 @@ def test_the_library_is_beyond_doubt(name: str) -> None:
 
 def test_a_scenario_with_doubts_can_be_used() -> None:
     """Loading takes no notice of warnings."""
-    assert len(load("sendbox: 1\nattempts: [{then: sent}, {then: failed}]\nseed: &x 7\n").settled["attempts"]) == 2
+    assert len(load("sendbox: 1\nattempts: [{then: sent}, {then: failed}]\nseed: &x 7\n").compiled["attempts"]) == 2
 
 
 SILENT = {
@@ -128,14 +128,14 @@ def test_many_rules_are_compared_quickly() -> None:
     assert (found.path, "at $.attempts[17]" in found.message) == ("$.attempts[5000]", True)
 
 
-def doubts(value: Any, blueprint: Blueprint) -> Doubts:
-    """Doubts about something that the language does not have yet."""
-    return Doubts(from_object(value, Source("x"))[0], blueprint, Reader(), [])
+def linter(value: Any, blueprint: Blueprint) -> Linter:
+    """Linter about something that the language does not have yet."""
+    return Linter(from_object(value, Source("x"))[0], blueprint, Reader(), [])
 
 
 def test_what_comes_after_a_reset() -> None:
     """A reset begins the timeline anew, so that nothing after it comes."""
-    asked = doubts({"timeline": [{"at": at, "reset": True} for at in (1000, 2000, 500)]}, make_blueprint())
+    asked = linter({"timeline": [{"at": at, "reset": True} for at in (1000, 2000, 500)]}, make_blueprint())
     reach.timeline(asked, LANGUAGE.happenings)
     assert [(found.path, found.rule) for found in asked.found] == [("$.timeline[1].at", "after-reset")]
 
@@ -151,10 +151,10 @@ def test_what_the_timeline_brings() -> None:
         {"at": 0, "account": {"numbers": ["420900000002"], "templates": []}},
         {"at": 0, "account": {"credit": 1}},
     ]
-    asked = doubts({"timeline": [*happenings, *changes]}, make_blueprint(account=spec))
+    asked = linter({"timeline": [*happenings, *changes]}, make_blueprint(account=spec))
     reach.timeline(asked, LANGUAGE.happenings)
     assert asked.found == []
-    asked = doubts({"timeline": [*happenings, changes[1]]}, make_blueprint(account=spec))
+    asked = linter({"timeline": [*happenings, changes[1]]}, make_blueprint(account=spec))
     reach.timeline(asked, LANGUAGE.happenings)
     assert [found.rule for found in asked.found] == ["template-unknown", "recipient-unknown"]
 
@@ -162,7 +162,7 @@ def test_what_the_timeline_brings() -> None:
 def test_a_rule_that_decides_something_else_has_a_say() -> None:
     """What nobody here knows how to compare is not said to be shadowed, and shadows nothing."""
     rules = [{"then": "sent"}, {"then": "sent", "reads": "1m"}, {"then": "sent", "times": 3}]
-    asked = doubts(
+    asked = linter(
         {"attempts": rules, "api": [{"share": 0.5, "fault": "x"}, {"fault": "y"}, {"fault": "z"}]}, make_blueprint()
     )
     shadows.find(asked, [each for key in LANGUAGE.keys.values() for each in key.lists])
@@ -174,7 +174,7 @@ def test_faults_that_leave_others_a_say() -> None:
     passing = [{"fault": "overtake"}, {"fault": "stale"}]
     travels = [{"fault": {"answer": 503}}, {"fault": "drop"}, {"when": {"result": "sent"}, "fault": {"answer": 500}}]
     limited = [{"fault": {"rate_limit": "1/s"}}, {"fault": {"delay": "1s"}, "processed": True}, {"fault": "garbage"}]
-    asked = doubts({"webhooks": [*passing, *travels], "api": limited}, make_blueprint())
+    asked = linter({"webhooks": [*passing, *travels], "api": limited}, make_blueprint())
     shadows.find(asked, [each for key in LANGUAGE.keys.values() for each in key.lists])
     assert [found.path for found in asked.found] == ["$.api[2]", "$.webhooks[4]"]
 
@@ -266,7 +266,7 @@ def test_a_node_is_sound_by_itself() -> None:
     """A problem of one entry says nothing about those whose paths begin alike."""
     root, _ = from_object([0] * 11, Source("x"))
     (wrong,) = check({"sendbox": 1, "seed": [1]}, name="x")
-    asked = Doubts(root, make_blueprint(), Reader(), [wrong])
+    asked = Linter(root, make_blueprint(), Reader(), [wrong])
     assert asked.sound(Node(0, Source("x"), "$.seeds"))
     assert not asked.sound(Node(0, Source("x"), "$.seed"))
     assert asked.sound(Node(0, Source("y"), "$.seed"))

@@ -17,7 +17,7 @@ _NO_TAG: Final = re.compile(r"[^a-z0-9._*-]+")
 _STEP: Final = re.compile(r"[.\[]")
 
 
-class Doubts:
+class Linter:
     """A scenario with its blueprint, as `reader` read it, and the warnings that were found."""
 
     def __init__(self, root: Node, blueprint: Blueprint, reader: Reader, problems: Iterable[Problem]) -> None:
