@@ -201,7 +201,7 @@ def test_the_opening_is_inside_and_none_is_earlier(opening: Window, data: st.Dat
     assert found >= at
     assert opening.next_open(found) == found
     assert inside(opening, found)
-    assert not any(inside(opening, earlier) for earlier in range(at, min(found, at + 400 * MINUTE), 7 * MINUTE))
+    assert not any(inside(opening, earlier) for earlier in range(at, min(found, at + 400 * MINUTE), 17 * MINUTE))
     assert found == at or not inside(opening, found - MINUTE)
 
 
