@@ -51,7 +51,7 @@ def main() -> int:
     pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not alone"], plugins=[run])
     missed = [fate for fate in run.fates if not fate.seen]
     say(f"{len(run.fates)} mutants, {len(run.fates) - len(missed)} seen, {len(missed)} not seen")
-    return 0
+    return 0 if len(run.fates) == len(mutants) else 1
 
 
 def _cover(jobs: int) -> None:

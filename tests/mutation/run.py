@@ -74,7 +74,7 @@ class Trial:
         # A process that was stopped could not take the mutant out of its copy.
         (self.place / self.mutant.path.relative_to(ROOT)).write_text(self.mutant.path.read_text("utf-8"), "utf-8")
         if not stopped and os.waitstatus_to_exitcode(status) != 0:
-            raise RuntimeError(f"{self.mutant.name} could not be tried: {said}")
+            raise RuntimeError(f"{self.mutant.name} could not be tried: {said or status}")
         return "does not end" if stopped else said
 
 
@@ -107,6 +107,10 @@ class Run:
                         trials.remove(trial)
                         free.append(trial.place)
         return True
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Says why the run broke off; pytest writes to where nothing is read."""
+        self.say(excinfo.exconly())
 
     def _begin(self, session: pytest.Session, items: dict[str, pytest.Item], mutant: Mutant, place: Path) -> Trial:
         """Forks; the child tries the mutant, writes the first test that fails, and ends."""
@@ -168,8 +172,12 @@ def _try(session: pytest.Session, mutant: Mutant, chosen: list[pytest.Item], pla
     session.config.pluginmanager.register(failed)
     session.items = chosen
     session.config.option.maxfail = 1
-    with contextlib.suppress(session.Failed, session.Interrupted):
+    try:
         run_tests(session)
+    except (session.Failed, session.Interrupted):
+        pass
+    except BaseException as error:  # the mutant is in a plugin's way too
+        return failed.by or f"the run breaks: {error!r}"
     return failed.by
 
 
