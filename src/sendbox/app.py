@@ -113,7 +113,7 @@ SERVED: Final = Served(
     samples=SAMPLES,
     untold=UNTOLD,
     denied=denied,
-    pending={"codes": verify.open_codes},
+    pending={"codes": verify.open_codes, "lists": account.open_entries},
     exported={**OWN, **messaging_export.EXPORTED, **partner.EXPORTED, **account.EXPORTED, **verify.EXPORTED},
 )
 

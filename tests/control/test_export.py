@@ -13,6 +13,7 @@ from sendbox.app import SERVED
 from sendbox.control.export.rows import Done, NoEntry
 from sendbox.control.export.scenario import entry_of
 from sendbox.engine.digest import ENGINE
+from sendbox.engine.durations import instant, iso
 from sendbox.engine.journal import CODE, Capped
 from sendbox.scenario import library
 from tests.box import KEY, WORLD, boxed
@@ -127,7 +128,25 @@ async def test_what_is_pending() -> None:
         assert [(step["what"], step["phone"]) for step in shown["steps"]] == [
             ("hand-over of sendMessage to 1 phones", "420777000105")
         ]
-        assert (shown["scheduled"], shown["deliveries"], shown["codes"]) == (1, [], [])
+        assert (shown["scheduled"], shown["deliveries"], shown["codes"], shown["lists"]) == (1, [], [], [])
+
+
+async def test_entries_of_lists_are_pending_until_they_are_in_force() -> None:
+    """A81: an entry of the management interface is shown with its instant; one of the owner is in force at once."""
+    async with boxed() as box:
+        await box.post("/v1/optout", {"to": "420777000101\n420777000102"}, x_api_key=KEY)
+        await box.post("/v1/blacklist", {"to": "420777000103"}, x_api_key=KEY)
+        await box.post(f"{WORLD}/phones/420777000101/opt-out")
+        now = (await box.get(f"{WORLD}/pending")).json["now"]
+        later = iso(instant(now) + 1_000)
+        wanted = [
+            {"list": "blacklist", "phone": "420777000103", "subid": "default", "in_force": later},
+            {"list": "optout", "phone": "420777000102", "subid": "default", "in_force": later},
+        ]
+        assert (await box.get(f"{WORLD}/pending")).json["lists"] == wanted
+        assert (await box.get(f"{WORLD}/pending?limit=1")).json["lists"] == wanted[:1]
+        await box.advance("1s")
+        assert (await box.get(f"{WORLD}/pending")).json["lists"] == []
 
 
 async def test_acts_are_journaled_with_their_arguments() -> None:

@@ -1,4 +1,4 @@
-"""The operation that says what is still to come: steps, webhooks on their way, codes that can be entered."""
+"""The operation that says what is still to come: steps, webhooks on their way, and what services add."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ OPEN = ("waiting", "sending", "held")
 
 @operation("GET", "/worlds/{id}/pending")
 async def pending(call: Call, limit: Any = SHOWN) -> Any:
-    """What is still to come: the next steps with their instants, webhooks not delivered yet, codes still open."""
+    """What is still to come: the next steps with their instants, webhooks not delivered yet, open codes, and
+    entries of lists that are not in force."""
     most = whole(limit, "limit", 1)
     world = call.here.world
     on = Observer(world, call.served.kinds)

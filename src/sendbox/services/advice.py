@@ -46,6 +46,7 @@ CALLBACK_MISSING: Final = "callback-missing"
 START_NOT_PINNED: Final = "start-not-pinned"
 POLLING_STOPPED_CLOCK: Final = "polling-stopped-clock"
 TEMPLATE_NEAR_LIMIT: Final = "template-near-limit"
+ENTRY_NOT_IN_FORCE: Final = "entry-not-in-force"
 PLAN_VALUE_UNUSABLE: Final = "plan-value-unusable"
 
 
@@ -98,6 +99,9 @@ ADVICE: Final[dict[str, Kind]] = {
     START_NOT_PINNED: Kind("a decision by the day or the hour in a world whose start is not pinned", "§2.1"),
     POLLING_STOPPED_CLOCK: Kind("the same question with the same answer again and again while time stands", "§4.4"),
     TEMPLATE_NEAR_LIMIT: Kind("a template that, filled, is close to the limit of a body", "§8", "A06"),
+    ENTRY_NOT_IN_FORCE: Kind(
+        "a message handed over after its phone was put on a list, and before that entry is in force", "§4.4", "A81"
+    ),
     PLAN_VALUE_UNUSABLE: Kind("a value in the plan that is not legal for its draw; the seed decides", "§1"),
 }
 

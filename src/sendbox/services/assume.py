@@ -290,7 +290,7 @@ class Assume:
         "every number",
     )
     identical: Rate | None = setting(None, "A83", rate("How many identical messages a phone may get."), "no limit")
-    list_delay: int = setting(1_000, "A81", duration("How long until an opt-out or a blacklist entry is in force."))
+    list_delay: int = setting(1_000, "A81", duration("How long until an entry by the lists of /v1 is in force."))
     proof: Proof = setting(Proof(), "A52", into(Proof, _PROOF))
     verify_limits: VerifyLimits = setting(VerifyLimits(), "A53", _LIMITS)
     template_review: int = setting(

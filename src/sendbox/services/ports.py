@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class Billing(Protocol):
-    """A balance in millionths of `currency`, and the lists that go with it: a number to the instant it counts from."""
+    """A balance in millionths of `currency`, and the lists that go with it: a number to the instant it counts from.
+
+    From `complete_at` on every entry counts.
+    """
 
     optout: dict[str, int]
     blacklist: dict[str, int]
@@ -26,6 +29,7 @@ class Billing(Protocol):
     subid: str
     currency: str
     balance: int
+    complete_at: int
 
     def charge(self, eur: int, czk: int) -> bool:
         """Takes the price in this currency if it can be paid whole."""

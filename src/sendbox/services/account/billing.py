@@ -13,9 +13,12 @@ DEFAULT_SUBID: Final = "default"
 
 
 class Billing:
-    """Money in millionths of `currency`. Lists map a number to the instant from which it is in force (A81)."""
+    """Money in millionths of `currency`. Lists map a number to the instant from which it is in force (A81).
 
-    __slots__ = ("balance", "blacklist", "currency", "optout", "spent", "subid")
+    From `complete_at` on every entry is in force.
+    """
+
+    __slots__ = ("balance", "blacklist", "complete_at", "currency", "optout", "spent", "subid")
 
     def __init__(
         self, subid: str, currency: str, balance: int = 0, optout: Iterable[str] = (), blacklist: Iterable[str] = ()
@@ -26,6 +29,7 @@ class Billing:
         self.spent = 0
         self.optout: dict[str, int] = dict.fromkeys(optout, 0)
         self.blacklist: dict[str, int] = dict.fromkeys(blacklist, 0)
+        self.complete_at = 0
 
     def charge(self, eur: int, czk: int) -> bool:
         """Takes the price in this currency if the balance covers it; it never goes below zero."""

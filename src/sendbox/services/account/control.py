@@ -8,6 +8,8 @@ from typing import Any, Final
 from sendbox.control.arguments import json_object
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, operation, unreadable
+from sendbox.control.reading import chosen
+from sendbox.engine.durations import iso
 from sendbox.engine.world import World
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
@@ -53,6 +55,21 @@ def account_view(world: World) -> dict[str, Any]:
         "blacklist": sorted(account.blacklist),
         "stop_words": sorted(account.stop_words),
     }
+
+
+async def open_entries(world: World, most: int) -> list[dict[str, Any]]:
+    """The entries of the lists that are not in force yet (A81), at most `most`."""
+    account = Account.of(world)
+    billings = {billing.subid: billing for billing in (account, *account.subkeys.by_subid.values())}
+    open_billings = [billing for billing in billings.values() if billing.complete_at > world.now]
+    entries = [
+        (name, phone, billing.subid, since)
+        for billing in open_billings
+        for name in ("blacklist", "optout")
+        for phone, since in await chosen(list(getattr(billing, name).items()), lambda entry: entry[1] > world.now, most)
+    ]
+    names = ("list", "phone", "subid", "in_force")
+    return [dict(zip(names, (*entry[:3], iso(entry[3])), strict=True)) for entry in entries[:most]]
 
 
 EXPORTED: Final[Mapping[str, Exported]] = {

@@ -54,5 +54,6 @@ def enter(world: World, name: ListName, billing: Billing, text: str) -> Generato
         if count % _SLICE == 0:
             yield
     if new:
+        billing.complete_at = since
         world.journal.add(world.clock.now, CODE["listed"], (name, billing.subid, tuple(new)))
     return Listed(accepted, invalid)

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sendbox.engine.durations import iso
 from sendbox.engine.patterns import Pattern
+from sendbox.services.advice import ENTRY_NOT_IN_FORCE, advise
 from sendbox.services.messaging.channels import FAMILY, ROWS
 from sendbox.services.messaging.content.text import Prepared, prepare
 from sendbox.services.templates.templates import approved
@@ -169,6 +171,21 @@ class Checks:
             if check.refuses(self, message, number, step):
                 return check
         return None
+
+    def remark_entry(self, message: Message) -> None:
+        """Advice on a message that is handed over although its phone is on a list: the entry is not in force yet."""
+        billing = message.submission.key.billing or self.account
+        lists = {"blacklist": billing.blacklist}
+        if "promotional" in message.submission.send.tags:
+            lists["opt-out list"] = billing.optout
+        for name, entries in lists.items():
+            since = entries.get(message.phone)
+            if since is not None:
+                text = (
+                    f"{message.phone} is on the {name}, in force at {iso(since)}; a message handed over at "
+                    f"{iso(self.world.clock.now)} is sent all the same"
+                )
+                self.world.advise(advise(ENTRY_NOT_IN_FORCE, text, "$.to"), message.phone)
 
     def not_allowed(self, phone: str) -> bool:
         """Whether a number is not among those that are allowed."""

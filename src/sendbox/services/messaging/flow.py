@@ -158,6 +158,8 @@ class Simulator:
             if world.chooser.noted:  # else it is found when an event needs it
                 attempt.operator = operator(message.phone, world.chooser)
             self.checks.handed_over(message, prepared, world.clock.now)
+            if (submission.key.billing or self._account).complete_at > world.clock.now:
+                self.checks.remark_entry(message)
             if prepared.targets:
                 home.phones.make_links(attempt, prepared)
             if message is submission.messages[-1]:

@@ -225,11 +225,11 @@ class Phones:
         world.advise(advise(NO_TARGET, text, "$.default_callback_url"), inbound.sender)
 
     def opt_out(self, number: str, message: Message | None = None) -> None:
-        """The owner opts out of promotional messages; in force a moment later (A81)."""
+        """The owner opts out of promotional messages, in force from this instant on (A81)."""
         world = self._world
         now = world.clock.now
         billing = self._account if message is None else self._account.billing_of(message.submission.key)
-        billing.optout.setdefault(number, now + self._home.assume.list_delay)
+        billing.optout[number] = min(now, billing.optout.get(number, now))
         if message is not None and message.optout_at is None:
             message.optout_at = now
         world.journal.add(now, CODE["opt_out"], (number, message))
