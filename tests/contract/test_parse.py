@@ -35,6 +35,7 @@ def test_json(expected: object, raw: bytes) -> None:
     [
         (1, 1, "an empty body is not JSON; legal: one JSON value in UTF-8 (§4)", b""),
         (1, 1, "an empty body is not JSON; legal: one JSON value in UTF-8 (§4)", b" \r\n\t"),
+        (1, 1, "a body compressed with gzip is not JSON; legal: JSON in UTF-8, uncompressed (§4)", b"\x1f\x8b\x08"),
         (1, 1, "a byte order mark at line 1, column 1 is not JSON; legal: UTF-8 without one (§4)", b"\xef\xbb\xbf{}"),
         (1, 1, "byte 0xff at line 1, column 1 is not UTF-8; legal: JSON in UTF-8 (§4)", b"\xff\xfe{\x00}\x00"),
         (2, 3, "byte 0xff at line 2, column 3 is not UTF-8; legal: JSON in UTF-8 (§4)", b'{\n"\xc3\xa9\xff"'),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -172,3 +174,94 @@ def test_numbers_that_look_wrong_elsewhere(sendbox: Sandbox, path: str) -> None:
         else:
             client.post(path, headers={"x-api-key": sendbox.api_key}, json={"phoneNumber": "42077700010"})
     assert [each.code for each in sendbox.advice] == ["number-doubtful"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "again"),
+    [
+        ("timeout", True),
+        ({"status": 500}, True),
+        ("bad_json", True),
+        ({"disconnect": "middle"}, True),
+        ("reset", True),
+        ({"delay": "1s"}, False),
+        ({"trickle": "1s"}, False),
+    ],
+    ids=str,
+)
+@pytest.mark.sendbox(clock=PINNED)
+def test_the_same_call_again_after_a_lost_answer_is_remarked_on(sendbox: Sandbox, fault: Any, again: bool) -> None:
+    """Only where the first call had its effect and the client got no good answer."""
+    message = {"to": [{"phone_number": "420777000101"}], "body": "Hello", "callback": "http://127.0.0.1:1/a"}
+    sendbox.fault(fault, processed=True, times=1)
+    with httpx.Client(transport=sendbox.transport, headers={"x-api-key": sendbox.api_key}) as client:
+        with contextlib.suppress(httpx.TransportError):
+            client.post(f"{sendbox.base_url}/message", json=message)
+        client.post(f"{sendbox.base_url}/message", json={**message, "body": "Other"})
+        client.post(f"{sendbox.base_url}/message/priority", json=message)
+        assert sendbox.advice == []
+        client.post(f"{sendbox.base_url}/message", json={**message, "callback": "http://127.0.0.1:1/b"})
+    assert [each.code for each in sendbox.advice] == (["sent-again"] if again else [])
+    if again:
+        accepted = "the same sendMessage was accepted at 2026-03-01T09:00:00.000Z, though its answer was lost"
+        assert sendbox.advice[0].message == f"{accepted}; what it sends is sent twice now"
+
+
+def test_a_call_without_effect_may_come_again(sendbox: Sandbox) -> None:
+    """Neither one that a fault kept from its effect, nor one that was refused, nor one that sends nothing."""
+    message = {"to": [{"phone_number": "420777000101"}], "body": "Hello"}
+    sendbox.fault("timeout", times=1)
+    sendbox.fault({"status": 500}, when={"operation": "optout"}, processed=True, times=1)
+    with httpx.Client(transport=sendbox.transport, headers={"x-api-key": sendbox.api_key}) as client:
+        for _ in range(2):
+            with contextlib.suppress(httpx.TransportError):
+                client.post(f"{sendbox.base_url}/message", json=message)
+            client.post(f"{sendbox.origin}/v1/optout", json={"to": "420777000109"})
+        sendbox.fault({"status": 500}, processed=True, times=1)
+        client.post(f"{sendbox.base_url}/message", json={"to": []})
+        client.post(f"{sendbox.base_url}/message", json={"to": []})
+    assert sendbox.advice == []
+
+
+#: A refused call of each interface with a field that no operation has.
+REFUSED = {
+    "sending": ("POST", "/v2/message", {"json": {"to": [], "bdy": "Hello"}}),
+    "sending, deeper": (
+        "POST",
+        "/v2/message",
+        {"json": {"to": [{"phone_number": "1"}], "body": 5, "flow": [{"sms": {"bdy": "Hello"}}]}},
+    ),
+    "sending, several": ("POST", "/v2/messages", {"json": [{"to": [], "bdy": "Hello"}]}),
+    "simple": ("GET", "/v2/simple/message", {"params": {"phone_number": "420777000101", "bdy": "Hello"}}),
+    "legacy": ("POST", "/Send", {"data": {"number": "420777000101", "bdy": "Hello"}}),
+    "rest": ("POST", "/v1/optout", {"json": {"bdy": "Hello"}}),
+    "rest, wrong": ("POST", "/v1/optout", {"json": {"to": 5, "bdy": "Hello"}}),
+    "rest, query": ("GET", "/v1/messages", {"params": {"bdy": "Hello"}}),
+    "verify": ("POST", "/v1/validations", {"json": {"bdy": "Hello"}}),
+    "partner": ("POST", "/v1/chatapp/templates/list", {"json": {"bdy": "Hello"}}),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
+def test_a57_unknown_fields_of_a_refused_call_are_remarked_on(sendbox: Sandbox, case: Any) -> None:
+    """A misspelled field is often the reason of the refusal."""
+    method, path, content = case
+    if "data" in content:
+        content = {"data": {**content["data"], "apikey": sendbox.api_key}}
+    with httpx.Client(transport=sendbox.transport, headers={"x-api-key": sendbox.api_key}) as client:
+        answer = client.request(method, f"{sendbox.origin}{path}", **content)
+    assert answer.status_code >= 400, answer.text
+    (remark,) = (each for each in sendbox.advice if each.code == "unknown-field")
+    assert remark.path.endswith(".bdy")
+
+
+@pytest.mark.parametrize("path", ["/v2/message", "/v2/simple/message", "/Send"])
+def test_a_compressed_body_is_named_as_such(sendbox: Sandbox, path: str) -> None:
+    headers = {"x-api-key": sendbox.api_key, "content-encoding": "gzip"}
+    headers["content-type"] = "application/json" if path == "/v2/message" else "application/x-www-form-urlencoded"
+    with httpx.Client(transport=sendbox.transport, headers=headers) as client:
+        answer = client.post(f"{sendbox.origin}{path}", content=gzip.compress(b"{}"))
+    if path == "/Send":  # its key stands in the body, so that no world is found
+        assert answer.text == "ERROR|103"
+    else:
+        assert (answer.status_code, "compressed with gzip" in answer.text) == (400, True)

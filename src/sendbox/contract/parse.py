@@ -11,6 +11,8 @@ from sendbox.contract.findings import json_path
 from sendbox.engine import bounds
 from sendbox.engine.remarks import Finding
 
+#: How compressed data begins.
+GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
 #: What the parser says of a text that is nested too deep for it: `depth limit exceeded`, `Recursion limit reached`.
 _TOO_DEEP: Final = "limit"
@@ -55,6 +57,8 @@ def _outside(outside: bounds.Outside) -> Malformed:
 def _malformed(raw: bytes, error: orjson.JSONDecodeError) -> Malformed:
     if not raw.strip(b" \t\r\n"):
         return Malformed("an empty body is not JSON; legal: one JSON value in UTF-8 (§4)", 1, 1)
+    if raw.startswith(GZIP):
+        return Malformed("a body compressed with gzip is not JSON; legal: JSON in UTF-8, uncompressed (§4)", 1, 1)
     if raw.startswith(_BOM):
         return Malformed("a byte order mark at line 1, column 1 is not JSON; legal: UTF-8 without one (§4)", 1, 1)
     try:

@@ -46,6 +46,9 @@ CALLBACK_MISSING: Final = "callback-missing"
 START_NOT_PINNED: Final = "start-not-pinned"
 POLLING_STOPPED_CLOCK: Final = "polling-stopped-clock"
 TEMPLATE_NEAR_LIMIT: Final = "template-near-limit"
+SENT_AGAIN: Final = "sent-again"
+TTL_MISSING: Final = "ttl-missing"
+BASE_ID: Final = "base-id"
 ENTRY_NOT_IN_FORCE: Final = "entry-not-in-force"
 PLAN_VALUE_UNUSABLE: Final = "plan-value-unusable"
 
@@ -99,6 +102,11 @@ ADVICE: Final[dict[str, Kind]] = {
     START_NOT_PINNED: Kind("a decision by the day or the hour in a world whose start is not pinned", "§2.1"),
     POLLING_STOPPED_CLOCK: Kind("the same question with the same answer again and again while time stands", "§4.4"),
     TEMPLATE_NEAR_LIMIT: Kind("a template that, filled, is close to the limit of a body", "§8", "A06"),
+    SENT_AGAIN: Kind("the same call again, after one that had its effect although its answer was lost", "§4.1"),
+    TTL_MISSING: Kind(
+        "a step without a ttl before another step, which is not used as long as this one waits", "§2.2", "A64"
+    ),
+    BASE_ID: Kind("a base id of `/messages`, which names no message; an index follows it", "§2.3", "A09"),
     ENTRY_NOT_IN_FORCE: Kind(
         "a message handed over after its phone was put on a list, and before that entry is in force", "§4.4", "A81"
     ),

@@ -123,6 +123,8 @@ async def test_a09_messages_are_found_by_their_full_ids() -> None:
         assert [row["message_id"] for row in rows] == [f"{base}-0", f"{base}-1"]
         assert (await get(box, "/message", id=f"{base}-1")).json["message"]["to"] == {"phone_number": "420777000201"}
         assert (await get(box, "/message", id=base)).json["message"] is None
+        remarks = (await box.get("/_sandbox/worlds/test-1/advice")).json["advice"]
+        assert [(remark["code"], remark["path"]) for remark in remarks] == [("base-id", "$.id")]
 
 
 async def test_nobody_reads_the_messages_of_another() -> None:

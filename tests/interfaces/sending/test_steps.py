@@ -158,8 +158,14 @@ def test_a57_unknown_fields_inside_a_step() -> None:
     """A misspelled field of a step has no effect, and the nearest known one is named (A57)."""
     _, advice = decode(
         flow(
-            {"sms": {"gatway": "high"}},
-            {"richmsg": {"sender": "Acme", "buttons": [{"title": "x", "url": "https://a.example", "titel": "y"}]}},
+            {"sms": {"gatway": "high", "ttl": 1}},
+            {
+                "richmsg": {
+                    "sender": "Acme",
+                    "ttl": 1,
+                    "buttons": [{"title": "x", "url": "https://a.example", "titel": "y"}],
+                }
+            },
             {"chatapp_template": TEMPLATE | {"body": "a template has none"}},
         )
     )
@@ -169,6 +175,16 @@ def test_a57_unknown_fields_inside_a_step() -> None:
         ("unknown-field", "$.flow[2].chatapp_template.body"),
     ]
     assert advice[0].message == '"gatway" is not a field here and has no effect; nearest is "gateway"'
+
+
+def test_s2_2_a_step_without_ttl_before_another_is_remarked_on() -> None:
+    """Such a step may wait for ever (A64); the last one has nothing to wait for, and one with a ttl goes on."""
+    _, advice = decode(flow({"richmsg": {"sender": "Acme"}}, {"sms": {"ttl": 2}}, {"sms": {}}))
+    assert said(advice) == [("ttl-missing", "$.flow[0].richmsg.ttl")]
+    assert advice[0].message == (
+        'no ttl is given: while richmsg is neither "delivered" nor failed, the flow waits, '
+        "and the next step is not used"
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sendbox.engine.cases import Case
 from sendbox.engine.chooser.draws import Chooser
@@ -24,6 +24,9 @@ from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.rules.rule import When
+
+#: So many calls whose answer was lost are remembered.
+REMEMBERED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +123,16 @@ class ApiFaults(Rulebook[ApiRule]):
         super().__init__(rules, chooser, start)
         #: (rule, whose limit) -> the instants of the calls let in, no more than the limit has
         self._let_in: dict[tuple[str, str], deque[int]] = {}
+        #: calls that had their effect although the client got no good answer, by their content: their instants
+        self.unanswered: dict[bytes, int] = {}
         #: milliseconds until the rate limit that struck last lets in again
         self._wait = 0
+
+    def note_unanswered(self, content: bytes, now: int) -> None:
+        """Remembers a call whose answer was lost; of many only the newest."""
+        if len(self.unanswered) >= REMEMBERED:
+            del self.unanswered[next(iter(self.unanswered))]
+        self.unanswered[content] = now
 
     def whose(self, case: Case) -> str:
         """Calls of an operation draw by themselves."""

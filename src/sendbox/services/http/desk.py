@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sendbox.contract.validators import NotLoaded, preload
 from sendbox.engine.commands.command import Body, Call
 from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.polling import MANY
 from sendbox.engine.remarks import Finding
-from sendbox.services.advice import POLLING_STOPPED_CLOCK, advise
+from sendbox.services.advice import POLLING_STOPPED_CLOCK, SENT_AGAIN, advise
 from sendbox.services.http.diagnosis import valued
 from sendbox.services.http.exchange import Answer, Exchange, Refused, Route, header
 from sendbox.services.http.faulting import NO_FAULT, Decision, decide, note_fault, spoilt
 from sendbox.services.http.handling import handled, worked
 from sendbox.services.http.paths import Paths
+from sendbox.services.operations import SENDING
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -172,8 +174,13 @@ class Desk:
             _remark_poll(exchange, call.path, answer)
         if self.check is not None:
             self.check(route, answer)
+        if world.api.unanswered and answer.status < 400:
+            _remark_again(exchange)
         if decision[0] is not None:
-            answer = spoilt(decision[0], route.error, answer)
+            good, answer = answer, spoilt(decision[0], route.error, answer)
+            lost = answer is not good or decision[0].rule.fault.broken
+            if lost and good.status < 400 and route.operation in SENDING:
+                world.api.note_unanswered(_content(exchange), world.now)
         record = RequestRecord(route.operation, call, answer.status, answer.body)
         record.findings = valued(findings, exchange) if findings else ()
         record.advice = exchange.advice
@@ -285,6 +292,22 @@ def _remark_poll(exchange: Exchange, path: str, answer: Answer) -> None:
     if world.polling.asked(world.now, question, answer.body):
         text = f"{path} was asked {MANY} times with the same answer while the clock stands; advance it, then ask"
         exchange.advice.append(advise(POLLING_STOPPED_CLOCK, text, "$", exchange.route.section))
+
+
+def _remark_again(exchange: Exchange) -> None:
+    """Advice to a client that sends again what it has sent already, because the answer was lost."""
+    at = exchange.world.api.unanswered.get(_content(exchange))
+    if at is not None:
+        text = (
+            f"the same {exchange.route.operation} was accepted at {iso(at)}, though its answer was lost; what it sends "
+            "is sent twice now"
+        )
+        exchange.advice.append(advise(SENT_AGAIN, text, "$"))
+
+
+def _content(exchange: Exchange) -> bytes:
+    """What is equal for a call and the same call again."""
+    return b"\0".join((exchange.route.operation.encode(), exchange.key.id.encode(), exchange.content or b""))
 
 
 def _call_finding(why: str) -> Finding:

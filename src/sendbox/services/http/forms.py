@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from sendbox.contract.findings import QUOTED, show
+from sendbox.contract.parse import GZIP
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import REPEATED_PARAMETER, advise
 from sendbox.services.http.names import unknown_fields
@@ -49,6 +50,9 @@ def read_form(raw: bytes, advice: list[Advice]) -> dict[str, str]:
     Of a repeated one the last counts, with advice. An empty value counts as absent: forms send every field they have.
     Raises `Unreadable` for what is not UTF-8.
     """
+    if raw.startswith(GZIP):
+        text = "a body compressed with gzip is not a form; legal: a form in UTF-8, uncompressed (§4.1)"
+        raise Unreadable(Finding("$", "encoding", text, "§4.1"))
     pieces = raw.split(b"&", MOST)
     if len(pieces) > MOST:
         count = raw.count(b"&") + 1

@@ -77,6 +77,7 @@ def read_body(exchange: Exchange, missing: str | None = None, *needed: str) -> d
     request = parsed(exchange)
     if isinstance(request, dict):
         exchange.content = canonical(_unsalted(request, exchange))
+        unknown_fields(request, known(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice)
         lacking = [name for name in needed if not request.get(name)]
         if lacking:
             checker = exchange.contract.checker(exchange.route.request or "")
@@ -85,7 +86,6 @@ def read_body(exchange: Exchange, missing: str | None = None, *needed: str) -> d
     if not checker.is_valid(request):
         raise refusal(checker.findings(request))
     body: dict[str, Any] = request
-    unknown_fields(body, _fields(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice)
     return body
 
 
@@ -95,16 +95,17 @@ def read_query(exchange: Exchange, missing: str, needed: str) -> dict[str, str]:
         fields = read_form(exchange.query, exchange.advice)
     except Unreadable as unreadable:
         raise refusal([unreadable.finding]) from None
+    unknown_parameters(fields, known(exchange, exchange.route.query), exchange.advice)
     checker = exchange.contract.checker(exchange.route.query or "")
     if needed not in fields:
         raise beside(_missing(exchange, [needed], missing), checker.findings(fields))
     if not checker.is_valid(fields):
         raise refusal(checker.findings(fields))
-    unknown_parameters(fields, _fields(exchange, exchange.route.query), exchange.advice)
     return fields
 
 
-def _fields(exchange: Exchange, schema: str | None) -> frozenset[str]:
+def known(exchange: Exchange, schema: str | None) -> frozenset[str]:
+    """The names of the fields of a schema of the contract."""
     definition = exchange.contract.definitions[(schema or "").rpartition("/")[2]]
     return frozenset(definition["properties"])
 

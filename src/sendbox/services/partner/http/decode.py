@@ -14,8 +14,10 @@ from sendbox.engine import durations as spans
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.diagnosis import beside
 from sendbox.services.http.exchange import Exchange, Refused
+from sendbox.services.http.names import unknown_fields
 from sendbox.services.http.requests import canonical, parsed
 from sendbox.services.http.requests import refusal as refused_by
+from sendbox.services.http.rest import known
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Checker
@@ -33,6 +35,8 @@ def read(exchange: Exchange, missing: int = 400) -> Request:
     """
     given = parsed(exchange)
     checker = exchange.contract.checker(exchange.route.request or "")
+    if isinstance(given, dict):
+        unknown_fields(given, known(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice)
     _check_mode(given, checker)
     if not checker.is_valid(given):
         refused = refusal(checker.findings(given))

@@ -39,6 +39,9 @@ def legal(exchange: Exchange, body: Any, remaining: int) -> dict[str, Any]:
     schema = exchange.route.request or ""
     checker = exchange.contract.checker(schema)
     node = exchange.contract.definitions[schema.rpartition("/")[2]]
+    properties = node["properties"]
+    if isinstance(body, dict):
+        unknown_fields(body, frozenset(properties), "$", exchange.route.section, exchange.advice)
     if not checker.is_valid(body):
         findings = checker.findings(body)
         name = findings[0].path.removeprefix("$").removeprefix(".").partition(".")[0]
@@ -48,8 +51,6 @@ def legal(exchange: Exchange, body: Any, remaining: int) -> dict[str, Any]:
         if name and name not in node["required"]:
             raise refusal("MISSING_FIELD", findings, remaining, text=findings[0].message)
         raise refusal("MISSING_FIELD", findings, remaining, field=name or node["required"][0])
-    properties = node["properties"]
-    unknown_fields(body, frozenset(properties), "$", exchange.route.section, exchange.advice)
     return {name: value for name, value in body.items() if name in properties}
 
 

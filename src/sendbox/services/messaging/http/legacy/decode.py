@@ -69,9 +69,9 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
     if sender is not None:
         problems += _check_sender(exchange, sender)
     problems += _check_schema(exchange, fields, name, schema, {finding.path for _, finding in problems})
+    unknown_parameters(fields, frozenset({"apikey", name, "message", "sender"}), exchange.advice)
     if problems:
         raise refusal(problems[0][0], [finding for _, finding in problems], Assume.of(exchange.world))
-    unknown_parameters(fields, frozenset({"apikey", name, "message", "sender"}), exchange.advice)
     body = fields["message"]
     if len(body) > limits.BODY:
         body = truncated(body, "$.message", "§2.1", exchange.advice)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sendbox.services.advice import BASE_ID, advise
 from sendbox.services.http.diagnosis import together
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
 from sendbox.services.http.rest import read_query, success
@@ -38,7 +39,11 @@ def message(exchange: Exchange) -> Answer:
     """`GET /message`: one message; null for an id that is unknown, or another's (§4.4, A29)."""
     fields = read_query(exchange, NO_ID, "id")
     world, key = exchange.world, exchange.key
-    message = Messaging.of(world).by_id.get(fields["id"])
+    by_id = Messaging.of(world).by_id
+    message = by_id.get(fields["id"])
+    if message is None and f"{fields['id']}-0" in by_id:
+        text = f'"{fields["id"]}" is the base id of an object of /messages; the ids of its messages end in -0, -1, …'
+        exchange.advice.append(advise(BASE_ID, text, "$.id"))
     if message is not None and key.id != world.id:
         account = account_of(world)
         if account.billing_of(message.submission.key) is not account.billing_of(key):

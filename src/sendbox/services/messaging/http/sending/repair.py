@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.services.advice import UNKNOWN_FIELD
 from sendbox.services.http.diagnosis import Step, steps_of
 from sendbox.services.http.exchange import Refused
 from sendbox.services.messaging.channels import USUAL
@@ -16,7 +17,7 @@ from sendbox.services.messaging.http.sending.decode import decode_message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sendbox.engine.remarks import Finding
+    from sendbox.engine.remarks import Advice, Finding
     from sendbox.services.http.exchange import Exchange
 
 MESSAGE: Final = "sending.json#/$defs/Message"
@@ -38,7 +39,10 @@ _GONE: Final = object()
 
 
 def further(message: Any, path: str, findings: Sequence[Finding], exchange: Exchange) -> list[Finding]:
-    """The findings of meaning of a Message at `path` of the request, whose shape has the problems `findings`."""
+    """The findings of meaning of a Message at `path` of the request, whose shape has the problems `findings`.
+
+    Its unknown fields go to the advice of the exchange.
+    """
     broken = [finding.path for finding in findings if _below(finding.path, path)]
     if path in broken or not isinstance(message, dict):
         return []
@@ -47,11 +51,14 @@ def further(message: Any, path: str, findings: Sequence[Finding], exchange: Exch
         repaired = _repaired(repaired, steps_of(place.removeprefix(path)))
     if not exchange.contract.checker(MESSAGE).is_valid(repaired):
         return []
+    remarks: list[Advice] = []
+    meant: list[Finding] = []
     try:
-        decode_message(repaired, path, exchange, [])
+        decode_message(repaired, path, exchange, remarks)
     except Refused as refused:
-        return [finding for finding in refused.findings if not any(_below(finding.path, place) for place in broken)]
-    return []
+        meant = refused.findings
+    exchange.advice += [remark for remark in remarks if remark.code == UNKNOWN_FIELD]
+    return [finding for finding in meant if not any(_below(finding.path, place) for place in broken)]
 
 
 def _below(path: str, above: str) -> bool:

@@ -19,6 +19,7 @@ from sendbox.services.advice import (
     GATEWAY_SIM_WITHOUT_NUMBER,
     SEEN_NEVER_MET,
     SENDER_FORM,
+    TTL_MISSING,
     TTL_WITHOUT_NEXT_STEP,
     advise,
 )
@@ -179,6 +180,12 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
             text = f"{show(fields['ttl'])} is the ttl of the last step, where there is nothing to go on to"
             root.advice.append(advise(TTL_WITHOUT_NEXT_STEP, text, f"{_place(channel, index, root)}.ttl"))
     condition = get("ttl_condition", channel.condition)
+    if ttl is None and not last:
+        text = (
+            f'no ttl is given: while {channel.name} is neither "{condition}" nor failed, the flow waits, and the next '
+            "step is not used"
+        )
+        root.advice.append(advise(TTL_MISSING, text, f"{_place(channel, index, root)}.ttl"))
     name = channel.name
     if name == USUAL:
         if condition == "seen":
