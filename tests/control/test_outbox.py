@@ -109,7 +109,7 @@ async def test_how_a_pulled_call_went(body: Any, status: int | None, error: str 
             "bad_argument",
             (
                 'error: "bored" is not known; '
-                "legal: timeout, refused, unreachable, redirect, tls, invalid-answer, closed, not_allowed"
+                "legal: timeout, refused, unreachable, redirect, tls, invalid-answer, closed, not_allowed, not_fetched"
             ),
         ),
     ],
@@ -132,7 +132,7 @@ async def test_what_is_no_outcome(body: Any, error: str, message: str) -> None:
 
 
 async def test_nobody_pulls() -> None:
-    """After the patience a call that nobody carried out has timed out, like one that hangs."""
+    """After the patience a try that no client fetched has ended, and advice says so, once for each delivery."""
     async with boxed(patience=0.02) as box:
         await box.open(deliveries="pull")
         await box.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})
@@ -140,7 +140,26 @@ async def test_nobody_pulls() -> None:
         await box.advance("1m")
         (shown,) = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
         assert [(each["at"], each["error"]) for each in shown["tries"]] == [
-            ("2026-03-01T09:00:00.000Z", "timeout"),
-            ("2026-03-01T09:00:30.000Z", "timeout"),
+            ("2026-03-01T09:00:00.000Z", "not_fetched"),
+            ("2026-03-01T09:00:30.000Z", "not_fetched"),
         ]
         assert await pulled(box, "") == []
+        (remark,) = (await box.get(f"{WORLD}/advice")).json["advice"]
+        assert (remark["code"], remark["message"].partition(";")[0]) == (
+            "outbox-not-fetched",
+            "no client fetched the webhook from the outbox",
+        )
+
+
+async def test_a_call_that_was_fetched_and_not_answered_has_timed_out() -> None:
+    """The client is there, and its receiver hangs: a time-out, and no remark."""
+    async with boxed(patience=0.02) as box:
+        await box.open(deliveries="pull")
+        await box.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})
+        await box.send()
+        advancing = asyncio.create_task(box.advance("0s"))
+        assert len(await pulled(box)) == 1
+        await advancing
+        (shown,) = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        assert [each["error"] for each in shown["tries"]] == ["timeout"]
+        assert (await box.get(f"{WORLD}/advice")).json["advice"] == []

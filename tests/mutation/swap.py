@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import warnings
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,9 @@ _OPTIMIZED = 0x1
 def exchanges(path: Path, before: str, after: str) -> list[tuple[CodeType, CodeType]] | None:
     """Pairs of code objects, old and new, that turn one text of a file into the other; None if only an import can."""
     pairs: list[tuple[CodeType, CodeType]] = []
-    fits = _compare(compile(before, str(path), "exec"), compile(after, str(path), "exec"), pairs)
+    with warnings.catch_warnings():  # a mutant may be code that the compiler warns about
+        warnings.simplefilter("ignore")
+        fits = _compare(compile(before, str(path), "exec"), compile(after, str(path), "exec"), pairs)
     return pairs if fits and pairs else None
 
 

@@ -135,7 +135,7 @@ async def test_a_receiver_that_is_never_reached_does_not_hold_the_answer_for_eve
     async with boxed(patience=0.02) as box:
         await box.open(scenario={"sendbox": 1, "webhooks": [OVERTAKE]}, deliveries="pull")
         await box.send(callback="http://a.example/")
-        assert await box.tries() == [[(0, None, "timeout")]]
+        assert await box.tries() == [[(0, None, "not_fetched")]]
 
 
 async def test_overtake_through_the_outbox() -> None:

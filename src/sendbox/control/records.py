@@ -199,6 +199,7 @@ async def outbox(call: Call, wait: Any = None, during: Any = None, except_: str 
         return hosted.outbox.keys() - carried or (during == "advance" and not hosted.advancing)
 
     await wait_for(hosted, wait, look)
+    hosted.fetched |= hosted.outbox.keys() - carried
     return {
         "calls": [
             {

@@ -9,6 +9,7 @@ from sendbox.engine.delivery.events import Events
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
+    from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
 
@@ -69,8 +70,8 @@ class Part:
         """Whether a further key of the world is let in; None for one that was never made."""
         return None
 
-    def remark(self, status: int) -> Advice | None:
-        """What this service remarks on the status of an answer of a receiver that was taken."""
+    def remark(self, delivery: Delivery) -> Advice | None:
+        """What this service remarks on a delivery whose last try succeeded, or was not fetched by a client."""
         return None
 
     def follow(self, old: Self) -> None:

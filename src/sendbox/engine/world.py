@@ -24,7 +24,7 @@ from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.events import Events
 from sendbox.engine.delivery.home import Carriage
-from sendbox.engine.delivery.targets import Outlets
+from sendbox.engine.delivery.targets import NOT_FETCHED, Outlets
 from sendbox.engine.durations import iso
 from sendbox.engine.faults.calls import ApiFaults
 from sendbox.engine.identity import derive, seed_bytes, tag_of, uuid_text
@@ -349,9 +349,9 @@ class World:
         """The command `Outcome`: how the try of a delivery that is under way ended."""
         self.record.outcome(self.clock.now, self.ticks, self.outlets.under_way[delivery])
         self.outlets.outcome(delivery, status, error)
-        if status is not None and succeeded(status, error):
+        if succeeded(status, error) or error == NOT_FETCHED:
             for part in self.parts.values():
-                if (remark := part.remark(status)) is not None:
+                if (remark := part.remark(delivery)) is not None:
                     self.advise(remark, self.outlets.id_of(delivery))
 
     def request(self, record: RequestRecord, call: Call | None = None) -> int:

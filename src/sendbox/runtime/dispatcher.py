@@ -152,8 +152,11 @@ class Carrier:
             async with asyncio.timeout(patience):
                 return await future
         except TimeoutError:
-            return Outcome(None, "timeout")
+            if delivery_id in hosted.fetched:
+                return Outcome(None, "timeout")
+            return Outcome(None, "not_fetched", "no client fetched it from the outbox")
         finally:
+            hosted.fetched.discard(delivery_id)
             if hosted.outbox.get(delivery_id, (None, None, None))[2] is future:
                 del hosted.outbox[delivery_id]
 

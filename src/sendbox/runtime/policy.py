@@ -44,8 +44,11 @@ RESERVED: Final = frozenset(
 )
 
 #: Why a try failed without a usable answer. `unreachable` is also the word for an address no request can be made of;
-#: `not_allowed` says that nothing was sent, because of the setting `callbacks`.
-Failure = Literal["timeout", "refused", "unreachable", "redirect", "tls", "invalid-answer", "closed", "not_allowed"]
+#: `not_allowed` says that nothing was sent, because of the setting `callbacks`; `not_fetched` that no client asked for
+#: it where deliveries are pulled.
+Failure = Literal[
+    "timeout", "refused", "unreachable", "redirect", "tls", "invalid-answer", "closed", "not_allowed", "not_fetched"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,8 @@ class Hosted:
     not_allowed: set[str] = field(default_factory=set)
     pulling: bool = False
     outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome]]] = field(default_factory=dict)
+    #: the ids of those calls of the outbox that a client has fetched
+    fetched: set[str] = field(default_factory=set)
     checkpoints: dict[str, Record] = field(default_factory=dict)
     #: how many of this epoch were held against the contract (tests only)
     checked: int = 0

@@ -46,6 +46,7 @@ CALLBACK_MISSING: Final = "callback-missing"
 START_NOT_PINNED: Final = "start-not-pinned"
 POLLING_STOPPED_CLOCK: Final = "polling-stopped-clock"
 TEMPLATE_NEAR_LIMIT: Final = "template-near-limit"
+OUTBOX_NOT_FETCHED: Final = "outbox-not-fetched"
 SENT_AGAIN: Final = "sent-again"
 TTL_MISSING: Final = "ttl-missing"
 BASE_ID: Final = "base-id"
@@ -102,6 +103,7 @@ ADVICE: Final[dict[str, Kind]] = {
     START_NOT_PINNED: Kind("a decision by the day or the hour in a world whose start is not pinned", "§2.1"),
     POLLING_STOPPED_CLOCK: Kind("the same question with the same answer again and again while time stands", "§4.4"),
     TEMPLATE_NEAR_LIMIT: Kind("a template that, filled, is close to the limit of a body", "§8", "A06"),
+    OUTBOX_NOT_FETCHED: Kind("a webhook that no client fetched, in a world whose deliveries are pulled", "§6"),
     SENT_AGAIN: Kind("the same call again, after one that had its effect although its answer was lost", "§4.1"),
     TTL_MISSING: Kind(
         "a step without a ttl before another step, which is not used as long as this one waits", "§2.2", "A64"

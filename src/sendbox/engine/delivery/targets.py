@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 DROPPED: Final = "dropped"
 #: The error of a try that the setting `callbacks` does not allow: the next try would not be allowed either.
 NOT_ALLOWED: Final = "not_allowed"
+#: The error of a try that waited in the outbox, where no client fetched it.
+NOT_FETCHED: Final = "not_fetched"
 #: So many events are bundled in one tick; where rules are asked about each of them, so many times fewer.
 _BUNDLED: Final = 512
 _FAULTY: Final = 8

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.engine.cases import Case
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
 from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS
@@ -29,7 +30,8 @@ SILENCES: Final = (
     "tls",
     "invalid-answer",
     "closed",
-    "not_allowed",
+    NOT_ALLOWED,
+    NOT_FETCHED,
     "dropped",
 )
 FAULT_WORDS: Final = tuple(dict.fromkeys((*CALLS, *DELIVERIES)))

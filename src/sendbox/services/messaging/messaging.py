@@ -9,7 +9,7 @@ from sendbox.engine.chooser.draws import UNSEEDED
 from sendbox.engine.delivery.events import Events
 from sendbox.engine.part import Part
 from sendbox.engine.texts import Text
-from sendbox.services.advice import on_answer
+from sendbox.services.advice import OUTBOX_NOT_FETCHED, advise, on_answer
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.accept import accept
 from sendbox.services.messaging.bulk import Bulks
@@ -28,6 +28,7 @@ from sendbox.services.ports import Carrier, Key, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
+    from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
@@ -64,9 +65,15 @@ class Messaging(Part):
         self.simulator: Simulator = Simulator(self)
         self.bulks = Bulks(self)
 
-    def remark(self, status: int) -> Advice | None:
-        """Another status than 200 is taken, but a receiver must answer 200 (§6)."""
-        return on_answer(status)
+    def remark(self, delivery: Delivery) -> Advice | None:
+        """Another status than 200 is taken, but a receiver must answer 200 (§6); a pulled outbox needs a client."""
+        last = delivery.tries[-1]
+        if last.error is None:
+            return on_answer(last.status)
+        if len(delivery.tries) > 1:
+            return None
+        text = "no client fetched the webhook from the outbox; run `sendbox forward`, or open the world with push"
+        return advise(OUTBOX_NOT_FETCHED, text, "$.callback")
 
     @property
     def rulebooks(self) -> Mapping[str, Rulebook[Any]]:
