@@ -83,6 +83,9 @@ async def test_s4_4_filters(query: dict[str, str], expected: list[str]) -> None:
         await box.advance()
         answer = (await get(box, "/messages", date=TODAY, **query)).json
         assert [row["phone_number"] for row in answer["messages"]] == expected
+        remarks = (await box.get("/_sandbox/worlds/test-1/advice")).json["advice"]
+        converted = ['"777 000 102" is converted to 420777000102'] if query.get("phone_number") == "777 000 102" else []
+        assert [each["message"] for each in remarks if each["code"] == "number-converted"] == converted
 
 
 async def test_s2_4_clicks_and_replies_show() -> None:
