@@ -30,7 +30,7 @@ from sendbox.engine import bounds
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.settings import PORT, Settings
+from sendbox.settings import PORT, Settings, hosts_of
 
 #: The exit code of a shell command that Ctrl-C ended; `serve` and `forward` are meant to be ended so, and have 0.
 INTERRUPTED: Final = 130
@@ -204,6 +204,13 @@ def sendbox(context: click.Context) -> None:
     "--public-url",
     callback=lambda _context, _option, url: address.origin(url) if url else None,
     help="Origin of the addresses that are given out.  [default: that of the request that asks]",
+)
+@setting(
+    "--hosts",
+    metavar="LIST",
+    callback=reading(hosts_of),
+    default="",
+    help="Host names under which control and the pages are served beside local ones: a list with commas.",
 )
 @setting("--tls-cert", type=FILE, help="Serve https with this certificate (PEM, chain included).")
 @setting("--tls-key", type=FILE, help="The certificate's key (PEM).")
