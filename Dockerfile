@@ -14,7 +14,8 @@ RUN python -m venv --without-pip /opt/sendbox \
 FROM python:3.13-slim
 COPY --from=build /opt/sendbox /opt/sendbox
 ENV PATH=/opt/sendbox/bin:$PATH \
-    PYTHONUNBUFFERED=1
+    PYTHONUNBUFFERED=1 \
+    SENDBOX_HOST=0.0.0.0
 # The slim images have no compiled standard library, and whoever serves cannot write: what a start imports is compiled
 # here, by importing it once.
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin sendbox \
@@ -24,4 +25,4 @@ WORKDIR /work
 EXPOSE 7357
 HEALTHCHECK --interval=2s --timeout=5s --retries=5 CMD ["sendbox", "ready"]
 ENTRYPOINT ["sendbox"]
-CMD ["serve", "--host", "0.0.0.0"]
+CMD ["serve"]

@@ -62,7 +62,7 @@ class Box:
         scheme: str = "http",
         keep: bool = True,
     ) -> Answer:
-        """One HTTP call. A `host` header is added unless `headers` have one, or say "" for none.
+        """One HTTP call. A `host` header is added unless `headers` have one, or say "" for none, as only HTTP/1.0 may.
 
         Without `keep` the body of the answer is dropped as it comes: to put a large one together takes its time.
         """
@@ -70,6 +70,7 @@ class Box:
         given = {"host": "box:7357", **(headers or {})}
         sent = [(name.encode(), value.encode()) for name, value in given.items() if value or name != "host"]
         asked = AsgiCall(method, scheme, ("127.0.0.1", 80), path, query, sent, body)
+        asked.scope["http_version"] = "1.1" if given["host"] else "1.0"
         coming = [await asked.receive()]
 
         async def feed() -> Any:

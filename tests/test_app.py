@@ -203,7 +203,7 @@ async def test_only_so_many_advices_are_remembered(monkeypatch: pytest.MonkeyPat
     ("settings", "headers", "scheme", "origin"),
     [
         pytest.param({}, {}, "http", "http://box:7357", id="host-header"),
-        pytest.param({}, {"host": "sandbox.example"}, "https", "https://sandbox.example", id="scheme"),
+        pytest.param({}, {"host": "sandbox.test"}, "https", "https://sandbox.test", id="scheme"),
         pytest.param({"public_url": "https://public.example/"}, {}, "http", "https://public.example", id="public-url"),
         pytest.param({}, {"host": ""}, "http", "http://127.0.0.1:80", id="no-host"),
     ],

@@ -139,6 +139,7 @@ def make_app(runtime: Runtime, contract: Contract, served: Served | None = None)
             *control_routes(control),
             *page_routes(control),
         ),
+        runtime.settings,
     )
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from sendbox.engine import durations
 from sendbox.engine.clock import Mode
-from sendbox.runtime.callbacks import Callbacks
+from sendbox.runtime.callbacks import Callbacks, host_name
 
 PORT: Final = 7357
 
@@ -21,7 +24,8 @@ class Settings:
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
     clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
     call of `advance`. `max_journal` is how many entries a world's journal keeps, None = all. `callbacks` says where
-    webhooks may go. With `coverage` what was tried in a world is kept when it is closed or reset.
+    webhooks may go. With `coverage` what was tried in a world is kept when it is closed or reset. `hosts` are further
+    names under which browsers may use control and the pages (`server/hosts.py`), as `hosts_of` reads them.
     """
 
     host: str = "127.0.0.1"
@@ -46,4 +50,32 @@ class Settings:
     callbacks: Callbacks = field(default_factory=lambda: Callbacks.parse("private"))
     callback_ca: str | None = None
     callback_insecure: bool = False
+    hosts: frozenset[str] = frozenset()
     coverage: bool = False
+
+
+def hosts_of(text: str) -> frozenset[str]:
+    """Host names of a list with commas, as a `Host` is compared with them. Raises ValueError."""
+    names = [item.strip() for item in text.split(",") if item.strip()]
+    for name in names:
+        if host_name(name) is None or "*" in name:
+            raise ValueError(
+                f"{name!r} is not a host name: names without a port are legal, with commas between, such as "
+                "sandbox.example (an IP address needs no entry)"
+            )
+    return frozenset(filter(None, map(host_name, names)))
+
+
+def keys_of(keys: Iterable[str]) -> frozenset[str]:
+    """API keys of a setting. Raises ValueError for one that no header can carry, which is several that ran together."""
+    for key in keys:
+        if re.search(r"[\s,]", key):
+            raise ValueError(f"{key!r} is not an API key: several have commas between them in the environment")
+    return frozenset(keys)
+
+
+def duration_of(text: str) -> int:
+    """Milliseconds of a duration, which must have its unit; 0 needs none. Raises ValueError."""
+    if re.fullmatch(r"[0-9]+(\.[0-9]*)?", text) and text.strip("0."):
+        raise ValueError(f"{text} has no unit: write {text}s or {text}ms")
+    return 0 if re.fullmatch(r"0+", text) else durations.duration(text)

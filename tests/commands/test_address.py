@@ -16,8 +16,10 @@ from sendbox.cli.outcome import USAGE, Failure
         ({"SENDBOX_PORT": "tcp://10.0.0.1:7357"}, "http://127.0.0.1:7357"),
         ({"SENDBOX_TLS": "self"}, "https://127.0.0.1:7357"),
         ({"SENDBOX_TLS_CERT": "cert.pem", "SENDBOX_PORT": "443"}, "https://127.0.0.1:443"),
+        ({"SENDBOX_HOST": "0.0.0.0"}, "http://127.0.0.1:7357"),
+        ({"SENDBOX_HOST": "::1"}, "http://[::1]:7357"),
     ],
-    ids=["nothing", "port", "kubernetes", "self-signed", "certificate"],
+    ids=["nothing", "port", "kubernetes", "self-signed", "certificate", "every-address", "address"],
 )
 def test_default_follows_the_environment_of_serve(environment: dict[str, str], expected: str) -> None:
     """A health check in a container finds the server that was configured by the same environment."""

@@ -66,7 +66,7 @@ def test_every_command_teaches_by_an_example(command: str) -> None:
         (["serve", "--clock", "fast"], "'fast' is not one of 'manual', 'real', 'auto'"),
         (["serve", "--patience", "5x"], "'5x' is not a duration"),
         (["serve", "--start", "noon"], "'noon' is not an RFC 3339 instant"),
-        (["serve", "--tls", "self", "--tls-cert", __file__], "--tls self and --tls-cert: give one of the two"),
+        (["serve", "--tls", "self", "--tls-cert", __file__], "--tls and --tls-cert: a certificate is made or given"),
         (["serve", "--tls-cert", __file__], "--tls-cert and --tls-key go together"),
         (["serve", "--ca-port", "1"], "--ca-port gives out the authority of --tls self"),
         (["serve", "--public-url", "box"], "box is not an address over http or https"),
@@ -154,9 +154,12 @@ def test_serve_takes_a_certificate(served: list[Options]) -> None:
         ("SEED", "abc", {"seed": "abc"}),
         ("SEED", "9223372036854775807", {"seed": 2**63 - 1}),
         ("SEED", "run 12345678901234567890", {"seed": "run 12345678901234567890"}),
-        ("KEY", "one two", {"keys": frozenset({"one", "two"})}),
+        ("KEY", "one, two,", {"keys": frozenset({"one", "two"})}),
         ("ANY_KEY", "1", {"any_key": True}),
         ("NO_HINTS", "true", {"hints": False}),
+        ("PATIENCE", "0.5s", {"patience": 0.5}),
+        ("HOSTS", "Bücher.example.,", {"hosts": {"xn--bcher-kva.example"}}),
+        ("CA_PORT", "tcp://10.0.0.1:80", {"port": 7357}),
         ("PUBLIC_URL", "http://box:80", {"public_url": "http://box:80"}),
         ("MAX_WORLDS", "5", {"max_worlds": 5}),
         ("SCENARIO", "late-receipt", {"scenario": "late-receipt"}),
@@ -182,6 +185,10 @@ def test_serve_takes_several_scenarios(served: list[Options]) -> None:
     ("name", "value", "said"),
     [
         ("PORT", "abc", "SENDBOX_PORT (environment): 'abc' is not a valid integer range"),
+        ("PATIENCE", "5000", "SENDBOX_PATIENCE (environment): 5000 has no unit: write 5000s or 5000ms"),
+        ("KEY", "one two", "SENDBOX_KEY (environment): 'one two' is not an API key"),
+        ("HOSTS", "a.example:80", "SENDBOX_HOSTS (environment): 'a.example:80' is not a host name"),
+        ("PUBLIC_URL", "box", "SENDBOX_PUBLIC_URL (environment): box is not an address over http or https"),
         ("CLOCK", "fast", "SENDBOX_CLOCK (environment): 'fast' is not one of"),
         ("START", "soon", "SENDBOX_START (environment): 'soon' is not an RFC 3339 instant"),
         ("SEED", "9223372036854775808", "SENDBOX_SEED (environment): 9223372036854775808 is outside the range"),
@@ -333,6 +340,23 @@ def test_init_says_where_it_cannot_write(tmp_path: Path) -> None:
 
 
 # --- ready and forward ------------------------------------------------------------------------------------------------
+
+
+def test_ready_asks_where_serve_would_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """--port and --tls win over the environment; --url with them is a contradiction."""
+    asked: list[str] = []
+
+    def wait_ready(url: str, _wait: int) -> dict[str, str]:
+        asked.append(url)
+        return {}
+
+    monkeypatch.setattr("sendbox.cli.ready.wait_ready", wait_ready)
+    env = {"SENDBOX_HOST": "0.0.0.0", "SENDBOX_PORT": "8000", "SENDBOX_URL": "http://other:1"}
+    for args in ((), ("--port", "9000"), ("--tls", "self")):
+        assert sendbox("ready", *args, env=env).exit_code == OK
+    assert asked == ["http://other:1", "http://127.0.0.1:9000", "https://127.0.0.1:8000"]
+    result = sendbox("ready", "--url", "http://box", "--port", "1")
+    assert (result.exit_code, result.stderr.startswith("sendbox: --url says the port")) == (USAGE, True)
 
 
 def test_ready_says_that_nobody_answers() -> None:

@@ -61,6 +61,17 @@ def ended(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, 
     return process.returncode, log
 
 
+def test_forward_ends_on_sigterm() -> None:
+    """The process ends as it does on Ctrl-C: as process 1, where nothing else ends it, too."""
+    with running("--clock", "manual") as (_, banner):
+        url = address(banner, "base_url").removesuffix("/v2")
+        arguments = ["forward", "--url", url, "--world", "test-demo", "--to", "http://127.0.0.1:9/"]
+        process = subprocess.Popen([*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        assert process.stdout.readline().endswith("Ctrl-C ends it\n")
+        assert ended(process, signal.SIGTERM) == (OK, "")
+
+
 def address(banner: str, name: str) -> str:
     match = re.search(rf"^ +{name} +(\S+)$", banner, re.MULTILINE)
     assert match, banner
@@ -138,7 +149,7 @@ def test_the_program_tells_a_taken_port() -> None:
         )
     assert (done.returncode, done.stdout) == (CANNOT, "")
     assert done.stderr == (
-        f"sendbox: 127.0.0.1:{port} is taken by another program: give another port, or 0 for any that is free\n"
+        f"sendbox: --port: 127.0.0.1:{port} is taken by another program: give another port, or 0 for any that is free\n"
     )
 
 

@@ -17,9 +17,10 @@ import httpx
 import pytest
 
 from sendbox import __version__
+from sendbox.cli.address import bind, callable_host
 from sendbox.cli.log import Log
 from sendbox.cli.outcome import CANNOT, Failure
-from sendbox.cli.serve import Options, bind, callable_host, run, scenario, serve, to_stderr
+from sendbox.cli.serve import Options, run, scenario, serve, to_stderr
 from sendbox.runtime.collector import THRESHOLDS
 from sendbox.server.tls import self_signed
 from sendbox.settings import Settings

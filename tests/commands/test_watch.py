@@ -194,7 +194,7 @@ async def test_serve_watches(tmp_path: Path) -> None:
 
 async def test_a_scenario_of_the_library_does_not_change() -> None:
     """To watch one is wrong use."""
-    with pytest.raises(Failure, match="--watch: default is a scenario of the library") as failure:
+    with pytest.raises(Failure, match="default is a scenario of the library") as failure:
         async with serving(Options(Settings(port=0), watch=True)):
             pass
     assert failure.value.code == USAGE

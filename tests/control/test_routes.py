@@ -108,7 +108,7 @@ async def streaming(box: Box) -> AsyncIterator[Stream]:
             queue.put_nowait(message["body"])
 
     scope = {
-        "type": "http", "method": "GET", "path": f"{WORLD}/stream", "headers": [], "query_string": b"",
+        "type": "http", "method": "GET", "path": f"{WORLD}/stream", "headers": [(b"host", b"box")], "query_string": b"",
         "scheme": "http", "root_path": "", "raw_path": b"", "http_version": "1.1", "server": ("box", 80),
         "client": ("box", 1), "state": {}, "asgi": {"version": "3.0", "spec_version": "2.3"},
     }  # fmt: skip

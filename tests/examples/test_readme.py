@@ -112,8 +112,11 @@ def test_the_ci_job_is_one_that_github_takes() -> None:
     used = {name for step in job()["steps"] for name in re.findall(r"\$(\w+)", step["run"])}
     assert used == job()["env"].keys()
     assert f"docker build -t {service['image']} ." in prose(README)
-    assert f"EXPOSE {PORT}" in (ROOT / "Dockerfile").read_text("utf-8")
-    assert "HEALTHCHECK" in (ROOT / "Dockerfile").read_text("utf-8")
+    image = (ROOT / "Dockerfile").read_text("utf-8")
+    assert f"EXPOSE {PORT}" in image
+    assert "HEALTHCHECK" in image
+    assert "SENDBOX_HOST=0.0.0.0" in image  # not an argument, which others would replace
+    assert 'ENTRYPOINT ["sendbox"]\nCMD ["serve"]\n' in image
 
 
 def test_the_steps_of_the_ci_job_run(folder: Folder) -> None:

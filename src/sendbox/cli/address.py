@@ -8,19 +8,33 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
+from sendbox.cli.variables import injected
 from sendbox.settings import PORT
 
-#: Kubernetes and Docker's links put such an address into SENDBOX_PORT for a service that is called sendbox.
-FOREIGN: Final = "tcp://"
+#: Addresses that mean every address: a client cannot call them.
+EVERY: Final = ("", "0.0.0.0", "::", "*")
 
 
-def default(environment: Mapping[str, str] = os.environ) -> str:
-    """The sandbox of this machine, as `serve` would start it under the same environment."""
-    port = environment.get("SENDBOX_PORT", "")
-    if not port or port.startswith(FOREIGN):
-        port = str(PORT)
-    secure = environment.get("SENDBOX_TLS") or environment.get("SENDBOX_TLS_CERT")
-    return f"{'https' if secure else 'http'}://127.0.0.1:{port}"
+def default(environment: Mapping[str, str] = os.environ, *, port: int | None = None, secure: bool | None = None) -> str:
+    """The sandbox of this machine, as `serve` would start it under the same environment and with these options."""
+    given = {name: value for name, value in environment.items() if not injected(name, value)}
+    if secure is None:
+        secure = bool(given.get("SENDBOX_TLS") or given.get("SENDBOX_TLS_CERT"))
+    host = callable_host(given.get("SENDBOX_HOST", ""))
+    return f"{'https' if secure else 'http'}://{host}:{port or given.get('SENDBOX_PORT') or PORT}"
+
+
+def bind(host: str) -> str:
+    """The host as sockets take it: "" is every address."""
+    return "" if host == "*" else host.removeprefix("[").removesuffix("]")
+
+
+def callable_host(host: str) -> str:
+    """The host as a client on this machine calls it."""
+    host = bind(host)
+    if host in EVERY:
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
 
 
 def origin(url: str) -> str:

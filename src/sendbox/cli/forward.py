@@ -17,6 +17,7 @@ from urllib.parse import quote, urlsplit
 
 from sendbox.cli import address
 from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
+from sendbox.cli.signals import on_signals
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
 from sendbox.runtime.sender import Sender
@@ -31,6 +32,18 @@ CONNECT: Final = 5.0
 #: One long poll, and how much longer its answer may take than that.
 POLL: Final = "30s"
 POLL_ANSWER: Final = 40.0
+
+
+def run(to: str, url: str, world: str | None, cacert: str | None, say: Callable[[str], None]) -> None:
+    """Forwards webhooks until SIGINT or SIGTERM; the rest as for `forward`."""
+
+    async def ended() -> None:
+        carrying = asyncio.create_task(forward(to, url, world, cacert, say))
+        with on_signals(carrying.cancel), contextlib.suppress(asyncio.CancelledError):
+            await carrying
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(ended())
 
 
 async def forward(to: str, url: str, world: str | None, cacert: str | None, say: Callable[[str], None]) -> None:

@@ -7,7 +7,6 @@ are imported when a command runs. Every error is one line that begins with `send
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
@@ -24,13 +23,13 @@ import click
 from click.core import ParameterSource
 
 from sendbox import __version__
-from sendbox.cli import address
+from sendbox.cli import address, variables
 from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure, one_line
 from sendbox.engine import bounds
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.settings import PORT, Settings
+from sendbox.settings import PORT, Settings, duration_of, hosts_of, keys_of
 
 #: The exit code of a shell command that Ctrl-C ended; `serve` and `forward` are meant to be ended so, and have 0.
 INTERRUPTED: Final = 130
@@ -77,34 +76,30 @@ def _blame(error: click.UsageError) -> None:
             error.param_hint = f"{error.param.envvar} (environment)"
 
 
-class Scenarios(click.types.StringParamType):
-    """A scenario's name or file. In the environment several are separated by commas, on every system."""
+class Listed(click.types.StringParamType):
+    """A text of which there may be several: in the environment with commas between them, on every system."""
 
     def split_envvar_value(self, rv: str) -> Sequence[str]:
-        """The names."""
-        return [name.strip() for name in rv.split(",") if name.strip()]
+        """The texts."""
+        return [item.strip() for item in rv.split(",") if item.strip()]
 
 
-class Port(click.IntRange):
-    """A port, 0 for any free one. An address that Kubernetes put into the environment counts as not set."""
+class Setting(click.Option):
+    """An option whose variable counts as not set if an orchestrator has put it into the environment."""
 
-    def __init__(self) -> None:
-        super().__init__(0, 65535)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number."""
-        if isinstance(value, str) and value.startswith(address.FOREIGN):
-            return PORT
-        return super().convert(value, param, ctx)
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        """The value of the variable."""
+        value = super().resolve_envvar_value(ctx)
+        return None if value is None or variables.injected(str(self.envvar), value) else value
 
 
 def reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """A callback that converts the value of an option; a ValueError of `read` becomes a usage error."""
+    """A callback that converts the value of an option; an error of `read` becomes a usage error."""
 
     def callback(_context: click.Context, _option: click.Parameter, value: Any) -> Any:
         try:
             return None if value is None else read(value)
-        except ValueError as error:
+        except (ValueError, Failure) as error:
             raise click.BadParameter(str(error)) from None
 
     return callback
@@ -125,7 +120,7 @@ def setting(name: str, *field: str, **more: Any) -> Callable[[F], F]:
 
     `field` is that of `Settings` which it sets, where it has another name.
     """
-    return click.option(name, *field, envvar=f"SENDBOX_{name[2:].replace('-', '_').upper()}", **more)
+    return click.option(name, *field, cls=Setting, envvar=f"SENDBOX_{name[2:].replace('-', '_').upper()}", **more)
 
 
 def format_option(*words: str, **more: Any) -> Callable[[F], F]:
@@ -133,15 +128,21 @@ def format_option(*words: str, **more: Any) -> Callable[[F], F]:
     return click.option("--format", type=click.Choice(words), default=words[0], show_default=True, **more)
 
 
+#: A port, 0 for any free one.
+PORTS: Final = click.IntRange(0, 65535)
 #: Options and arguments of several commands.
 SEED: Final[dict[str, Any]] = {
     "callback": reading(seed_of),
     "help": "Number or text that everything random comes from.  [default: the scenario's]",
 }
 URL: Final = click.option(
-    "--url", envvar="SENDBOX_URL", show_envvar=True, help="Address of the sandbox.  [default: this machine's]"
+    "--url",
+    envvar="SENDBOX_URL",
+    show_envvar=True,
+    callback=reading(address.origin),
+    help="Address of the sandbox.  [default: this machine's]",
 )
-DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": reading(spans.duration)}
+DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": reading(duration_of)}
 FILES: Final = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 FILE: Final = click.Path(dir_okay=False, exists=True)
 
@@ -168,10 +169,10 @@ def sendbox(context: click.Context) -> None:
 
 @sendbox.command()
 @setting("--host", default="127.0.0.1", show_default=True, help="Address or name to listen on; 0.0.0.0 for all.")
-@setting("--port", type=Port(), default=PORT, show_default=True, help="Port to listen on; 0 for any that is free.")
+@setting("--port", type=PORTS, default=PORT, show_default=True, help="Port to listen on; 0 for any that is free.")
 @setting(
     "--scenario",
-    type=Scenarios(),
+    type=Listed(),
     multiple=True,
     callback=lambda _context, _option, names: names[0] if len(names) == 1 else names,
     default=["default"],
@@ -195,21 +196,29 @@ def sendbox(context: click.Context) -> None:
 @setting(
     "--key",
     "keys",
+    type=Listed(),
     multiple=True,
-    callback=reading(frozenset),
-    help="API key to admit although it does not begin with test-. May be repeated.",
+    callback=reading(keys_of),
+    help="API key to admit although it does not begin with test-. May be repeated (with commas in the environment).",
 )
 @setting("--any-key", is_flag=True, help="Admit every API key; each opens a world of its own.")
 @setting(
     "--public-url",
-    callback=lambda _context, _option, url: address.origin(url) if url else None,
+    callback=reading(lambda url: address.origin(url) if url else None),
     help="Origin of the addresses that are given out.  [default: that of the request that asks]",
+)
+@setting(
+    "--hosts",
+    metavar="LIST",
+    callback=reading(hosts_of),
+    default="",
+    help="Host names under which control and the pages are served beside local ones: a list with commas.",
 )
 @setting("--tls-cert", type=FILE, help="Serve https with this certificate (PEM, chain included).")
 @setting("--tls-key", type=FILE, help="The certificate's key (PEM).")
 @setting("--tls", type=click.Choice(["self"]), help="self: serve https with a certificate made now.")
 @setting(
-    "--ca-port", type=Port(), help="With --tls self: plain port that gives out the authority.  [default: --port + 1]"
+    "--ca-port", type=PORTS, help="With --tls self: plain port that gives out the authority.  [default: --port + 1]"
 )
 @setting("--max-worlds", type=click.IntRange(1), default=10_000, show_default=True, help="Worlds open at once.")
 @setting(
@@ -234,7 +243,7 @@ def sendbox(context: click.Context) -> None:
 @setting(
     "--patience",
     metavar="DURATION",
-    callback=reading(lambda text: spans.duration(text) / 1000),
+    callback=reading(lambda text: duration_of(text) / 1000),
     default="5s",
     show_default=True,
     help="Real time that a receiver of webhooks has.",
@@ -267,17 +276,34 @@ def serve(**arguments: Any) -> None:
     serving.run(options(arguments))
 
 
+def sources() -> dict[str, str]:
+    """Where the options of this command that were given come from: `--port`, or `SENDBOX_PORT (environment)`."""
+    context = click.get_current_context()
+    given = {}
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if source is ParameterSource.ENVIRONMENT:
+            given[str(option.name)] = f"{option.envvar} (environment)"
+        elif source is ParameterSource.COMMANDLINE:
+            given[str(option.name)] = option.opts[0]
+    return given
+
+
 def options(arguments: Mapping[str, Any]) -> Any:
     """The arguments of `serve` as its options."""
     from sendbox.cli.serve import Options
 
+    given = sources()
     tls = (arguments["tls_cert"], arguments["tls_key"])
-    if arguments["tls"] and any(tls):
-        raise Failure(USAGE, "--tls self and --tls-cert: give one of the two")
+    one = given.get("tls_cert") or given.get("tls_key")
+    if arguments["tls"] and one:
+        raise Failure(USAGE, f"{given['tls']} and {one}: a certificate is made or given; give one of the two")
     if bool(tls[0]) != bool(tls[1]):
-        raise Failure(USAGE, "--tls-cert and --tls-key go together: give both, or neither")
+        raise Failure(USAGE, f"{one} alone: --tls-cert and --tls-key go together; give both, or neither")
     if arguments["ca_port"] is not None and not arguments["tls"]:
-        raise Failure(USAGE, "--ca-port gives out the authority of --tls self: give that too, or leave it out")
+        message = f"{given['ca_port']} gives out the authority of --tls self: give that too, or leave it out"
+        raise Failure(USAGE, message)
+    known = {option.envvar for command in sendbox.commands.values() for option in command.params if option.envvar}
     settings = {field.name: arguments[field.name] for field in fields(Settings) if field.name in arguments}
     return Options(
         settings=Settings(**settings),
@@ -287,6 +313,8 @@ def options(arguments: Mapping[str, Any]) -> Any:
         tls_self=arguments["tls"] is not None,
         ca_port=arguments["ca_port"],
         watch=arguments["watch"],
+        sources=given,
+        unknown=variables.unknown(os.environ, {str(name) for name in known}),
     )
 
 
@@ -502,11 +530,15 @@ def coverage(files: tuple[str, ...], format: str, output: Path | None, minima: t
 
 @sendbox.command()
 @URL
+@click.option("--port", type=click.IntRange(1, 65535), help="The sandbox of this machine at this port.")
+@click.option("--tls", type=click.Choice(["self"]), help="The sandbox of this machine over https.")
 @click.option("--wait", **DURATION, default="0s", help="How long to try again.  [default: ask once]")
-def ready(url: str | None, wait: int) -> None:
+def ready(url: str | None, port: int | None, tls: str | None, wait: int) -> None:
     """Ask whether a sandbox is ready, if necessary several times.
 
-    Exit code 0 when it is, 1 when it is not.
+    Exit code 0 when it is, 1 when it is not. Without --url it asks the sandbox of this machine, where serve would
+    listen under the same SENDBOX_HOST, SENDBOX_PORT, SENDBOX_TLS and SENDBOX_TLS_CERT, unless
+    --port or --tls are given.
 
     \b
     Example:
@@ -514,7 +546,10 @@ def ready(url: str | None, wait: int) -> None:
     """
     from sendbox.cli.ready import wait_ready
 
-    where = url or address.default()
+    here = port is not None or tls is not None
+    if here and sources().get("url") == "--url":
+        raise Failure(USAGE, "--url says the port and whether it is https: leave out --port and --tls")
+    where = url if url and not here else address.default(port=port, secure=True if tls else None)
     health = wait_ready(where, wait)
     click.echo(one_line(f"{address.origin(where)} is ready: Sendbox {health.get('version')}"))
 
@@ -534,12 +569,9 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
     Example:
       sendbox forward --url http://sandbox:7357 --world test-demo --to http://127.0.0.1:3000/hooks
     """
-    import asyncio
+    from sendbox.cli.forward import run as carry
 
-    from sendbox.cli.forward import forward as carry
-
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(carry(to, url or address.default(), world, cacert, click.echo))
+    carry(to, url or address.default(), world, cacert, click.echo)
 
 
 @sendbox.command()

@@ -12,9 +12,8 @@ import gc
 import io
 import logging
 import os
-import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,8 +21,10 @@ from urllib.parse import urlsplit
 
 from sendbox import __version__
 from sendbox.cli import files
+from sendbox.cli.address import EVERY, bind, callable_host
 from sendbox.cli.log import Handler, Log
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
+from sendbox.cli.signals import on_signals
 from sendbox.engine.clock import Mode
 from sendbox.page import lines
 from sendbox.runtime import collector
@@ -37,13 +38,15 @@ if TYPE_CHECKING:
 CA_PATH: Final = "/_sandbox/ca.pem"
 #: The file name for it in the lines of the banner.
 CA_FILE: Final = "sendbox-ca.pem"
-#: Addresses that mean every address: a client cannot call them.
-EVERY: Final = ("", "0.0.0.0", "::", "*")
 
 
 @dataclass(slots=True)
 class Options:
-    """The options of `serve`. `mode` and `start` None = the scenario's; `tls` is (certificate file, key file)."""
+    """The options of `serve`. `mode` and `start` None = the scenario's; `tls` is (certificate file, key file).
+
+    `sources` says for the names of given options where each comes from, `--port` or `SENDBOX_PORT (environment)`.
+    `unknown` are variables that set nothing, each with what is said about it; the scenario may use them, though.
+    """
 
     settings: Settings = field(default_factory=Settings)
     mode: Mode | None = None
@@ -54,6 +57,25 @@ class Options:
     ca_port: int | None = None
     #: whether new worlds open with the scenario as its files are at that time
     watch: bool = False
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
+    unknown: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def blamed(self, message: str, *names: str) -> str:
+        """A message, after those of these options that were given."""
+        return ": ".join([*filter(None, [" and ".join(filter(None, map(self.sources.get, names)))]), message])
+
+
+class _Asked(dict[str, str]):
+    """An environment that notes which of its variables are asked for."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        super().__init__(environment)
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a variable."""
+        self.names.add(name)
+        return super().get(name, default)
 
 
 @dataclass(slots=True)
@@ -80,21 +102,25 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
     with contextlib.ExitStack() as reading:
         if options.watch:
             watched = reading.enter_context(noting())
-        blueprint = scenario(options)
+        blueprint = scenario(options, asked := _Asked(os.environ))
+    told = [message for name, message in options.unknown.items() if name not in asked.names]
+    if told:
+        raise Failure(USAGE, told[-1], tuple(told[:-1]))
     names = _names(settings)
     if options.watch and not any(Path(name).is_file() for name in names):
-        message = f"--watch: {names[0]} is a scenario of the library, which does not change; give a file"
-        raise Failure(USAGE, message)
+        message = f"{names[0]} is a scenario of the library, which does not change; give a file"
+        raise Failure(USAGE, options.blamed(message, "watch"))
     async with contextlib.AsyncExitStack() as closing:
         tls, authority = options.tls, None
         if options.tls_self:
-            tls, authority = _self_signed(settings, closing)
+            tls, authority = _self_signed(options, closing)
         try:
             runtime = Runtime(settings, blueprint, PARTS)
         except ValueError as error:
-            raise Failure(CANNOT, str(error)) from None
+            raise Failure(CANNOT, options.blamed(str(error), "callback_ca")) from None
         runtime.log = lambda world, line: log(f"{world}: {line}")
         closing.push_async_callback(runtime.aclose)
+        listening: tuple[str, ...] = ("host", "port")
         server = HttpServer(make_app(runtime, Contract(deferred=True)), bind(settings.host), settings.port, ssl=tls)
         closing.push_async_callback(server.stop)
         try:
@@ -108,11 +134,14 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
                 ca_port = options.ca_port
                 if ca_port is None:
                     ca_port = settings.port + 1 if 0 < settings.port < 65535 else 0
+                listening = ("host", "ca_port")
                 second = HttpServer(_authority(authority), bind(settings.host), ca_port)
                 closing.push_async_callback(second.stop)
                 served.ca_url = f"http://{host}:{await second.start()}{CA_PATH}"
         except CannotListen as error:
-            raise Failure(CANNOT, error.strerror or str(error)) from None
+            if error.errno is None:  # not of a socket
+                listening = ("tls_cert", "tls_key")
+            raise Failure(CANNOT, options.blamed(error.strerror or str(error), *listening)) from None
         if options.watch:
             from sendbox.cli.watch import Watcher
 
@@ -152,11 +181,6 @@ def run(options: Options) -> None:
 
 async def _until_signalled(options: Options, log: Log) -> None:
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    ends = (signal.SIGINT, signal.SIGTERM)
-    with contextlib.suppress(NotImplementedError):
-        for number in ends:
-            loop.add_signal_handler(number, stop.set)
 
     def started(text: str) -> None:
         collector.tune()
@@ -164,12 +188,8 @@ async def _until_signalled(options: Options, log: Log) -> None:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
 
-    try:
+    with on_signals(stop.set):
         await serve(options, stop, started, log)
-    finally:
-        with contextlib.suppress(NotImplementedError):
-            for number in ends:
-                loop.remove_signal_handler(number)
 
 
 def to_stderr(line: str) -> None:
@@ -187,9 +207,16 @@ def to_stderr(line: str) -> None:
         unwritten = unwritten[os.write(number, unwritten) :]
 
 
-def scenario(options: Options) -> Blueprint:
+def scenario(options: Options, environment: Mapping[str, str] = os.environ) -> Blueprint:
     """The scenario that worlds open with, with the settings of the command line. Raises `Failure`."""
-    blueprint = files.load(*_names(options.settings), env=os.environ)
+    names = _names(options.settings)
+    try:
+        blueprint = files.load(*names, env=environment)
+    except Failure as failure:
+        if all(Path(name).is_file() for name in names):  # the message begins with a place in a file
+            raise
+        message = options.blamed(failure.message, "scenario")
+        raise Failure(failure.code, message, failure.details) from None
     changes: dict[str, Any] = {}
     if options.mode is not None:
         changes["mode"] = options.settings.mode = options.mode
@@ -203,28 +230,16 @@ def _names(settings: Settings) -> tuple[str, ...]:
     return (settings.scenario,) if isinstance(settings.scenario, str) else settings.scenario
 
 
-def bind(host: str) -> str:
-    """The host as sockets take it: "" is every address."""
-    return "" if host == "*" else host.removeprefix("[").removesuffix("]")
-
-
-def callable_host(host: str) -> str:
-    """The host as a client on this machine calls it."""
-    host = bind(host)
-    if host in EVERY:
-        return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host
-
-
-def _self_signed(settings: Settings, closing: contextlib.AsyncExitStack) -> tuple[tuple[str, str], bytes]:
+def _self_signed(options: Options, closing: contextlib.AsyncExitStack) -> tuple[tuple[str, str], bytes]:
     from sendbox.server.tls import NoTls, self_signed
 
+    settings = options.settings
     public = urlsplit(settings.public_url or "").hostname
     names = [name for name in (bind(settings.host), public) if name and name not in EVERY]
     try:
         certificate = closing.enter_context(self_signed(names))
     except NoTls as error:
-        raise Failure(CANNOT, str(error)) from None
+        raise Failure(CANNOT, options.blamed(str(error), "tls")) from None
     return (certificate.certfile, certificate.keyfile), certificate.ca_pem
 
 

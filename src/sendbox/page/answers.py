@@ -12,7 +12,8 @@ from starlette.responses import HTMLResponse, Response
 HEADERS: Final = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'",
-    "referrer-policy": "no-referrer",
+    # not `no-referrer`: with that the forms of a page have the origin `null`, which is foreign (`server/hosts.py`)
+    "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }
 

@@ -54,6 +54,8 @@ GUARDED: Final = tuple(
 _TRANSLATED: Final = ip_network("64:ff9b::/96")
 _HOST: Final = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*")
 _PORT: Final = re.compile(r"(.+):([0-9]{1,5})")
+#: Of a name, in characters (RFC 1035).
+LONGEST_NAME: Final = 254
 _LEGAL: Final = "legal: loopback, private, any, a host, an address, a network, each with :PORT or without"
 
 
@@ -91,7 +93,7 @@ class Callbacks:
                 networks.add(network)
             elif (with_port := _PORT.fullmatch(item)) is not None and (place := _place(with_port[1])) is not None:
                 ports.add((place, int(with_port[2])))
-            elif (host := _host(item)) is not None:
+            elif (host := host_name(item)) is not None:
                 hosts.add(host)
             else:
                 raise ValueError(f"{item!r} is not a place that webhooks may be sent to; {_LEGAL}")
@@ -194,10 +196,13 @@ def _network(item: str) -> Network | None:
 def _place(item: str) -> str | None:
     """A host or an address as the sender will name it."""
     network = _network(item) if "/" not in item else None
-    return str(network.network_address) if network is not None else _host(item)
+    return str(network.network_address) if network is not None else host_name(item)
 
 
-def _host(item: str) -> str | None:
+def host_name(item: str) -> str | None:
+    """A name as it is compared: lower case, ASCII (`xn--…`), without a dot at its end; None where it is not one."""
+    if len(item) > LONGEST_NAME:
+        return None
     try:
         name = item.encode("idna").decode() if not item.isascii() else item
     except UnicodeError:

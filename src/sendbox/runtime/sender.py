@@ -43,7 +43,7 @@ class Sender:
 
     `callbacks` says where calls may go, `own` at which places (host, port) this sandbox is called, by any host of this
     machine where the host is "". `ca` is a PEM file of further authorities to trust, `insecure` turns the check of
-    certificates off. ValueError where `ca` is not a file. To be used on one loop.
+    certificates off. ValueError where `ca` holds no certificate. To be used on one loop.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class Sender:
         ca: str | None = None,
         insecure: bool = False,
     ) -> None:
-        if ca is not None and not os.path.isfile(ca):
-            raise ValueError(f"{ca} is not a file: ca must name a PEM file with the certificates to trust")
+        if ca is not None:
+            _check(ca)
         self._callbacks = callbacks
         self._own = own
         self._ca = ca
@@ -240,6 +240,17 @@ def failure(error: Exception) -> Failure:
 def _refused(error: OSError) -> bool:
     # A name with several addresses (localhost) may fail with one error for all of them, which has no number.
     return error.errno == errno.ECONNREFUSED or (error.errno is None and f"[Errno {errno.ECONNREFUSED}]" in str(error))
+
+
+def _check(ca: str) -> None:
+    """Whether a file holds certificates. Raises ValueError."""
+    wanted = "it must be a PEM file with the certificates to trust"
+    if not os.path.isfile(ca):
+        raise ValueError(f"{ca} is not a file: {wanted}")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(ca)
+    except OSError as error:  # ssl.SSLError is one
+        raise ValueError(f"{ca} holds no certificate ({error.strerror or error}): {wanted}") from None
 
 
 def _trusting(ca: str) -> ssl.SSLContext:

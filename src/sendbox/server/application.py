@@ -13,6 +13,8 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
 from sendbox.server.gateway import Emulated
+from sendbox.server.hosts import foreign, misaddressed
+from sendbox.settings import Settings
 
 
 class Application(Starlette):
@@ -22,15 +24,25 @@ class Application(Starlette):
     going round it saves a tenth of what a small call takes.
     """
 
-    def __init__(self, emulated: Emulated, routes: Sequence[BaseRoute]) -> None:
+    def __init__(self, emulated: Emulated, routes: Sequence[BaseRoute], settings: Settings) -> None:
         all_routes = (*routes, Route("/", _home, methods=["GET"]))
         super().__init__(routes=all_routes, exception_handlers={404: _not_found, 405: _wrong_method})
         self.router.redirect_slashes = False
         self._emulated = emulated
+        self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one connection."""
-        if self._emulated.takes(scope):
+        """Serves one request, unless it is `misaddressed`, or `foreign` to what is not emulated."""
+        emulated = self._emulated.takes(scope)
+        if scope["type"] == "http":
+            refusal = misaddressed(scope)
+            if refusal is None and not emulated and not self._emulated.desk.takes(scope["path"]):
+                refusal = foreign(scope, self._settings)
+            if refusal is not None:
+                answer = json_answer({"error": refusal.error, "message": refusal.message}, refusal.status)
+                await answer(scope, receive, send)
+                return
+        if emulated:
             await self._emulated.handle(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)

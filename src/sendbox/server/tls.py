@@ -57,7 +57,7 @@ class Tls:
 def self_signed(hostnames: Iterable[str] = ()) -> Tls:
     """An authority of its own and a certificate for this machine, and for `hostnames` (names or addresses) besides.
 
-    NoTls where a name cannot be in a certificate, or trustme is not installed.
+    NoTls where a name cannot be in a certificate, trustme is not installed, or there is no folder for the files.
     """
     try:
         import trustme
@@ -74,11 +74,18 @@ def self_signed(hostnames: Iterable[str] = ()) -> Tls:
     except (UnicodeError, ValueError) as error:
         refused = ", ".join(name for name in names if name not in LOCAL)
         raise NoTls(f"{refused} cannot be in a certificate ({error}): give host names and IP addresses") from error
-    folder = Path(tempfile.mkdtemp(prefix="sendbox-tls-"))  # for its owner only (0700)
-    certfile, keyfile = folder / "certificate.pem", folder / "key.pem"
-    certfile.write_bytes(b"".join(pem.bytes() for pem in leaf.cert_chain_pems))
-    keyfile.touch(mode=0o600)
-    keyfile.write_bytes(leaf.private_key_pem.bytes())
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="sendbox-tls-"))  # for its owner only (0700)
+        certfile, keyfile = folder / "certificate.pem", folder / "key.pem"
+        certfile.write_bytes(b"".join(pem.bytes() for pem in leaf.cert_chain_pems))
+        keyfile.touch(mode=0o600)
+        keyfile.write_bytes(leaf.private_key_pem.bytes())
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise NoTls(
+            f"the certificate cannot be written ({why}): name a folder that can be written to in TMPDIR, or give a "
+            "certificate of your own"
+        ) from error
     return Tls(str(certfile), str(keyfile), authority.cert_pem.bytes(), names)
 
 

@@ -231,7 +231,7 @@ async def test_a_world_that_is_closed_while_a_call_is_on_its_way(
         "type": "http",
         "method": "POST",
         "path": path,
-        "headers": [(b"x-api-key", b"test-a")],
+        "headers": [(b"host", b"box"), (b"x-api-key", b"test-a")],
         "query_string": b"",
         "scheme": "http",
         "server": ("box", 80),

@@ -1,0 +1,38 @@
+"""Environment variables of `sendbox`: which are settings, which an orchestrator put there, and which are mistakes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Final
+
+PREFIX: Final = "SENDBOX_"
+#: Of Sendbox's own tests, which a server started by them inherits.
+OF_TESTS: Final = frozenset({"SENDBOX_DEEP", "SENDBOX_MUTATION_COSTS"})
+#: What Kubernetes and Docker's links put there for services called sendbox, sendbox-api and so on, in any value.
+_INJECTED: Final = re.compile(
+    r"SENDBOX_(?:[A-Z0-9_]+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_\w+)?|ENV_\w+)"
+)
+#: The same for names that may be settings too: only these values are of an orchestrator.
+_ADDRESS: Final = re.compile(r"(?:tcp|udp|sctp)://.*")
+_LINK: Final = re.compile(r"/.+/.+")
+
+
+def injected(name: str, value: str) -> bool:
+    """Whether an orchestrator set this variable for a service called sendbox."""
+    if name.endswith("_PORT") and _ADDRESS.fullmatch(value):
+        return True
+    return bool(_INJECTED.fullmatch(name) or (name.endswith("_NAME") and _LINK.fullmatch(value)))
+
+
+def unknown(environment: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
+    """The variables with our prefix that set nothing: name to what to say about it."""
+    from sendbox.scenario.model import nearest
+
+    told, words = {}, [name.removeprefix(PREFIX) for name in known]
+    for name, value in environment.items():
+        if name.startswith(PREFIX) and name not in known and name not in OF_TESTS and not injected(name, value):
+            near = nearest(name.removeprefix(PREFIX), words)
+            hint = "sendbox serve --help lists them" if near is None else f"did you mean {PREFIX}{near}?"
+            told[name] = f"{name} (environment) is not a setting of Sendbox; {hint}"
+    return told

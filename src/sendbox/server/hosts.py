@@ -1,0 +1,100 @@
+"""Which requests are served at all: HTTP's own rule about `Host`, and who may use control and the pages in a browser.
+
+A page of a foreign site can make a browser send requests to this machine, and by a name of its own that resolves to
+this machine (DNS rebinding) it can read the answers too. So everything but the emulated services takes only hosts that
+a foreign site cannot have, and only origins of its own. `docs/security.md` says from whom this protects.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from sendbox.runtime.callbacks import host_name, literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.types import Scope
+
+    from sendbox.settings import Settings
+
+#: Names under these are of one machine or one network: no site of the internet has one (RFC 6761, RFC 6762).
+LOCAL: Final = (".localhost", ".internal", ".local", ".test", ".svc", ".cluster.local")
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class Refusal(NamedTuple):
+    """Why a request is not served, as an error of control."""
+
+    status: int
+    error: str
+    message: str
+
+
+def misaddressed(scope: Scope) -> Refusal | None:
+    """A request that HTTP/1.1 does not allow: none or several `Host` (RFC 9112 3.2)."""
+    count = 0
+    for name, _ in scope["headers"]:  # on the way of every call
+        if name == b"host":
+            count += 1
+    if count == 1 or (not count and scope["http_version"] == "1.0"):
+        return None
+    return Refusal(400, "bad_host", f"{count} Host headers came; HTTP/1.1 requires exactly one")
+
+
+def foreign(scope: Scope, settings: Settings) -> Refusal | None:
+    """A request to control or a page under a foreign host (421), or from a page of a foreign origin (403)."""
+    public = _origin(settings.public_url or "")
+    host = (_values(scope, b"host") or [""])[0]
+    name, port = _authority(host, scope["scheme"]) or ("", 0)
+    named = _is_local(name) or name in settings.hosts or (public is not None and name == public[0])
+    if not named and (host or scope["http_version"] != "1.0"):  # HTTP/1.0 without Host comes from no browser
+        return Refusal(
+            421,
+            "foreign_host",
+            f"{host!r} is not a host of this sandbox; legal are IP addresses, names without a dot, names under "
+            f"{', '.join(LOCAL)}, the host of --public-url, and those that --hosts (SENDBOX_HOSTS) lists",
+        )
+    for origin in _values(scope, b"origin"):
+        if _origin(origin) is None or _origin(origin) not in ((name, port), public):
+            return Refusal(
+                403,
+                "foreign_origin",
+                f"{origin!r} is not the origin of this sandbox; legal are {scope['scheme']}://{host}, the origin of "
+                "--public-url, and requests without Origin, which come from no foreign page",
+            )
+    return None
+
+
+def _values(scope: Scope, name: bytes) -> Sequence[str]:
+    """All values of a header; bytes that are not UTF-8 are escaped."""
+    return [value.decode("utf-8", "backslashreplace") for key, value in scope["headers"] if key == name]
+
+
+@lru_cache(maxsize=1024)
+def _origin(origin: str) -> tuple[str, int] | None:
+    """Host and port of an origin, None where it is not one over http or https."""
+    scheme, separator, authority = origin.partition("://")
+    scheme = scheme.lower()
+    return _authority(authority.rstrip("/"), scheme) if separator and scheme in _PORTS else None
+
+
+@lru_cache(maxsize=1024)
+def _authority(authority: str, scheme: str) -> tuple[str, int] | None:
+    """The host as it is compared, and the port; None where it is not `host` or `host:port`."""
+    try:
+        parts = urlsplit(f"//{authority}")
+        host, port = (parts.hostname or "").removesuffix("."), parts.port
+    except ValueError:
+        return None
+    if "@" in authority or parts.netloc != authority:
+        return None
+    name = literal(host) or host_name(host)
+    return None if name is None else (name, _PORTS.get(scheme, 80) if port is None else port)
+
+
+def _is_local(name: str) -> bool:
+    """Whether no foreign site can have such a host."""
+    return bool(name) and ("." not in name or name.endswith(LOCAL) or literal(name) is not None)
