@@ -23,9 +23,11 @@ class Settings:
 
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
     clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
-    call of `advance`. `max_journal` is how many entries a world's journal keeps, None = all. `callbacks` says where
-    webhooks may go. With `coverage` what was tried in a world is kept when it is closed or reset. `hosts` are further
-    names under which browsers may use control and the pages (`server/hosts.py`), as `hosts_of` reads them.
+    call of `advance`; so do `max_calls` and `max_chain`, of a receiver that calls while webhooks are under way: at one
+    instant, and one because of the other. `max_journal` is how many entries a world's journal keeps, None = all.
+    `callbacks` says where webhooks may go. With `coverage` what was tried in a world is kept when it is closed or reset.
+    `hosts` are further names under which browsers may use control and the pages (`server/hosts.py`), as `hosts_of`
+    reads them.
     """
 
     host: str = "127.0.0.1"
@@ -42,6 +44,8 @@ class Settings:
     quiet: float = 0.02
     max_worlds: int = 10_000
     max_rounds: int = 10_000
+    max_calls: int = 1_000
+    max_chain: int = 100
     max_instants: int = 100_000
     max_reach_ms: int = 400 * 86_400_000
     max_journal: int | None = None

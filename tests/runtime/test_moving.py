@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any
 
 import pytest
 
 from sendbox.runtime.policy import HttpCall, Outcome
-from tests.box import KEY, START, WORLD, Box, Reading, at, boxed
+from tests.box import KEY, START, WORLD, Box, Reading, at, boxed, turns
 from tests.receivers import Events, answering, receiving
 
 pytestmark = pytest.mark.asyncio
@@ -184,6 +185,101 @@ async def test_a_loop_of_requests_is_found() -> None:
         assert answer.json["message"] == (f"test-1 stays at {at(0)}: one step is scheduled, next submission at {at(0)}")
         assert (await box.clock())["now"] == at(0)
         assert len(receiver.calls) == 21
+
+
+@pytest.mark.parametrize("spread", [False, True], ids=["one instant", "many instants"])
+async def test_a_chain_of_calls_is_a_loop(spread: bool) -> None:
+    """A receiver whose every call causes the webhook of its next: the advance ends, names it, and can be repeated."""
+    async with boxed(max_chain=10) as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"when": {}, "then": "undelivered" if spread else "sending"})
+
+        async def react(events: Events) -> int:
+            if events[-1]["result"] == ("undelivered" if spread else "sending"):
+                await box.send("420777000102", callback=receiver.url)
+            return 200
+
+        async with receiving(react) as receiver:
+            await box.send("420777000102", callback=receiver.url)
+            for times in (1, 2):
+                answer = await box.post(f"{WORLD}/clock/advance", {"until": "idle"})
+                here = (await box.clock())["now"]
+                assert (answer.status, answer.json["error"], answer.json["at"]) == (409, "loop", here)
+                assert answer.json["message"] == (
+                    f"test-1 stays at {here}: 11 × sendMessage to 420777000102 from your receiver: more than 10 calls, "  # noqa: RUF001 - it means times
+                    "each because of a webhook of the one before (--max-chain)"
+                )
+                assert len((await box.get(f"{WORLD}/messages")).json["messages"]) == 1 + 11 * times
+            assert (here == at(0)) is not spread
+
+
+async def test_too_many_calls_at_one_instant_are_a_loop() -> None:
+    """A receiver that polls for what cannot come while it is asked is found before it answers."""
+    async with boxed(max_calls=20) as box:
+        answered = asyncio.Event()
+
+        async def react(_: Events) -> int:
+            while not answered.is_set():
+                await box.get("/v1/apikey/me", x_api_key=KEY)
+                await asyncio.sleep(0)
+            return 200
+
+        async with receiving(react) as receiver:
+            await box.send(callback=receiver.url)
+            answer = await box.post(f"{WORLD}/clock/advance", {"by": "1m"})
+            assert answer.json["message"] == (
+                f"test-1 stays at {at(0)}: 21 × showKey from your receiver: "  # noqa: RUF001 - it means times
+                "more than 20 calls at one instant (--max-calls)"
+            )
+            answered.set()
+            assert (await box.advance("1m"))["to"] == at(60)  # the webhook that was under way is waited for first
+
+
+async def test_calls_that_cause_no_webhook_are_no_loop() -> None:
+    """Receivers may ask for each message, and send one more because of it, in any number of instants."""
+    async with boxed(max_chain=2, max_calls=3) as box:
+        await box.open()
+
+        async def react(events: Events) -> int:
+            await box.get("/v1/messages?limit=1", x_api_key=KEY)
+            if events[0]["payload"] == {"first": True}:
+                await box.send("420777000103")
+            return 200
+
+        async with receiving(react) as receiver:
+            for minute in range(20):
+                await box.send(
+                    callback=receiver.url, datetime=f"2026-03-01T09:{minute + 10}:00Z", payload={"first": True}
+                )
+            assert (await box.advance(until="idle"))["idle"]
+            assert len(receiver.calls) == 60
+
+
+async def test_a_loop_stops_an_auto_clock_until_a_command_moves_it() -> None:
+    """The log names the loop once, and the world stands; an advance, or its clock set again, goes on."""
+    async with boxed(mode="auto", quiet=0.0, max_chain=10) as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"when": {}, "then": "sending"})
+        hosted = box.runtime.worlds[KEY]
+
+        async def take(call: HttpCall) -> Outcome:
+            await box.send("420777000102", callback=call.url)
+            return Outcome(200)
+
+        async def stopped(times: int) -> None:
+            while sum("11 × sendMessage to 420777000102" in line for _, line in box.log) < times:  # noqa: RUF001 - it means times
+                await asyncio.sleep(0)
+            await turns(50)
+            assert hosted.timer is None
+            assert sum("from your receiver" in line for _, line in box.log) == times
+
+        box.runtime.deliver_to(hosted, take)
+        await box.send("420777000102", callback="http://a.example/")
+        await stopped(1)
+        assert (await refused(box, by="0s"))[:2] == (409, "loop")
+        await stopped(1)
+        await box.patch(f"{WORLD}/clock", {"mode": "auto"})
+        await stopped(2)
 
 
 async def test_a_loop_without_steps_is_found() -> None:

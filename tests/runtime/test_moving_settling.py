@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.box import KEY, WORLD, at, boxed, turns
+from tests.interfaces.rest.calls import upload_url
 from tests.receivers import Events, answering, receiving
 
 pytestmark = pytest.mark.asyncio
@@ -69,45 +70,56 @@ async def test_closing_a_world_ends_its_advance() -> None:
         assert answer.json["message"] == "test-1 was closed while it advanced"
 
 
-async def test_a_request_that_arrived_is_answered_before_the_world_goes_on() -> None:
-    """An advance waits for the body of a request that is on its way, and what it asks is settled in the same call."""
+@pytest.mark.parametrize("path", ["/v2/message", "/Send"])
+async def test_a_half_sent_request_holds_no_advance(path: str) -> None:
+    """An advance does not wait for a body that is on its way: it is served at the instant there is when it is whole."""
     async with boxed(patience=10.0) as box:
         await box.open()
         body = asyncio.Event()
+        form = b"apikey=test-1&number=420777000101&message=Hi"
 
         async def receive() -> dict[str, Any]:
             await body.wait()
-            return {"type": "http.request", "body": b'{"body":"Hi","to":[{"phone_number":"420777000101"}]}'}
+            json = b'{"body":"Hi","to":[{"phone_number":"420777000101"}]}'
+            return {"type": "http.request", "body": json if path == "/v2/message" else form}
 
-        sending = asyncio.create_task(box.call("POST", "/v2/message", headers={"x-api-key": KEY}, receive=receive))
-        await turns()
-        advancing = asyncio.create_task(box.advance("1m"))
-        await turns(20)
-        assert not advancing.done()
-        body.set()
-        (message,) = (await sending).json["accepted"]
-        assert (await advancing)["fired"] == 3
-        assert await box.results(message["message_id"]) == ["sending", "sent", "delivered"]
-
-
-async def test_a_request_that_stays_open_is_not_waited_for_without_end() -> None:
-    """After the patience the world goes on without it; once it comes, it is served at the instant there is then."""
-    async with boxed(patience=0.02) as box:
-        await box.open()
-        body = asyncio.Event()
-
-        async def receive() -> dict[str, Any]:
-            await body.wait()
-            return {"type": "http.request", "body": b'{"body":"Hi","to":[{"phone_number":"420777000101"}]}'}
-
-        sending = asyncio.create_task(box.call("POST", "/v2/message", headers={"x-api-key": KEY}, receive=receive))
+        kind = "application/json" if path == "/v2/message" else "application/x-www-form-urlencoded"
+        headers = {"x-api-key": KEY, "content-type": kind}
+        sending = asyncio.create_task(box.call("POST", path, headers=headers, receive=receive))
         await turns()
         assert (await box.advance("1m"))["to"] == at(60)
-        assert (KEY, "a request stays open; the world goes on without its answer") in box.log
         body.set()
         assert (await sending).status == 200
         assert box.runtime.worlds[KEY].open == set()
         assert (await box.advance("1m"))["fired"] == 3
+
+
+async def test_a_half_sent_upload_holds_no_advance() -> None:
+    """The same of the body of a bulk file, which comes at an address of its own."""
+    async with boxed(patience=10.0) as box:
+        address = await upload_url(box, "jsonl")
+        body = asyncio.Event()
+
+        async def receive() -> dict[str, Any]:
+            await body.wait()
+            return {"type": "http.request", "body": b""}
+
+        sending = asyncio.create_task(box.call("PUT", address, receive=receive))
+        await turns()
+        assert (await box.advance("1m"))["to"] == at(60)
+        body.set()
+        assert (await sending).status != 0
+
+
+async def test_a_request_that_is_not_answered_is_not_waited_for_without_end() -> None:
+    """After the patience the world goes on without its answer."""
+    async with boxed(patience=0.02) as box:
+        await box.open()
+        token = box.runtime.worlds[KEY].request_began()
+        assert (await box.advance("1m"))["to"] == at(60)
+        assert (KEY, "a request stays open; the world goes on without its answer") in box.log
+        box.runtime.worlds[KEY].request_ended(token)
+        assert box.runtime.worlds[KEY].open == set()
 
 
 async def test_every_request_is_waited_for() -> None:

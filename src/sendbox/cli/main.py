@@ -227,6 +227,20 @@ def sendbox(context: click.Context) -> None:
     help="Journal entries that a world keeps; the oldest are forgotten.  [default: all]",
 )
 @setting(
+    "--max-calls",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    help="Calls of a receiver at one instant while webhooks are under way; more are a loop, which ends an advance.",
+)
+@setting(
+    "--max-chain",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Calls of a receiver, each because of a webhook of the one before; more are a loop, which ends an advance.",
+)
+@setting(
     "--shard",
     type=click.IntRange(0, 255),
     default=0,

@@ -48,7 +48,7 @@ class Mover:
             hosted.timer.cancel()
             hosted.timer = None
         if world.clock.mode == "auto":
-            if not world.idle:
+            if not world.idle and hosted.calls.loop is None:  # else it stays there until a command moves it
                 hosted.timer = self._loop.call_later(self._runtime.settings.quiet, self._auto, hosted)
         elif world.clock.mode == "real":
             if world.outlets.ready:
@@ -127,6 +127,9 @@ class Mover:
         began, first, fired, failed = world.now, len(world.journal), world.fired, world.outlets.failed
         deliveries = len(world.outlets.deliveries)
         journey = _Way(self._runtime, self._carrier, hosted)
+        if by_hand:
+            hosted.calls.begin()
+            world.outlets.chains.clear()
         hosted.advancing = True
         try:
             if goal.way == "next":
@@ -229,6 +232,7 @@ class _Way:
             if hosted.open or outlets.in_flight or hosted.working is not None:
                 await self._quiet()
                 await self._landed()
+                self._looped()
                 await hosted.free()
                 work.begin()
             if hosted.gone:
@@ -248,6 +252,7 @@ class _Way:
                         world.run(world.now, CHUNK)
                     batches = outlets.take()
                 await self._landed()
+                self._looped()
                 await asyncio.sleep(0)  # what the receivers asked of us meanwhile is on its way in
                 work.begin()
                 rounds += world.fired != fired or len(outlets.deliveries) != deliveries
@@ -259,6 +264,12 @@ class _Way:
                 runtime.log_refusals(hosted)
                 hosted.touch()
                 await work.pause()
+
+    def _looped(self) -> None:
+        loop = self._hosted.calls.loop
+        if loop is not None:
+            at = iso(self._world.now)
+            raise Conflict("loop", f"{self._world.id} stays at {at}: {loop}", at=at)
 
     def _done(self, until: int, rest: bool) -> bool:
         if rest:
@@ -276,9 +287,9 @@ class _Way:
         return f"{count} scheduled, next {handler.__name__.removesuffix('_due').strip('_')} at {iso(at)}"
 
     async def _landed(self) -> None:
-        """Waits until every delivery that is under way has its answer or has failed."""
+        """Waits until every delivery that is under way has its answer or has failed, or a loop is found."""
         hosted, outlets = self._hosted, self._world.outlets
-        await hosted.until(lambda: not outlets.in_flight or hosted.gone)
+        await hosted.until(lambda: not outlets.in_flight or hosted.gone or hosted.calls.loop is not None)
 
     async def _quiet(self) -> None:
         """Waits until every request that arrived has been answered."""

@@ -16,6 +16,7 @@ from sendbox.engine.remarks import Advice
 from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.callbacks import Callbacks
+from sendbox.runtime.loops import Calls
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.spool import Spool
 
@@ -113,6 +114,8 @@ class Hosted:
     auto: asyncio.Task[None] | None = None
     #: requests of emulated interfaces that are being answered, a token each
     open: set[object] = field(default_factory=set)
+    #: calls of its receivers while it advances
+    calls: Calls = field(default_factory=Calls)
     #: ends the answers that a fault delays, with this epoch
     lingering: set[asyncio.Future[None]] = field(default_factory=set)
     #: calls of control that are at work, and those that may still look at this world

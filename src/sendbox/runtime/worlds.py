@@ -257,6 +257,7 @@ class Runtime:
     def tune(self, hosted: Hosted, given: Mapping[str, Any]) -> None:
         """Sets `mode` or `rate` of a clock."""
         world, reading = hosted.world, self.reading()
+        hosted.calls.begin()
         world.enter(Tune(world.clock.read(reading), given))
         world.clock.rebase(reading)
         self.changed(hosted)
@@ -295,6 +296,7 @@ class Runtime:
                 ended.set_result(None)
         hosted.outbox.clear()
         hosted.landed.clear()
+        hosted.calls.begin()
         hosted.stir()
 
     def not_advancing(self, hosted: Hosted) -> None:

@@ -96,10 +96,11 @@ class Emulated:
                     self._runtime.refuse(None, path, *(_NO_KEY if route.tokens is None else route.tokens.missing))
                 await reply(send, answer)
                 return
-            token, world = hosted.request_began(), hosted.world
+            world = hosted.world
+            if not read:
+                body = await read_body(receive)
+            token = hosted.request_began()  # an advance does not wait for a body that is on its way
             try:
-                if not read:
-                    body = await read_body(receive)
                 answer = await self._serve(scope, route, params, heading.headers, hosted, world, key, body)
                 if answer.fault is None:
                     await reply(send, answer)
@@ -139,10 +140,17 @@ class Emulated:
         runtime = self._runtime
         call = call_of(runtime, scope, key, body, headers)
         runtime.present(hosted)
+        chains = world.outlets.chains
+        chains.depth, chains.phone = hosted.calls.depth if hosted.advancing else 0, ""
         outcome = self.desk.serve(world, call, route, params)
         if not isinstance(outcome, Handled):
             outcome = await hosted.whole(outcome)
         self.note(hosted, outcome)
+        if chains.depth:
+            hosted.calls.made(route.operation, chains, world.now, runtime.settings)
+            if hosted.calls.loop is not None:
+                hosted.stir()
+            chains.depth = 0
         if outcome.hasty and hosted.world is world:
             await runtime.carrier.overtake(hosted, tuple(outcome.hasty))
         return self.hinted(outcome, hosted, call.origin)

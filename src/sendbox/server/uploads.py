@@ -35,10 +35,13 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
         hosted = runtime.by_tag(request.path_params["address"])
         if hosted is None:
             return lost()
-        token = hosted.request_began()
+        world = hosted.world
         try:
-            world = hosted.world
             body = await _read(request, hosted, upload.longest(world))
+        except ClientDisconnect:  # no client waits for an answer, and half a body is not a body
+            return response(error(400, "Upload was broken off"))
+        token = hosted.request_began()  # an advance does not wait for a body that is on its way
+        try:
             await hosted.free()
             if hosted.gone or hosted.world is not world:
                 return lost()
@@ -48,8 +51,6 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
             emulated.note(hosted, outcome)
             answer = emulated.hinted(outcome, hosted, call.origin)
             return response(answer) if answer.fault is None else _Spoilt(answer.fault, answer, hosted)
-        except ClientDisconnect:  # no client waits for an answer, and half a body is not a body
-            return response(error(400, "Upload was broken off"))
         finally:
             hosted.request_ended(token)
             runtime.changed(hosted)

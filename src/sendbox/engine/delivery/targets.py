@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, succeeded
+from sendbox.engine.delivery.chains import Chains
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
@@ -55,6 +56,7 @@ class Outlets:
         self.failed = 0
         self.faults = WebhookFaults(world, rules)
         self.injection = Injection(world, self.faults)
+        self.chains = Chains()
         #: True while an app in process or an outbox also takes the deliveries of the built-in receiver
         self.captured = False
 
@@ -85,6 +87,10 @@ class Outlets:
     def no_target(self, event: Any) -> None:
         """An event that has no target (A68)."""
         self._world.journal.add(self._world.clock.now, CODE["no_target"], event)
+
+    def depth(self, delivery: Delivery) -> int:
+        """How many calls, one because of the other, lie behind a batch (`Chains`)."""
+        return self.chains.of(self._world.events[type(event)].case(event).request for event in delivery.events)
 
     def flush(self) -> bool:
         """Makes deliveries of a part of the events of this instant; whether there is more, which stays in `dirty`."""
