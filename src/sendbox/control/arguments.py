@@ -14,8 +14,7 @@ from sendbox.engine.durations import duration, shown
 def milliseconds(value: Any, name: str) -> int:
     """A duration argument. Raises `ControlError` that says what was legal."""
     try:
-        number = bounds.whole(value) if isinstance(value, str) else None
-        return duration(value if number is None else number)
+        return duration(value)
     except ValueError as error:
         raise ControlError(400, "bad_argument", f"{name}: {error}") from None
 

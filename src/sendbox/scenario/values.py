@@ -273,7 +273,9 @@ def _from_start(value: Any) -> int:
         message = str(error).replace(
             " is not a duration: ", " is neither a duration from the start nor a date and time: "
         )
-        raise ValueError(message.removesuffix(" are legal") + ", or 2026-03-01T09:00:00Z are legal") from None
+        if message != str(error):
+            message = message.removesuffix(" are legal") + ", or 2026-03-01T09:00:00Z are legal"
+        raise ValueError(message) from None
 
 
 def _in_units(value: object, read: Callable[[Any], object]) -> str | None:

@@ -125,8 +125,7 @@ async def move_number(call: Call, number: str, status: str | None = None, qualit
     """Moves the status or quality of a business number, by id or phone number. 409 with the legal ones otherwise."""
     world = call.here.world
     business_number = Partner.of(world).numbers.get(number)
-    if business_number is None:
-        _like_a_number(number)
+    if business_number is None and written.misfit(number) is None:
         business_number = Partner.of(world).number_of(number)
     if business_number is None:
         raise ControlError(404, "no_such_number", f'"{number}" is not the number of a connected business account')
