@@ -43,14 +43,18 @@ PARTS: Final = (
         "",
         "the one place of the services that opens a file: a table beside its reader",
     ),
-    part("services.numbers", "services.tables", "numbering plans are facts about the world, not about a service"),
+    part("services.numbers", "engine services.tables", "numbering plans are facts about the world, of no service"),
     part("services.http", "engine contract services services.numbers", "how a service speaks HTTP, whichever it is"),
     part(
         "services.coverage",
         "engine services " + " ".join(f"services.{name}" for name in SERVICES),
         "facts of all",
     ),
-    part("services.language", "engine scenario services", "what all services share of the language of scenarios"),
+    part(
+        "services.language",
+        "engine scenario services services.numbers",
+        "what all services share of the language of scenarios",
+    ),
     *(
         part(
             f"services.{name}",

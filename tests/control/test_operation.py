@@ -186,7 +186,9 @@ async def test_a_long_poll_needs_a_duration() -> None:
         answer = await box.get(f"{WORLD}/messages?wait=soon")
         assert (answer.status, answer.json["error"]) == (400, "bad_argument")
         assert answer.json["message"].startswith("wait: 'soon' is not a duration")
-        assert (await box.get(f"{WORLD}/messages?wait=10")).status == 200
+        assert (await box.get(f"{WORLD}/messages?wait=10ms")).status == 200
+        unitless = await box.get(f"{WORLD}/messages?wait=10")
+        assert (unitless.status, unitless.json["message"][:22]) == (400, "wait: '10' has no unit")
 
 
 async def test_a_long_poll_goes_on_over_a_reset() -> None:

@@ -396,5 +396,5 @@ async def test_a_phone_that_does_something_has_a_number(target: str, body: dict[
         await box.open()
         answer = await box.post(f"{WORLD}/{target}", body)
         assert (answer.status, answer.json["error"]) == (400, "bad_argument")
-        assert "is not a phone number; legal: 8 to 15 digits" in answer.json["message"]
+        assert "is not a phone number: " in answer.json["message"]
         assert (await box.get(f"{WORLD}/phones")).json["phones"] == []

@@ -192,7 +192,7 @@ def _faulty() -> World:
         ({"that": "messages", "count": 0}, False),
         # times: 101 and 102 end at 3 s, the last of all at 3m3s
         ({"that": "messages", "count": 2, "within": "3s"}, True),
-        ({"that": "messages", "count": 0, "within": 2999}, True),
+        ({"that": "messages", "count": 0, "within": "2999ms"}, True),
         ({"that": "messages", "count": 3, "after": "4s"}, True),
         ({"that": "messages", "count": 3, "before": "2026-03-01T09:01:03Z"}, True),
         # order: YES comes five seconds after the delivery, STOP a minute after that

@@ -365,7 +365,7 @@ def test_a_new_day_is_announced() -> None:
     """Once, before the first entry of it; milliseconds are a fraction of seconds."""
     given = {
         "sendbox": 1,
-        "attempts": [{"then": ["sending", {"sent": {"after": 1250}}, {"delivered": {"after": "1d"}}]}],
+        "attempts": [{"then": ["sending", {"sent": {"after": "1250ms"}}, {"delivered": {"after": "1d"}}]}],
     }
     shown = text(play(given))
     assert len(re.findall(r"^ +2026-03-03$", shown, re.MULTILINE)) == 1

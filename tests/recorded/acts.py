@@ -17,7 +17,7 @@ ADVANCES: Final[tuple[dict[str, Any], ...]] = (
     {"by": "5m"},
     {"by": "1h"},
     {"by": "1d"},
-    {"by": 1500},
+    {"by": "1500ms"},
     {"next": 1},
     {"next": 3},
     {"until": "idle"},

@@ -48,7 +48,7 @@ def script(name: str, paths: dict[str, str]) -> dict[str, Any]:
     now = 0
     for entry in scenario["traffic"]:
         if (at := _milliseconds(entry["at"])) > now:
-            steps.append({"advance": {"by": at - now}})
+            steps.append({"advance": {"by": f"{at - now}ms"}})
             now = at
         steps += _steps(entry, paths)
     clock = {"mode": "manual", "start": scenario.get("clock", {}).get("start", START)}

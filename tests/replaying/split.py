@@ -34,7 +34,7 @@ class Split(Player):
         ends = self._ends(came["body"])
         at = instant(came["body"]["from"])
         for end in ends:
-            done = super()._advance({"by": end - at} if "by" in how else {"to": iso(end)})
+            done = super()._advance({"by": f"{end - at}ms"} if "by" in how else {"to": iso(end)})
             at = end
         self.divided += len(ends) > 1
         self.parts += len(ends)

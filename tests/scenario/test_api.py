@@ -40,7 +40,7 @@ FAULTS: list[tuple[Any, ApiFault]] = [
     ("garbage", Garbage()),
     ("bad_json", BadJson()),
     ("trickle", Trickle(time=Span(2000, 2000))),
-    ({"trickle": 500}, Trickle(time=Span(500, 500))),
+    ({"trickle": "500ms"}, Trickle(time=Span(500, 500))),
     ("timeout", Timeout()),
     ({"rate_limit": "10/s"}, RateLimit(rate=Rate(10, 1000))),
     ({"rate_limit": {"max": 5, "within": "1h"}}, RateLimit(rate=Rate(5, 3_600_000))),
@@ -94,13 +94,13 @@ def test_the_rest_of_a_rule() -> None:
 def test_a_rule_without_a_name_is_known_by_its_text() -> None:
     """Equal rules have equal texts, however their times are written; any difference makes another."""
     text = '{"fault":{"kind":"delay","time":{"low":90000,"high":90000}},"processed":null,"when":{"phone":"4*"}}'
-    for time in ("1m30s", "PT1M30S", 90_000, "90s..90s"):
+    for time in ("1m30s", "PT1M30S", "90000ms", "90s..90s"):
         assert compiled(when={"phone": "4*"}, fault={"delay": time}).key == text
     others = [
-        compiled(fault={"delay": 1}),
-        compiled(fault={"trickle": 1}),
-        compiled(fault={"delay": 1}, processed=True),
-        compiled(fault={"delay": 1}, when={"call": 1}),
+        compiled(fault={"delay": "1ms"}),
+        compiled(fault={"trickle": "1ms"}),
+        compiled(fault={"delay": "1ms"}, processed=True),
+        compiled(fault={"delay": "1ms"}, when={"call": 1}),
     ]
     assert len({each.key for each in others}) == 4
 

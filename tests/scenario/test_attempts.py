@@ -84,9 +84,9 @@ def test_paths() -> None:
 
 def test_the_timing_of_the_scenario_is_the_usual_one() -> None:
     """The times that a path leaves out are those of `assume: {timing: …}`."""
-    rule = load({"sendbox": 1, "assume": {"timing": {"seen": 9}}, "attempts": [{"then": ["sent", "seen"]}]}).compiled[
-        "attempts"
-    ][0]
+    rule = load(
+        {"sendbox": 1, "assume": {"timing": {"seen": "9ms"}}, "attempts": [{"then": ["sent", "seen"]}]}
+    ).compiled["attempts"][0]
     assert rule.path == Way((PathEntry("sent", at(1_000)), PathEntry("seen", at(9))))
 
 
@@ -115,7 +115,7 @@ def test_what_else_a_rule_decides() -> None:
     [
         pytest.param(
             {"when": {"phone": "420777000101", "tag": "a"}, "then": [{"sending": "1s"}]},
-            {"then": [{"sending": {"after": 1000}}], "when": {"tag": "a", "phone": "+420 777 000 101"}},
+            {"then": [{"sending": {"after": "1000ms"}}], "when": {"tag": "a", "phone": "+420 777 000 101"}},
             id="written-differently",
         ),
         pytest.param({"then": "sent"}, {"then": "sent", "times": 3}, id="times"),
@@ -133,7 +133,7 @@ def test_rules_that_share_a_key(one: dict[str, Any], other: dict[str, Any]) -> N
         pytest.param({"then": "sent"}, {"then": ["sent"]}, id="goal-or-path"),
         pytest.param({"then": "sent"}, {"mix": {"sent": 1}}, id="mix"),
         pytest.param({"then": "sent"}, {"when": {"nth": 1}, "then": "sent"}, id="condition"),
-        pytest.param({"click": {"after": 1}}, {"replies": [{"after": 1, "body": "x"}]}, id="kind"),
+        pytest.param({"click": {"after": "1ms"}}, {"replies": [{"after": "1ms", "body": "x"}]}, id="kind"),
         pytest.param({"when": {"body": "1"}, "then": "sent"}, {"when": {"tag": "1"}, "then": "sent"}, id="field"),
     ],
 )

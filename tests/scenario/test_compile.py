@@ -188,7 +188,7 @@ def test_every_setting_of_assume() -> None:
         "conversation": "48h",
         "promotional_window": "08:00-24:00",
         "webhook_retry": ["5s", "PT10S"],
-        "webhook_timeout": 1500,
+        "webhook_timeout": "1500ms",
         "bundle": False,
         "allowed": ["420777*", "+420 900 000 001"],
         "identical": {"max": 5, "within": "1h"},

@@ -64,7 +64,7 @@ attempts:
       tag: ${NAME}
     then:
       - sending
-      - sent: ${AFTER:1500}
+      - sent: ${AFTER:1500ms}
 """
     found = load(text, env=ENV)
     (rule,), (phone,) = found.compiled["attempts"], found.compiled["phones"]

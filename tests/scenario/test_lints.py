@@ -135,7 +135,7 @@ def linter(value: Any, blueprint: Blueprint) -> Linter:
 
 def test_what_comes_after_a_reset() -> None:
     """A reset begins the timeline anew, so that nothing after it comes."""
-    asked = linter({"timeline": [{"at": at, "reset": True} for at in (1000, 2000, 500)]}, make_blueprint())
+    asked = linter({"timeline": [{"at": at, "reset": True} for at in ("1s", "2s", "500ms")]}, make_blueprint())
     reach.timeline(asked, LANGUAGE.happenings)
     assert [(found.path, found.rule) for found in asked.found] == [("$.timeline[1].at", "after-reset")]
 

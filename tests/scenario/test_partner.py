@@ -59,7 +59,7 @@ def test_rules() -> None:
                 "result": "REJECTED",
                 "reason": "no",
             },
-            {"after": 5},
+            {"after": "5ms"},
             {},
         ],
         signup=[{"when": {"client": "c*", "mode": "manual"}, "result": "failed", "reason": "x"}, {"after": "1s"}],
@@ -74,7 +74,7 @@ def test_rules() -> None:
             "no",
             name="r",
         ),
-        ReviewRule('{"after":5}', after=Span(5, 5)),
+        ReviewRule('{"after":"5ms"}', after=Span(5, 5)),
         ReviewRule("{}"),
     )
     assert spec.signups[0].when == When(mode="manual", client=Pattern("c*"))

@@ -170,8 +170,8 @@ def test_the_words_are_those_of_the_core() -> None:
             id="beyond-64-bits",
         ),
         pytest.param(
-            [f"$.assume.webhook_retry: [{'1,' * 29}… has 101 entries, at most 100 are legal"],
-            {"sendbox": 1, "assume": {"webhook_retry": [1] * 101}},
+            ["$.assume.webhook_retry: [" + '"1s",' * 11 + '"1s… has 101 entries, at most 100 are legal'],
+            {"sendbox": 1, "assume": {"webhook_retry": ["1s"] * 101}},
             id="too-many",
         ),
     ],

@@ -49,7 +49,7 @@ def rule(fault: Any = "drop", **more: Any) -> WebhookRule:
         ("reorder", Reorder(Span(5_000, 5_000))),
         ({"reorder": "1m"}, Reorder(Span(60_000, 60_000))),
         ("split", Split()),
-        ({"bundle": 5_000}, Bundle(Span(5_000, 5_000))),
+        ({"bundle": "5000ms"}, Bundle(Span(5_000, 5_000))),
         ("bad_signature", BadSignature()),
         ("stale", Stale()),
         ({"stale": "10s"}, Stale(Span(10_000, 10_000))),

@@ -175,12 +175,13 @@ def _about(entry: Mapping[str, Any], message: Message, carried: Mapping[str, Any
 
 
 def _validate(hosted: Hosted, number: str) -> None:
-    from sendbox.services.numbers.normal import normalize
+    from sendbox.services.numbers import written
 
     world = hosted.world
-    phone = normalize(number, Account.of(world).country)
-    if phone is None:
-        raise Failure(USAGE, f"{number} is not a phone number; legal: 8 to 15 digits with an assigned calling code")
+    try:
+        phone = written.number(number, Account.of(world).country)
+    except ValueError as error:
+        raise Failure(USAGE, f"{number} {error}") from None
     Verify.of(world).create(
         phone, {}, Account.of(world).keys[world.id], orjson.dumps({"phoneNumber": phone}), "http://sandbox"
     )

@@ -337,22 +337,31 @@ def options(arguments: Mapping[str, Any]) -> Any:
 @format_option("text", "json", "github", help="github: annotations of GitHub Actions.")
 @click.option("--together", is_flag=True, help="Check the files as one, each over the one before it.")
 @click.option("--strict", is_flag=True, help="A warning counts as well.")
-def check(files: tuple[str, ...], format: str, together: bool, strict: bool) -> int:
+@click.option("--fix", is_flag=True, help="Repair the files first: a length of time without a unit gets ms.")
+def check(files: tuple[str, ...], format: str, together: bool, strict: bool, fix: bool) -> int:
     """Check scenarios: every problem, with its place.
 
     FILE is a path, or a name of the library. A problem is FILE:LINE:COLUMN: MESSAGE, or an object with --format json.
     A warning is about something that can be used, but is probably not intended. Exit code 1 when there is any other
-    problem, with --strict also when there is a warning.
+    problem, with --strict also when there is a warning. What --fix changed is printed to stderr; comments, quotes and
+    layout of the file stay.
 
     \b
     Example:
       sendbox check scenarios/*.yaml
+      sendbox check --fix scenarios/*.yaml
       sendbox check --strict --format github scenarios/*.yaml
     """
     from sendbox.cli.files import check as problems_of
     from sendbox.cli.files import report
+    from sendbox.cli.repairs import repair
 
-    ok, text = report(problems_of(files, os.environ, together=together), format, strict=strict)
+    checked = problems_of(files, os.environ, together=together)
+    if fix and (changes := repair(files, checked)):
+        for change in changes:
+            click.echo(change, err=True)
+        checked = problems_of(files, os.environ, together=together)
+    ok, text = report(checked, format, strict=strict)
     if text:
         click.echo(text)
     return OK if ok else NO

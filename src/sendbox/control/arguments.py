@@ -7,14 +7,14 @@ from typing import Any
 
 from sendbox.control.operation import ControlError
 from sendbox.engine import bounds
+from sendbox.engine.characters import foreign
 from sendbox.engine.durations import duration, shown
 
 
 def milliseconds(value: Any, name: str) -> int:
     """A duration argument. Raises `ControlError` that says what was legal."""
     try:
-        number = bounds.whole(value) if isinstance(value, str) else None
-        return duration(value if number is None else number)
+        return duration(value)
     except ValueError as error:
         raise ControlError(400, "bad_argument", f"{name}: {error}") from None
 
@@ -34,7 +34,8 @@ def whole(value: Any, name: str, least: int | None = None) -> int:
 def one_of(value: Any, name: str, words: Iterable[str]) -> None:
     """Raises `ControlError` for an argument that is not one of some words."""
     if not isinstance(value, str) or value not in words:
-        raise ControlError(400, "bad_argument", f'{name}: "{value}" is not known; legal: {", ".join(words)}')
+        strange = foreign(value) if isinstance(value, str) else ""
+        raise ControlError(400, "bad_argument", f'{name}: "{value}" is not known; legal: {", ".join(words)}{strange}')
 
 
 def flag(value: Any, name: str) -> bool:

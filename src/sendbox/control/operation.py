@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.contract.findings import json_path
 from sendbox.engine import bounds
+from sendbox.engine.characters import foreign
 from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import Cut
 from sendbox.runtime.worlds import Conflict, Hosted
@@ -342,7 +343,7 @@ def _known(row: Operation, arguments: Mapping[str, Any]) -> Iterator[tuple[str, 
         if name not in row.takes:
             legal = [name for name in row.takes if name != "raw" and not row.in_path(name)]
             near = get_close_matches(name, legal, 1)
-            hint = f'; did you mean "{near[0]}"?' if near else ""
+            hint = foreign(name) or (f'; did you mean "{near[0]}"?' if near else "")
             words = ", ".join(legal) or "none"
             raise ControlError(
                 400, "unknown_argument", f'"{name}" is not an argument of {row.name}; legal: {words}{hint}'

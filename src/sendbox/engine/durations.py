@@ -24,12 +24,13 @@ WEEK: Final = 7 * DAY
 LONGEST: Final = 36_500 * DAY
 
 _UNITS: Final = (("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND), ("ms", 1))
-_SHORT: Final = re.compile(
-    r"(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m(?!s))?(?:([0-9]+(?:\.[0-9]{1,3})?)s)?(?:([0-9]+)ms)?"
-)
+_SIZES: Final = tuple(size for _, size in _UNITS)
+_NUMBER: Final = r"([0-9]+(?:[.,][0-9]+)?)"
+_SHORT: Final = re.compile("".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for unit in ("d", "h", "m(?!s)", "s", "ms")))
 _ISO: Final = re.compile(
-    r"P(?:([0-9]+)W)?(?:([0-9]+)D)?(?:T(?=[0-9])(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:[.,][0-9]{1,3})?)S)?)?"
+    rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=[0-9])(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?"
 )
+_BARE: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _INSTANT: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
@@ -38,7 +39,7 @@ _FIRST: Final = datetime.min  # noqa: DTZ901 - the text that is made of it says 
 #: Days in 400 years, after which the calendar comes again.
 _CYCLE: Final = 146_097
 _read_date: Final = date.fromisoformat
-_DURATIONS: Final = "500ms, 2s, 1m30s, 1h, 2d, PT1M30S or whole milliseconds are legal"
+_DURATIONS: Final = "500ms, 2s, 1m30s, 1.5h, 2d or PT1M30S are legal"
 _SHOWN: Final = 80
 
 
@@ -85,38 +86,49 @@ def shown(value: object) -> str:
 
 
 def duration(value: object) -> int:
-    """Milliseconds of `500ms`, `2s`, `1m30s`, `1h`, `2d`, ISO 8601 `PT1M30S` or an integer; else ValueError."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        ms = value
-    elif isinstance(value, str):
-        ms = _read(value)
-    else:
-        ms = -1
-    if ms < 0:
+    """Milliseconds of `500ms`, `2s`, `1m30s`, `1.5h`, `2d`, ISO 8601 `PT1M30S`, or 0; else ValueError.
+
+    A number without a unit is refused with its two readings.
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    text = value if isinstance(value, str) else str(value) if number else ""
+    if _BARE.fullmatch(text):
+        if not float(text):
+            return 0
+        raise ValueError(without_unit(value))
+    ms = _read(text)
+    if ms is None:
         raise ValueError(f"{shown(value)} is not a duration: {_DURATIONS}")
     if ms > LONGEST:
         raise ValueError(f"{shown(value)} is longer than a duration may be: up to {show(LONGEST)} is legal")
     return ms
 
 
-def _read(text: str) -> int:
-    """Milliseconds of a duration in words, -1 if it is none. No number here is longer than the longest duration's."""
-    if len(text) > 40 or not text:
-        return -1
-    match = _SHORT.fullmatch(text)
-    if match:
-        days, hours, minutes, seconds, milliseconds = match.groups("0")
-        return int(days) * DAY + int(hours) * HOUR + int(minutes) * MINUTE + _seconds(seconds) + int(milliseconds)
-    match = _ISO.fullmatch(text)
-    if match and len(text) > 1:
-        weeks, days, hours, minutes, seconds = match.groups("0")
-        return int(weeks) * WEEK + int(days) * DAY + int(hours) * HOUR + int(minutes) * MINUTE + _seconds(seconds)
-    return -1
+def without_unit(value: object) -> str:
+    """Why a number is not a duration, with its two readings."""
+    number = str(value)
+    readings = f"{number}s or {number}{'m' if '.' in number else 'ms'}"
+    return f"{shown(value)} has no unit; {readings} is legal, only 0 needs no unit"
 
 
-def _seconds(text: str) -> int:
-    whole, _, fraction = text.replace(",", ".").partition(".")
-    return int(whole) * SECOND + int(fraction.ljust(3, "0"))
+def _read(text: str) -> int | None:
+    """Milliseconds of a duration in words, None if it is none. ValueError for a part of a millisecond."""
+    if len(text) > 40:
+        return None
+    match, sizes = _SHORT.fullmatch(text), _SIZES
+    if match is None:
+        match, sizes = _ISO.fullmatch(text), (WEEK, DAY, HOUR, MINUTE, SECOND)
+    if match is None or not any(match.groups()):
+        return None
+    return sum(_times(number, size) for number, size in zip(match.groups(), sizes, strict=True) if number)
+
+
+def _times(number: str, size: int) -> int:
+    whole, _, fraction = number.replace(",", ".").partition(".")
+    part, rest = divmod(int(fraction or 0) * size, 10 ** len(fraction))
+    if rest:
+        raise ValueError(f"{shown(number)} of a unit of {show(size)} is finer than a millisecond: 1ms is the least")
+    return int(whole) * size + part
 
 
 def span(value: object) -> Span:

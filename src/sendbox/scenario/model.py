@@ -10,9 +10,14 @@ from typing import Any, Final, Literal
 
 import orjson
 
+from sendbox.engine.characters import foreign
+
 #: Longest value that a message quotes whole, and longest that a problem carries as it is.
 QUOTED: Final = 60
 WHOLE: Final = 1_000
+
+#: Rules of values that are ASCII.
+_WORDS: Final = frozenset("enum unknown-key word duration span instant rate operation field range".split())
 
 Scalar = str | int | float | bool | None
 Severity = Literal["error", "warning"]
@@ -143,16 +148,22 @@ def problem(
     value: Any = ...,
     severity: Severity = "error",
 ) -> Problem:
-    """A problem at a node, or at one of its keys. `nearest` is appended to the message as a question."""
+    """A problem at a node, or at one of its keys. `nearest` is appended to the message as a question.
+
+    Where a word is wanted, a character that is not ASCII is named instead: the nearest word may look the same.
+    """
     path, line, column = node.path, node.line, node.column
     if key is not None:
         path = child(path, key)
         if node.keys is not None and key in node.keys:
             line, column = node.keys[key]
-    if nearest is not None:
-        message = f'{message}; did you mean "{nearest}"?'
     if value is ...:
         value = plain(node) if key is None else key
+    strange = foreign(value) if isinstance(value, str) and len(value) <= QUOTED else ""
+    if strange and (rule in _WORDS if nearest is None else nearest.isascii()):
+        message, nearest = f"{message}{strange}", None
+    if nearest is not None:
+        message = f'{message}; did you mean "{nearest}"?'
     return Problem(node.source.file, line, column, path, value, rule, message, nearest, severity)
 
 

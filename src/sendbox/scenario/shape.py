@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox import data
+from sendbox.engine.durations import without_unit
 from sendbox.scenario.model import Node, Problem, article, listed, nearest, plain, problem, show
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 Error = Any  # a `ValidationError` of jsonschema; its types leave every attribute unset or any
 #: The part of the schema for a whole scenario; other parts are definitions, such as `rule` and `account`.
 SCENARIO: Final = ""
+#: The rule of a number where a length of time is wanted, which has a unit.
+UNIT: Final = "unit"
 
 #: How many legal keys are listed even when one of them is similar.
 _LISTED: Final = 13
@@ -259,6 +262,8 @@ def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
             return _missing(node, error, beside)
         if beside and _decides_nothing(error):
             return []
+    if rule == "maximum" and not error.validator_value:  # only lengths of time may be numbers if these are 0
+        return [problem(node, UNIT, without_unit(error.instance))]
     message = _WORDING.get(rule, _not_wanted)(error)
     key = error.instance if "propertyNames" in error.schema_path else None
     return [problem(node, rule, message, key=key, nearest=_near(rule, error))]

@@ -18,8 +18,8 @@ from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.model import Node, Problem, listed, nearest, plain, problem, show
+from sendbox.services.numbers import written
 from sendbox.services.numbers.located import Located
-from sendbox.services.numbers.normal import normalize
 
 if TYPE_CHECKING:
     from sendbox.services.numbers.countries import Country
@@ -29,8 +29,8 @@ T = TypeVar("T")
 #: The calling code of national numbers where none is given.
 COUNTRY: Final = "420"
 
-_PHONE_PATTERN: Final = re.compile(r"[0-9*?]+")
-_NOT_IN_A_PATTERN: Final = re.compile(r"[^0-9*?]+")
+#: What people write between the digits of a number, and patterns do not have.
+_SEPARATORS: Final = re.compile(r"[+ \t()./-]+")
 _QUOTED: Final = re.compile(r"\A'([^'\\]*)'")
 #: Units as people write them, and those of the language.
 _UNITS: Final = (
@@ -152,26 +152,21 @@ class Reader:
     def number(self, node: Node) -> str:
         """A phone number in international form."""
         value = str(node.value)
-        normal = normalize(value, self.country)
-        if normal is None:
-            self.complain(
-                node,
-                "number",
-                f"{show(value)} is not a phone number: 8 to 15 digits with an assigned calling code (A14)",
-            )
+        try:
+            return written.number(value, self.country)
+        except ValueError as error:
+            self.complain(node, "number", f"{show(value)} {error}")
             return value
-        return normal
 
     def phones(self, node: Node) -> Pattern:
         """A phone pattern; a text without wildcards is a number and is normalized like one."""
         text = str(node.value)
-        if "*" not in text and "?" not in text:
+        if not written.wild(text):
             return Pattern(self.number(node), digits=True)
-        if not _PHONE_PATTERN.fullmatch(text):
-            # a pattern is compared with digits only: with + or blanks it would never match
-            near = _NOT_IN_A_PATTERN.sub("", text)
-            message = f"{show(text)} is not a phone pattern: digits, * for any digits, ? for exactly one"
-            self.complain(node, "pattern", message, near=near)
+        if (wrong := written.pattern_misfit(text)) is not None:
+            near = _SEPARATORS.sub("", text)
+            likely = written.pattern_misfit(near) is None
+            self.complain(node, "pattern", f"{show(text)} {wrong}", near=near if likely else None)
         return Pattern(text, digits=True)
 
     def recipient(self, asked: Mapping[str, Node]) -> dict[str, Any]:
@@ -278,7 +273,9 @@ def _from_start(value: Any) -> int:
         message = str(error).replace(
             " is not a duration: ", " is neither a duration from the start nor a date and time: "
         )
-        raise ValueError(message.removesuffix(" are legal") + ", or 2026-03-01T09:00:00Z are legal") from None
+        if message != str(error):
+            message = message.removesuffix(" are legal") + ", or 2026-03-01T09:00:00Z are legal"
+        raise ValueError(message) from None
 
 
 def _in_units(value: object, read: Callable[[Any], object]) -> str | None:

@@ -13,6 +13,7 @@ from sendbox.scenario.values import Reader
 from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services import limits
 from sendbox.services.assume import SETTINGS, Assume
+from sendbox.services.numbers import written
 from sendbox.services.ports import SenderForm
 
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
@@ -28,7 +29,9 @@ def compile_assume(node: Node | None, reader: Reader) -> Assume:
 def compile_sender(node: Node, family: str, forms: Mapping[str, SenderForm], reader: Reader) -> str:
     """A sender of an account, in the form of its family of channels (A59)."""
     text = str(node.value)
-    if forms[family] == "number":
+    if written.wild(text):
+        reader.complain(node, "sender", f"{show(text)} is a pattern where one sender is wanted")
+    elif forms[family] == "number":
         if not (text.isascii() and text.isdigit()):
             message = f"{show(text)} is not a sender of {family}: a Phone Number ID has digits only"
             reader.complain(node, "sender", message)

@@ -1,20 +1,26 @@
-"""Keys that are kept as they are, because the provider may know them, but that look misspelt."""
+"""What looks misspelt: keys that are kept as they are, because the provider may know them, and curly quotes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from sendbox.engine.characters import CURLY, named
 from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, nearest, show
 from sendbox.scenario.shape import Shape, property_of
 
+_CURLY: Final = frozenset(CURLY)
+
 
 def find(linter: Linter, shape: Shape) -> None:
-    """Warns about every key that the language does not list, where a listed one is similar."""
+    """Warns about every key that the language does not list, where a listed one is similar, and about curly quotes."""
     _find(linter.root, shape.branches([shape.schema]), shape, linter)
 
 
 def _find(node: Node, branches: list[dict[str, Any]], shape: Shape, linter: Linter) -> None:
+    if isinstance(node.value, str) and len(node.value) > 1 and node.bare and {node.value[0], node.value[-1]} <= _CURLY:
+        message = f"{show(node.value)}: {named(node.value, 0)} is part of the text"
+        linter.warn(node, "curly", message + ", quotes of YAML are straight")
     for item in node.items():
         _find(item, shape.branches([branch["items"] for branch in branches if "items" in branch]), shape, linter)
     for key, item in node.entries().items():

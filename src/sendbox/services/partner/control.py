@@ -12,6 +12,7 @@ from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.world import World
+from sendbox.services.numbers import written
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure, Signup
@@ -94,6 +95,7 @@ async def complete_signup(
     call: Call, signup: str, phone_number: str | None = None, details: dict[str, Any] | None = None
 ) -> Any:
     """All remaining steps of the hosted page, in one call."""
+    _like_a_number(phone_number)
     return _step(call, signup, None, Partner.complete, phone_number, _texts(details))
 
 
@@ -122,13 +124,21 @@ async def move_template(call: Call, template: str, status: str, reason: str | No
 async def move_number(call: Call, number: str, status: str | None = None, quality: str | None = None) -> Any:
     """Moves the status or quality of a business number, by id or phone number. 409 with the legal ones otherwise."""
     world = call.here.world
-    business_number = Partner.of(world).numbers.get(number) or Partner.of(world).number_of(number)
+    business_number = Partner.of(world).numbers.get(number)
+    if business_number is None and written.misfit(number) is None:
+        business_number = Partner.of(world).number_of(number)
     if business_number is None:
         raise ControlError(404, "no_such_number", f'"{number}" is not the number of a connected business account')
     if quality is not None:
         one_of(quality, "quality", QUALITIES)
     _legal(lambda: Partner.of(world).move_number(business_number, status, quality))
     return number_view(business_number)
+
+
+def _like_a_number(text: str | None) -> None:
+    """Raises `ControlError` for a pattern, and for what is not written like a number."""
+    if text is not None and (wrong := written.misfit(text)) is not None:
+        raise ControlError(400, "bad_argument", f'"{text}" {wrong}')
 
 
 def _signup(call: Call, signup_id: str, token: str | None = None) -> Signup:

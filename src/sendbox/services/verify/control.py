@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sendbox.control.export.rows import Exported, Look
-from sendbox.control.operation import Call, operation
+from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import chosen, each, newest, wait_for
 from sendbox.engine.world import World
+from sendbox.services.numbers import written
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 from sendbox.services.verify.session import CODE_SENT, PENDING, Session, code_view
@@ -33,12 +34,17 @@ async def codes(call: Call, phone: str | None = None, wait: Any = None, last: An
 
 
 def _sessions(world: World, phone: str | None) -> list[Session]:
-    """The sessions of a phone, in any form of its number; a session has its number as the client gave it."""
+    """The sessions of a phone, in any form of its number; a session has its number as the client gave it.
+
+    Raises `ControlError` for a pattern, and for what is not written like a number.
+    """
     if phone is None:
         return list(Verify.of(world).sessions.values())
     verify = Verify.of(world)
-    sessions = verify.sessions_of(normalize(phone, account_of(world).country) or phone) or verify.sessions_of(phone)
-    return list(sessions)
+    sessions = verify.sessions_of(phone)
+    if not sessions and (wrong := written.misfit(phone)) is not None:
+        raise ControlError(400, "bad_argument", f'"{phone}" {wrong}')
+    return list(sessions or verify.sessions_of(normalize(phone, account_of(world).country) or phone))
 
 
 async def open_codes(world: World, most: int) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sendbox.control.arguments import one_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each, newest, past, wait_for
 from sendbox.engine.world import World
@@ -17,6 +18,7 @@ from sendbox.services.messaging.rules.explain import Witness
 from sendbox.services.messaging.rules.explain import explain as explain_message
 from sendbox.services.messaging.rules.explained import explained
 from sendbox.services.messaging.views import message_view
+from sendbox.services.numbers import written
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 
@@ -52,8 +54,8 @@ async def messages(
 
 def legal(name: str, word: str | None, words: Sequence[str]) -> None:
     """Raises `ControlError` unless a word, if one is given, is among those that are legal."""
-    if word is not None and word not in words:
-        raise ControlError(400, "bad_argument", f'{name}: "{word}" is not known; legal: {", ".join(words)}')
+    if word is not None:
+        one_of(word, name, words)
 
 
 def _fits(message: Message, channel: str | None, result: str | None, tag: str | None) -> bool:
@@ -68,8 +70,16 @@ def _fits(message: Message, channel: str | None, result: str | None, tag: str | 
 
 
 def number_of(world: World, text: str) -> str:
-    """The number that a text means; the text itself where it is not a number."""
-    return normalize(text, account_of(world).country) or text
+    """The number that a text means; the text itself where it has the length of none, or a client wrote to it so.
+
+    Raises `ControlError` for a pattern, and for what is not written like a number.
+    """
+    wrong = written.misfit(text)
+    if wrong is None:
+        return normalize(text, account_of(world).country) or text
+    if Messaging.of(world).phones.messages_of(text):
+        return text
+    raise ControlError(400, "bad_argument", f'"{text}" {wrong}')
 
 
 def message_of(world: World, message_id: str) -> Message:

@@ -13,7 +13,7 @@ from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_view
-from sendbox.services.numbers.normal import normalize
+from sendbox.services.numbers import written
 from sendbox.services.ports import Phoning, account_of
 
 
@@ -31,14 +31,10 @@ async def inbound(
 
 def _handset(world: World, text: str) -> str:
     """The number of a phone that does something. 400 for a text that is not a number: no phone could have it (A14)."""
-    number = normalize(text, account_of(world).country)
-    if number is None:
-        raise ControlError(
-            400,
-            "bad_argument",
-            f'"{text}" is not a phone number; legal: 8 to 15 digits with an assigned calling code (A14)',
-        )
-    return number
+    try:
+        return written.number(text, account_of(world).country)
+    except ValueError as error:
+        raise ControlError(400, "bad_argument", f'"{text}" {error}') from None
 
 
 @operation("GET", "/worlds/{id}/phones")

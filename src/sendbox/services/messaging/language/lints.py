@@ -6,14 +6,17 @@ from typing import Final
 
 from sendbox.engine import durations
 from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.traffic import reference
 from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.lengths import LEGAL, REACH
 from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
+from sendbox.services.http.addressee import FIELDS
 from sendbox.services.messaging.channels import FAMILY, MEANT, ROWS, SENDERS, USUAL
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.rules.rules import Rule
+from sendbox.services.numbers import written
 from sendbox.services.numbers.normal import normalize
 
 #: Results after which a phone can answer.
@@ -30,6 +33,20 @@ def find(linter: Linter) -> None:
     for at, item in linter.entries("phones"):
         linter.number(item.entries()["number"], compiled["phones"][at].number)
     _webhooks(linter)
+    _traffic(linter)
+
+
+def _traffic(linter: Linter) -> None:
+    """Recipients of the sample traffic that are patterns, where the entry does not expect to be refused."""
+    for _, item in linter.entries("traffic"):
+        for mapping in item.mappings() if item.get("request") is not None and item.get("expect") is None else ():
+            for key in FIELDS:
+                node = mapping.get(key)
+                for recipient in () if node is None else node.items() or [node]:
+                    text = recipient.value
+                    if isinstance(text, str) and written.wild(text) and reference(text) is None:
+                        message = f"{show(text)} is a pattern where one number is wanted; it is sent as it is written"
+                        linter.warn(recipient, "no-number", message)
 
 
 def inbound(node: Node, linter: Linter) -> None:

@@ -1,0 +1,52 @@
+"""Phone numbers as testers write them, in scenarios and to control: nothing of what is written is dropped silently.
+
+What the emulated interfaces do with the numbers of clients is another matter (`normal.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sendbox.engine.characters import named
+from sendbox.services.numbers.normal import normalize
+
+LEGAL: Final = "8 to 15 digits with an assigned calling code (A14)"
+_SEPARATED: Final = "digits, which may have a + before them, and blanks or ( ) - . / between them"
+_PLAIN: Final = re.compile(r"[0-9 \t()./-]*")
+_PATTERN: Final = re.compile(r"[0-9*?]*")
+
+
+def number(text: str, prefix: str) -> str:
+    """The number in international form. ValueError, which says after the value why it is not one number."""
+    wrong = misfit(text)
+    if wrong is not None:
+        raise ValueError(wrong)
+    normal = normalize(text, prefix)
+    if normal is None:
+        raise ValueError(f"is not a phone number: {LEGAL}")
+    return normal
+
+
+def misfit(text: str) -> str | None:
+    """Why a text cannot be a number, whatever its length, in words that follow the text; None where it can."""
+    if wild(text):
+        return f"is a pattern where one number is wanted: {LEGAL}"
+    start = len(text) - len(text.lstrip(" \t"))
+    end = _PLAIN.match(text, start + text.startswith("+", start)).end()  # type: ignore[union-attr] # it may be empty
+    if end == len(text):
+        return None
+    return f"is not a phone number: it has {named(text, end)}; a number has {_SEPARATED}"
+
+
+def wild(text: str) -> bool:
+    """Whether a text is a pattern."""
+    return "*" in text or "?" in text
+
+
+def pattern_misfit(text: str) -> str | None:
+    """Why a text with wildcards is not a pattern, in words that follow it: with + or blanks it would never match."""
+    end = _PATTERN.match(text).end()  # type: ignore[union-attr] # it may be empty
+    if end == len(text):
+        return None
+    return f"is not a phone pattern: it has {named(text, end)}; legal: digits, * for any digits, ? for exactly one"

@@ -1,0 +1,51 @@
+"""`sendbox check --fix`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.commands.test_cli import sendbox
+
+OLD = """\
+sendbox: 1   # a scenario of before
+assume: {webhook_retry: [5, '10s', 90]}\t# ms\r
+attempts:
+  - {name: "5", then: [sending, sent: 2000, {delivered: {after: 30}}]}
+  - {times: 3, when: {attempt: 2}, then: [sent: 1s..5s], click: {after: 0}}   # café: 5
+  - {times: 1, then: [{sent: {after: &time 7}}], click: {after: *time}}
+"""
+NEW = """\
+sendbox: 1   # a scenario of before
+assume: {webhook_retry: [5ms, '10s', 90ms]}\t# ms\r
+attempts:
+  - {name: "5", then: [sending, sent: 2000ms, {delivered: {after: 30ms}}]}
+  - {times: 3, when: {attempt: 2}, then: [sent: 1s..5s], click: {after: 0}}   # café: 5
+  - {times: 1, then: [{sent: {after: &time 7}}], click: {after: *time}}
+"""
+
+
+def test_numbers_get_their_unit(tmp_path: Path) -> None:
+    """Only the numbers change, and only those that are lengths of time; what cannot be repaired is reported."""
+    file = tmp_path / "old.yaml"
+    file.write_bytes(OLD.encode())
+    result = sendbox("check", "--fix", str(file))
+    assert file.read_bytes() == NEW.encode()
+    assert [line.removeprefix(f"{file}:") for line in result.stderr.splitlines()] == [
+        "2:26: 5 is now 5ms",
+        "2:36: 90 is now 90ms",
+        "4:39: 2000 is now 2000ms",
+        "4:65: 30 is now 30ms",
+    ]
+    assert ":38: 7 has no unit; 7s or 7ms is legal, only 0 needs no unit" in result.stdout
+    assert result.exit_code == 1
+
+
+def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
+    """What was repaired is left as it is; in JSON a length of time stands in quotes."""
+    file = tmp_path / "old.json"
+    file.write_text('{"sendbox": 1, "timeline": [{"at": 5, "clock": {"mode": "manual"}}]}')
+    assert sendbox("check", "--fix", str(file)).exit_code == 0
+    text = file.read_text()
+    assert '"at": "5ms",' in text
+    again = sendbox("check", "--fix", str(file))
+    assert (again.exit_code, again.stderr, file.read_text()) == (0, "", text)

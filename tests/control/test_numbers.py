@@ -1,0 +1,38 @@
+"""Where control wants one number or one word, what only looks like it is refused and named."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+
+from tests.box import WORLD, boxed
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.mark.parametrize("number", ["42077700010*", "420777#000101", "4207770001\uff101", "420777000101x5"])
+async def test_one_phone_is_not_a_pattern(number: str) -> None:
+    """Wherever control takes the number of a phone, a pattern is refused and a strange character is named."""
+    wrong = "is a pattern where one number is wanted" if "*" in number else "(U+"
+    async with boxed() as box:
+        await box.open()
+        path = quote(number)
+        answers = [
+            await box.post(f"{WORLD}/inbound", {"channel": "sms", "from": number, "body": "x"}),
+            await box.post(f"{WORLD}/phones/{path}/reply", {"body": "x"}),
+            await box.post(f"{WORLD}/phones/{path}/opt-out", {}),
+            await box.get(f"{WORLD}/phones/{path}"),
+            await box.get(f"{WORLD}/messages?phone={path}"),
+            await box.get(f"{WORLD}/codes?phone={path}"),
+        ]
+        assert [answer.status for answer in answers] == [400] * len(answers)
+        assert all(wrong in answer.json["message"] for answer in answers)
+
+
+async def test_a_word_that_looks_the_same_is_named() -> None:
+    """The character is named, not a word that looks the same."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.get(f"{WORLD}/messages?result=d%D0%B5livered")
+        assert "(U+0435, CYRILLIC SMALL LETTER IE) at place 2" in answer.json["message"]
