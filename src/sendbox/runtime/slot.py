@@ -130,6 +130,8 @@ class Hosted:
     #: where this world's webhooks may go (None: where those of all may), and the targets that the log named so far
     callbacks: Callbacks | None = None
     not_allowed: set[str] = field(default_factory=set)
+    #: real seconds that this world's receivers have, None: as many as those of all
+    patience: float | None = None
     pulling: bool = False
     outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome]]] = field(default_factory=dict)
     checkpoints: dict[str, Record] = field(default_factory=dict)
