@@ -102,6 +102,9 @@ class Hosted:
     spool: Spool = field(default_factory=Spool)
     #: outcomes of a round of which some tries have not ended
     landed: dict[Delivery, tuple[HttpCall, Outcome]] = field(default_factory=dict)
+    #: the start, in virtual milliseconds, and whether it counts as pinned, of a world that begins with its first
+    #: command or reading of time; None once it has begun
+    starts: Callable[[], tuple[int, bool]] | None = None
     #: the world was closed
     gone: bool = False
     #: advice that the log has said, and how far the journal was read for it
