@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 #: pytest shows a failure at the call in the test, not in this module.
 __tracebackhide__ = True
 _MARKER: Final = (
-    "sendbox(scenario=…, seed=…, clock=…, salt=…, callbacks=…, strict=…, ignore=…, expect=…): how the test's world "
+    "sendbox(scenario=…, seed=…, clock=…, salt=…, callbacks=…, origins=…, patience=…, strict=…, ignore=…, expect=…): "
+    "how the test's world "
     "opens; strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; "
     "expect=True when an expectation of the scenario does not hold"
 )
-_LEGAL: Final = ("scenario", "seed", "clock", "salt", "callbacks", "strict", "ignore", "expect")
+_LEGAL: Final = ("scenario", "seed", "clock", "salt", "callbacks", "origins", "patience", "strict", "ignore", "expect")
 #: Those of them that do not affect how the world opens.
 _STRICTNESS: Final = ("strict", "ignore", "expect")
 #: The sandboxes that a test used.
@@ -63,7 +64,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="fail the session when less was tried; DIMENSION=PERCENT for one dimension",
     )
     parser.addini(
-        "sendbox_patience", "real seconds that a receiver of webhooks may take to answer, default 1", default="1"
+        "sendbox_patience", "real time that a receiver of webhooks may take to answer, default 5s", default="5s"
+    )
+    parser.addini(
+        "sendbox_origins",
+        "origins that sendbox.transport takes besides that of the sandbox, such as https://api.example",
+        type="args",
+        default=[],
     )
     parser.addini(
         "sendbox_callbacks",
@@ -107,15 +114,7 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
     from sendbox.fixture.server import RemoteServer, SandboxServer
     from sendbox.settings import Settings
 
-    text = config.getini("sendbox_patience")
-    try:
-        patience = float(text)
-    except ValueError:
-        patience = 0.0
-    if not patience > 0:
-        raise pytest.UsageError(
-            f"{text!r} is not a value of sendbox_patience; legal: a number of real seconds, more than 0"
-        )
+    patience = _patience("sendbox_patience", config.getini("sendbox_patience"))
     callbacks = _callbacks(config.getini("sendbox_callbacks"))
     url = config.getoption("--sendbox-url")
     if url:
@@ -128,6 +127,26 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
         port=port, mode="manual", patience=patience, public_url=None, callbacks=callbacks, coverage=covers
     )
     return SandboxServer(settings)
+
+
+def _patience(place: str, value: Any) -> float:
+    """Real seconds that receivers have, from the ini file or the marker."""
+    from sendbox.fixture.opening import patience_of
+
+    try:
+        return patience_of(value)
+    except ValueError as error:
+        raise pytest.UsageError(f"{place}: {error}") from None
+
+
+def _origins(values: Any) -> list[str]:
+    """Origins from the ini file or the marker."""
+    from sendbox.fixture.addresses import origin_of
+
+    try:
+        return [origin_of(value) for value in _words(values)]
+    except (TypeError, ValueError) as error:
+        raise pytest.UsageError(f"origins: {error}") from None
 
 
 def _callbacks(setting: Any) -> Callbacks:
@@ -194,6 +213,9 @@ def _opening_arguments(node: pytest.Item) -> dict[str, Any]:
     _expects(arguments)
     if "callbacks" in arguments:
         arguments["callbacks"] = _callbacks(arguments["callbacks"])
+    if "patience" in arguments:
+        arguments["patience"] = _patience("patience", arguments["patience"])
+    arguments["origins"] = _origins(arguments.get("origins", node.config.getini("sendbox_origins")))
     return {name: value for name, value in arguments.items() if name not in _STRICTNESS}
 
 

@@ -94,9 +94,17 @@ class InProcess(Carrier):
         """Calls `then` on the sandbox's thread, whose clock no freezer of the test reaches."""
         return self._thread.submit(_after(seconds, then)).cancel
 
-    def allow(self, world: str, callbacks: Callbacks) -> None:
-        """Says where deliveries of a world may go. No operation of control does: a client could widen it."""
-        self._thread.call(lambda: setattr(self._hosted(world), "callbacks", callbacks))
+    def settle(self, world: str, callbacks: Callbacks | None, patience: float | None) -> None:
+        """Says where deliveries of a world may go, and how many real seconds their receivers have.
+
+        No operation of control does: a client could widen it.
+        """
+
+        def settle() -> None:
+            hosted = self._hosted(world)
+            hosted.callbacks, hosted.patience = callbacks, patience
+
+        self._thread.call(settle)
 
     def _hosted(self, world: str) -> Hosted:
         hosted = self._control.runtime.worlds.get(world)

@@ -117,10 +117,10 @@ class Operation:
     """One row: `name` in the clients, `method` and `path` over HTTP (under `/_sandbox`), `status` of a good answer.
 
     `raw` hands the request's body over unparsed, as argument `raw` (scenario texts). `takes` has the arguments by
-    public name. An `act` is something that a tester does to the world, a command: it is done at once, without a pause,
-    and put on record with its arguments, so that it can be repeated; `prepare` does beforehand what takes time, and
-    answers the arguments to go on with. It is journaled too, unless it `journals` itself. `words` makes lines for
-    people of its answer.
+    public name. `early`: it does not begin a world whose start is still open. An `act` is something that a tester does
+    to the world, a command: it is done at once, without a pause, and put on record with its arguments, so that it can
+    be repeated; `prepare` does beforehand what takes time, and answers the arguments to go on with. It is journaled
+    too, unless it `journals` itself. `words` makes lines for people of its answer.
 
     A row is called with the arguments of its function.
     """
@@ -136,6 +136,7 @@ class Operation:
     journals: bool = False
     prepare: Prepare | None = None
     words: Words = _unsaid
+    early: bool = False
 
     def __call__(self, call: Call, *positional: Any, **named: Any) -> Awaitable[Any]:
         """What the function of the row answers."""
@@ -174,6 +175,7 @@ def operation(
     journals: bool = False,
     prepare: Prepare | None = None,
     words: Words = _unsaid,
+    early: bool = False,
 ) -> Callable[[Function], Operation]:
     """Makes a function an operation; its name is the function's. Who serves lists its module (`Served`)."""
 
@@ -188,7 +190,7 @@ def operation(
             for name, parameter in list(inspect.signature(function).parameters.items())[1:]
         }
         name = function.__name__
-        return Operation(name, method, path, function, takes, status, raw, act, journals, prepare, words)
+        return Operation(name, method, path, function, takes, status, raw, act, journals, prepare, words, early)
 
     return register
 
@@ -287,7 +289,10 @@ class Control:
             if hosted is None:
                 text = f'"{world_id}" is not an open world; POST /_sandbox/worlds opens one'
                 raise ControlError(404, "no_such_world", text)
-            runtime.present(hosted)
+            if not row.early:
+                if hosted.starts is not None:
+                    runtime.start(hosted, *hosted.starts())
+                runtime.present(hosted)
             hosted.controls += 1
             hosted.readers += 1
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, get_args
 
 import orjson
@@ -119,6 +120,47 @@ async def deliveries(call: Call, state: str | None = None, last: Any = None) -> 
     fitting = await newest(world.outlets.deliveries, lambda delivery: state is None or delivery.state == state, last)
     on = Observer(world, call.served.kinds)
     return {"deliveries": await each(fitting, lambda delivery: delivery_view(on, delivery))}
+
+
+@operation("GET", "/worlds/{id}/events")
+async def events(call: Call) -> Any:
+    """What deliveries carry, whole: each event once, as it occurred, with the `targets` that it was sent to.
+
+    With all deliveries; their `events` are places in the list of events.
+    """
+    world = call.here.world
+    on, work = Observer(world, call.served.kinds), Slice()
+    deliveries = world.outlets.deliveries[:]
+    #: by event and body: a state that a message reached twice has two bodies
+    targets: dict[tuple[Any, bytes], dict[str, None]] = {}
+    carried: list[list[tuple[Any, bytes]]] = []
+    for delivery in deliveries:
+        batch = []
+        for event in delivery.events:
+            body = orjson.dumps(world.events[type(event)].body(world, event, delivery.made_at))
+            batch.append((event, body))
+            sent = targets.setdefault((event, body), {})
+            if delivery.tries:
+                sent[delivery.address] = None
+        carried.append(batch)
+        await work.pause()
+    waiting: dict[Any, list[tuple[Any, bytes]]] = {}
+    for key in targets:
+        waiting.setdefault(key[0], []).append(key)
+    order: dict[tuple[Any, bytes], int] = {}
+    for event in chain(world.outlets.posted, waiting):
+        if keys := waiting.get(event):
+            order[keys.pop(0)] = len(order)
+            await work.pause()
+    return {
+        "events": [{"event": orjson.loads(key[1]), "targets": list(targets[key])} for key in order],
+        "deliveries": [
+            {**view, "events": [order[key] for key in batch]}
+            for view, batch in zip(
+                await each(deliveries, lambda delivery: delivery_view(on, delivery)), carried, strict=True
+            )
+        ],
+    }
 
 
 def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: str) -> Any:

@@ -15,6 +15,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import instant, iso, on_calendar, shown
+from sendbox.runtime import wall
 from sendbox.runtime.worlds import Hosted
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.language import Language
@@ -109,12 +110,14 @@ async def open_world(
     deliveries: str = "push",
     now: Any = None,
     frozen: Any = False,
+    late: Any = False,
 ) -> Any:
     """Opens a world with its own settings. 409 `world_exists` with the world that is open.
 
     `now` is the caller's time. If nothing else sets a start, the world starts at `now` and not at the server's time, so
     it agrees with a client whose clock is frozen. `frozen` says that this clock is frozen; the start then counts as
-    pinned.
+    pinned. With `late` a start that nothing sets is open until the first command or reading of time: it is the present
+    by then, or `now`, unless `start_world` says it.
     """
     runtime = call.runtime
     if id is not None and not runtime.legal_id(id):
@@ -128,9 +131,12 @@ async def open_world(
     settings = clock_settings(clock or {})
     is_frozen = flag(frozen, "frozen")
     pinned = (blueprint or runtime.blueprint).start, runtime.settings.start
-    if now is not None and pinned == (None, None) and "start" not in settings:
-        settings["start"] = to_instant(now, "now")
-        settings["pinned"] = is_frozen
+    if pinned == (None, None) and "start" not in settings:
+        start = None if now is None else (to_instant(now, "now"), is_frozen)
+        if start is not None:
+            settings["start"], settings["pinned"] = start
+        if flag(late, "late"):
+            settings["starts"] = wall.present if start is None else lambda: start
     existing = runtime.worlds.get(id or "")
     if existing is not None:
         raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, existing))
@@ -180,7 +186,16 @@ async def world(call: Call) -> Any:
     return world_view(call, call.here)
 
 
-@operation("DELETE", "/worlds/{id}")
+@operation("POST", "/worlds/{id}/start", early=True)
+async def start_world(call: Call, now: Any, frozen: Any = False) -> Any:
+    """Begins a world that was opened `late`, at the caller's `now`; one that has begun stays as it is."""
+    start, is_frozen = to_instant(now, "now"), flag(frozen, "frozen")
+    if call.here.starts is not None:
+        call.runtime.start(call.here, start, is_frozen)
+    return {"started": iso(call.here.world.start)}
+
+
+@operation("DELETE", "/worlds/{id}", early=True)
 async def close_world(call: Call) -> Any:
     """Closes a world; its key is denied until it is opened again."""
     world_id = call.here.world.id

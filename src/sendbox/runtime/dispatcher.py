@@ -76,7 +76,7 @@ class Carrier:
             return hosted.gone or hosted.world is not world or not any(batch.under_way for batch in own)
 
         # tries end by themselves, except for those of a test's app that is not being run just now
-        timeout = None if hosted.deliverer is None else runtime.settings.patience
+        timeout = None if hosted.deliverer is None else hosted.patience or runtime.settings.patience
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 while not landed():
@@ -133,7 +133,7 @@ class Carrier:
         if isinstance(last, FakedTry):
             status, error = last.ending
             return Outcome(status, cast("policy.Failure | None", error), f'by the rule "{last.rule.title}"')
-        patience = self._runtime.settings.patience
+        patience = hosted.patience or self._runtime.settings.patience
         timeout_ms = delivery.outlet.target.timeout_ms
         if timeout_ms is not None:
             patience = min(patience, timeout_ms / 1000)

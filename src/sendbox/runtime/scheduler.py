@@ -42,7 +42,7 @@ class Mover:
     def kick(self, hosted: Hosted) -> None:
         """Sets the timer of a world whose time passes by itself."""
         world = hosted.world
-        if hosted.advancing or hosted.busy or hosted.gone:
+        if hosted.advancing or hosted.busy or hosted.gone or hosted.starts is not None:
             return
         if hosted.timer is not None:
             hosted.timer.cancel()

@@ -103,6 +103,9 @@ class Hosted:
     spool: Spool = field(default_factory=Spool)
     #: outcomes of a round of which some tries have not ended
     landed: dict[Delivery, tuple[HttpCall, Outcome]] = field(default_factory=dict)
+    #: the start, in virtual milliseconds, and whether it counts as pinned, of a world that begins with its first
+    #: command or reading of time; None once it has begun
+    starts: Callable[[], tuple[int, bool]] | None = None
     #: the world was closed
     gone: bool = False
     #: advice that the log has said, and how far the journal was read for it
@@ -133,6 +136,8 @@ class Hosted:
     #: where this world's webhooks may go (None: where those of all may), and the targets that the log named so far
     callbacks: Callbacks | None = None
     not_allowed: set[str] = field(default_factory=set)
+    #: real seconds that this world's receivers have, None: as many as those of all
+    patience: float | None = None
     pulling: bool = False
     outbox: dict[str, tuple[HttpCall, Delivery, asyncio.Future[Outcome]]] = field(default_factory=dict)
     #: the ids of those calls of the outbox that a client has fetched

@@ -6,6 +6,7 @@ where real time passes (`real` and `auto` clocks, patience with receivers, measu
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 
@@ -17,6 +18,19 @@ def now_ms() -> int:
     frozen `09:00:00.123` must not come out as `.122` because no float is exactly that.
     """
     return round(time.time() * 1_000_000) // 1_000
+
+
+def present() -> tuple[int, bool]:
+    """The present second in milliseconds, and whether a test has frozen its clock."""
+    return now_ms() // 1000 * 1000, _frozen()
+
+
+def _frozen() -> bool:
+    """By freezegun or time-machine; neither is imported for it."""
+    freezegun, machine = sys.modules.get("freezegun.api"), sys.modules.get("time_machine")
+    if freezegun is not None and freezegun.freeze_factories:
+        return True
+    return machine is not None and bool(machine.escape_hatch.is_travelling())
 
 
 def _monotonic() -> Callable[[], int]:

@@ -101,6 +101,8 @@ class Runtime:
         """The world of an API key, opened at its first use (A11: None = denied, and `refused` says why)."""
         hosted = self.worlds.get(key)
         if hosted is not None:
+            if hosted.starts is not None:
+                self.start(hosted, *hosted.starts())
             return hosted
         world_id, _, suffix = key.partition("~")
         if key in self.closed or world_id in self.closed:
@@ -108,6 +110,8 @@ class Runtime:
             return None
         if suffix:
             hosted = self.worlds.get(world_id)
+            if hosted is not None and hosted.starts is not None:
+                self.start(hosted, *hosted.starts())
             if hosted is None and any(service.expects(self.blueprint, suffix) for service in self.services):
                 hosted = self.find(world_id, path)  # a sub-key of the scenario opens its world as its parent does
                 if hosted is None:
@@ -153,10 +157,11 @@ class Runtime:
         start: int | None = None,
         rate: float | None = None,
         pinned: bool = True,
+        starts: Callable[[], tuple[int, bool]] | None = None,
     ) -> Hosted:
         """Opens a world. Raises `Conflict` for an id in use, or at the cap.
 
-        `pinned` False where `start` is only the present of the caller.
+        `pinned` False where `start` is only the present of the caller; `starts` tells the start later.
         """
         if world_id is None:
             world_id = self._draw_id()
@@ -183,7 +188,7 @@ class Runtime:
             blueprint=blueprint,
         )
         world = self.begun(opening)
-        hosted = Hosted(world, blueprint)
+        hosted = Hosted(world, blueprint, starts=starts)
         self.worlds[world_id] = hosted
         self.closed.discard(world_id)
         self._tags[world.tag] = world_id
@@ -210,6 +215,14 @@ class Runtime:
         world.begin()
         return world
 
+    def start(self, hosted: Hosted, at: int, pinned: bool) -> None:
+        """Begins a world whose start was open: it has no command yet, so it is made again."""
+        old, hosted.starts = hosted.world, None
+        hosted.world = self.begun(old.opening._replace(start=at, pinned=pinned))
+        self._capture(hosted)
+        self._discard(hosted, old)
+        self.changed(hosted)
+
     def legal_id(self, world_id: str) -> bool:
         """Whether a key may be the id of a world here."""
         given = bool(world_id) and (self.settings.any_key or world_id in self.settings.keys)
@@ -225,7 +238,7 @@ class Runtime:
     def by_tag(self, tagged: str) -> Hosted | None:
         """The world of a name that carries its tag (links, tokens)."""
         world_id = self._tags.get(tagged[:16])
-        return None if world_id is None else self.worlds.get(world_id)
+        return None if world_id is None else self.find(world_id)
 
     def close(self, hosted: Hosted) -> None:
         """Closes a world: its key is denied until it is opened again, and what is under way is dropped."""

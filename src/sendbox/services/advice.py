@@ -21,6 +21,7 @@ NUMBER_CONVERTED: Final = "number-converted"
 NUMBER_INVALID: Final = "number-invalid"
 DATETIME_WITHOUT_ZONE: Final = "datetime-without-zone"
 DATETIME_CONVERTED: Final = "datetime-converted"
+DATETIME_FAR: Final = "datetime-far"
 SEEN_NEVER_MET: Final = "seen-never-met"
 TTL_WITHOUT_NEXT_STEP: Final = "ttl-without-next-step"
 CALLBACK_TEMPLATE_IGNORED: Final = "callback-template-ignored"
@@ -72,6 +73,9 @@ ADVICE: Final[dict[str, Kind]] = {
     NUMBER_INVALID: Kind("a phone number that cannot be normalized; its message will be rejected", "§7.3", "A14"),
     DATETIME_WITHOUT_ZONE: Kind("a date-time without an offset; it is read as UTC", "§2.1", "A58"),
     DATETIME_CONVERTED: Kind("a date-time with another offset; it is converted to UTC", "§2.1", "A58"),
+    DATETIME_FAR: Kind(
+        "a date-time more than a day from the world's clock; the client may go by another clock", "§2.1"
+    ),
     SEEN_NEVER_MET: Kind("an sms step that waits for `seen`, which sms never reaches", "§3.1", "A64"),
     TTL_WITHOUT_NEXT_STEP: Kind("a ttl on the last step, where there is nothing to go on to", "§2.2", "A64"),
     CALLBACK_TEMPLATE_IGNORED: Kind(

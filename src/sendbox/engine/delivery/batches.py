@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -24,6 +25,12 @@ class Target:
 def succeeded(status: int | None, error: str | None) -> bool:
     """Whether a try that ended so was a success: a complete answer with any 2xx (A20)."""
     return status is not None and error is None and 200 <= status < 300
+
+
+def paired(row: Sequence[Any]) -> Iterator[Any]:
+    """The events of a row in which each has two places."""
+    places = iter(row)
+    return (event if code is None else (event, code) for event, code in zip(places, places, strict=True))
 
 
 class Try:
@@ -63,8 +70,7 @@ class Delivery:
     @property
     def events(self) -> list[Any]:
         """What the batch carries, in order."""
-        row = iter(self._events)
-        return [event if code is None else (event, code) for event, code in zip(row, row, strict=True)]
+        return list(paired(self._events))
 
     @property
     def address(self) -> str:

@@ -8,11 +8,11 @@ at once, by itself. Everything else waits here until it is taken, and its outcom
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, succeeded
+from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, paired, succeeded
 from sendbox.engine.delivery.chains import Chains
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
@@ -44,6 +44,8 @@ class Outlets:
         self.deliveries: list[Delivery] = []
         #: what the built-in receiver got, oldest first
         self.hook: list[Delivery] = []
+        #: every event that was posted, in the order in which it occurred, in one row as those of a delivery
+        self._posted: list[Any] = []
         #: lines with events of this instant
         self.dirty: list[Outlet] = []
         #: lines with a batch that may be tried now, in order; the values say nothing
@@ -83,6 +85,12 @@ class Outlets:
         if not outlet.pending:
             self.dirty.append(outlet)
         outlet.pending.append(event)
+        self._posted += event if isinstance(event, tuple) else (event, None)
+
+    @property
+    def posted(self) -> Iterator[Any]:
+        """Every event that was posted, in the order in which it occurred; once for each of its targets."""
+        return paired(self._posted)
 
     def no_target(self, event: Any) -> None:
         """An event that has no target (A68)."""
@@ -301,6 +309,7 @@ class Outlets:
 
     def clear(self) -> None:
         """Forgets what is on its way, when the world ends."""
+        self._posted.clear()
         for outlet in self._lines.values():
             outlet.queue.clear()
             outlet.pending.clear()

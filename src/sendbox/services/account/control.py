@@ -27,6 +27,8 @@ async def change_account(call: Call, raw: Any = None) -> Any:
     world = call.here.world
     account = Account.of(world)
     raw = json_object(raw, "a change of an account")
+    if isinstance(raw.get("credit"), int | float) and not isinstance(raw["credit"], bool):  # as `account` shows it
+        raw = {**raw, "credit": {account.currency.lower(): raw["credit"]}}
     current = {"currency": account.currency}
     try:
         changes = call.runtime.language.compile_patch("account", raw, country=account.country, current=current)

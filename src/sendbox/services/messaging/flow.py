@@ -305,9 +305,7 @@ class Simulator:
         submission = message.submission
         outlet = submission.outlet
         if outlet is not None:
-            if not outlet.pending:
-                world.outlets.dirty.append(outlet)
-            outlet.pending.append((attempt, code))
+            world.outlets.post(outlet, (attempt, code))
         elif submission.carrier is None:
             world.outlets.no_target(attempt)
         elif code == DELIVERED:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
+from sendbox.engine.durations import DAY, iso
 from sendbox.services import limits
 from sendbox.services.advice import (
     CALLBACK_MISSING,
+    DATETIME_FAR,
     ONE_CHARACTER_OVER,
     START_NOT_PINNED,
     TEMPLATE_NEAR_LIMIT,
@@ -97,6 +99,8 @@ def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advic
     account = account_of(world)
     remarks = unregistered(world, account, sends)
     for send in sends:
+        if send.at is not None and abs(send.at - world.now) > DAY:
+            remarks.append(_far(send.at, world.now, f"{send.path}.datetime"))
         if send.callback is None and _unheard(account, key):
             text = "no callback is given, and the default is set to none: nothing is reported about the message"
             remarks.append(advise(CALLBACK_MISSING, text, f"{send.path}.callback"))
@@ -106,6 +110,16 @@ def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advic
             if step.template is not None:
                 _remark_template(account, step, f"{send.path}.flow[{index}].{step.channel}.params", remarks)
     return remarks
+
+
+def _far(at: int, now: int, path: str) -> Advice:
+    """Only a note about the future: a message may be meant for next week, never for last week."""
+    days, side = abs(at - now) // DAY, "after" if at > now else "before"
+    text = (
+        f"{iso(at)} lies {days} day{'s' if days > 1 else ''} {side} the world's clock, which shows {iso(now)}: "
+        "if the client took it from its own clock, the two do not agree"
+    )
+    return advise(DATETIME_FAR, text, path, note=at > now)
 
 
 def _unheard(account: Account, key: Key) -> bool:
