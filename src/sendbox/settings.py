@@ -25,7 +25,7 @@ class Settings:
     clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
     call of `advance`; so do `max_calls` and `max_chain`, of a receiver that calls while webhooks are under way: at one
     instant, and one because of the other. `max_journal` is how many entries a world's journal keeps, None = all.
-    `callbacks` says where webhooks may go. With `coverage` what was tried in a world is kept when it is closed or reset.
+    `callbacks` says where webhooks may go. With `coverage`, what was tried in a world is kept when it ends or resets.
     `hosts` are further names under which browsers may use control and the pages (`server/hosts.py`), as `hosts_of`
     reads them.
     """

@@ -206,7 +206,7 @@ async def test_a_chain_of_calls_is_a_loop(spread: bool) -> None:
                 here = (await box.clock())["now"]
                 assert (answer.status, answer.json["error"], answer.json["at"]) == (409, "loop", here)
                 assert answer.json["message"] == (
-                    f"test-1 stays at {here}: 11 × sendMessage to 420777000102 from your receiver: more than 10 calls, "  # noqa: RUF001 - it means times
+                    f"test-1 stays at {here}: 11 × sendMessage to 420777000102 from your receiver: more than 10 calls, "
                     "each because of a webhook of the one before (--max-chain)"
                 )
                 assert len((await box.get(f"{WORLD}/messages")).json["messages"]) == 1 + 11 * times
@@ -228,7 +228,7 @@ async def test_too_many_calls_at_one_instant_are_a_loop() -> None:
             await box.send(callback=receiver.url)
             answer = await box.post(f"{WORLD}/clock/advance", {"by": "1m"})
             assert answer.json["message"] == (
-                f"test-1 stays at {at(0)}: 21 × showKey from your receiver: "  # noqa: RUF001 - it means times
+                f"test-1 stays at {at(0)}: 21 × showKey from your receiver: "
                 "more than 20 calls at one instant (--max-calls)"
             )
             answered.set()
@@ -267,7 +267,7 @@ async def test_a_loop_stops_an_auto_clock_until_a_command_moves_it() -> None:
             return Outcome(200)
 
         async def stopped(times: int) -> None:
-            while sum("11 × sendMessage to 420777000102" in line for _, line in box.log) < times:  # noqa: RUF001 - it means times
+            while sum("11 × sendMessage to 420777000102" in line for _, line in box.log) < times:
                 await asyncio.sleep(0)
             await turns(50)
             assert hosted.timer is None

@@ -125,7 +125,7 @@ def _read(text: str) -> int | None:
 
 def _times(number: str, size: int) -> int:
     whole, _, fraction = number.replace(",", ".").partition(".")
-    part, rest = divmod(int(fraction or 0) * size, 10 ** len(fraction))
+    part, rest = divmod(int(fraction or 0) * size, int("1" + "0" * len(fraction)))
     if rest:
         raise ValueError(f"{shown(number)} of a unit of {show(size)} is finer than a millisecond: 1ms is the least")
     return int(whole) * size + part

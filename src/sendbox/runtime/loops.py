@@ -66,4 +66,4 @@ class Calls:
             why = f"more than {settings.max_chain:,} calls, each because of a webhook of the one before (--max-chain)"
         if why is not None:
             name, count = self._named.most_common(1)[0]
-            self.loop = f"{count:,} × {name} from your receiver: {why}"  # noqa: RUF001 - it means times
+            self.loop = f"{count:,} × {name} from your receiver: {why}"
