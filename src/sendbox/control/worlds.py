@@ -15,7 +15,6 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import instant, iso, on_calendar, shown
-from sendbox.runtime import wall
 from sendbox.runtime.worlds import Hosted
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.language import Language
@@ -132,11 +131,9 @@ async def open_world(
     is_frozen = flag(frozen, "frozen")
     pinned = (blueprint or runtime.blueprint).start, runtime.settings.start
     if pinned == (None, None) and "start" not in settings:
-        start = None if now is None else (to_instant(now, "now"), is_frozen)
-        if start is not None:
-            settings["start"], settings["pinned"] = start
-        if flag(late, "late"):
-            settings["starts"] = wall.present if start is None else lambda: start
+        if now is not None:
+            settings["start"], settings["pinned"] = to_instant(now, "now"), is_frozen
+        settings["late"] = flag(late, "late")
     existing = runtime.worlds.get(id or "")
     if existing is not None:
         raise ControlError(409, "world_exists", f"{id} is open already", world=world_view(call, existing))

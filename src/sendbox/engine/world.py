@@ -336,7 +336,7 @@ class World:
     def begin(self) -> None:
         """Journals that it begins."""
         if self.epoch:
-            self.journal.add(self.start, CODE["reset"], {"epoch": self.epoch})
+            self.journal.add(self.start, CODE["reset"], {"epoch": self.epoch, "scenario": self.blueprint.name})
         else:
             self.journal.add(self.start, CODE["opened"], {"scenario": self.blueprint.name})
 

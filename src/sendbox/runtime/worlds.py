@@ -2,6 +2,7 @@
 
 It finds the world of a key, opens, resets and closes worlds. What moves them through time is `runtime/scheduler.py`,
 what carries their deliveries out is `runtime/dispatcher.py`. All of it runs on one thread, and holds its loop briefly.
+It is long because all that begins or ends a world is here.
 """
 
 from __future__ import annotations
@@ -157,11 +158,12 @@ class Runtime:
         start: int | None = None,
         rate: float | None = None,
         pinned: bool = True,
-        starts: Callable[[], tuple[int, bool]] | None = None,
+        late: bool = False,
     ) -> Hosted:
         """Opens a world. Raises `Conflict` for an id in use, or at the cap.
 
-        `pinned` False where `start` is only the present of the caller; `starts` tells the start later.
+        `pinned` False where `start` is only the present of the caller; with `late` the start is open
+        until the first command or reading of time: then it is the present, or `start`.
         """
         if world_id is None:
             world_id = self._draw_id()
@@ -188,7 +190,9 @@ class Runtime:
             blueprint=blueprint,
         )
         world = self.begun(opening)
-        hosted = Hosted(world, blueprint, starts=starts)
+        hosted = Hosted(world, blueprint)
+        if late:
+            hosted.starts = wall.present if start is None else lambda: (opening.start, opening.pinned)
         self.worlds[world_id] = hosted
         self.closed.discard(world_id)
         self._tags[world.tag] = world_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +15,8 @@ RECEIVER: Final = "receiver"
 #: How much of a text is shown, and how many events of one webhook.
 SHOWN: Final = 60
 EVENTS: Final = 4
+#: The id of a message, as it stands in an answer.
+_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 #: What every entry has, and ids that say nothing to people.
 _HEAD: Final = frozenset({"n", "at", "kind", "order_sensitive", "template_id", "phone_number_id", "id"})
 
@@ -60,15 +63,25 @@ class Names:
 
 
 class Teller:
-    """Tells entries of one journal, by `Kinds.told`. `places` says whether addresses of webhooks are told."""
+    """Tells entries of one journal, by `Kinds.told`. `places` says whether addresses of webhooks are told.
+
+    With `sent`, the phone of each message by its id, it also tells which rules decided results and what calls sent.
+    """
 
     def __init__(
-        self, told: Mapping[str, Tell | None], names: Names, entries: Iterable[Entry], *, places: bool = False
+        self,
+        told: Mapping[str, Tell | None],
+        names: Names,
+        entries: Iterable[Entry],
+        *,
+        places: bool = False,
+        sent: Mapping[str, str] | None = None,
     ) -> None:
         self._told = told
         self._names = names
         self._events = {entry["delivery"]: entry["events"] for entry in entries if entry["kind"] == "delivery"}
         self.places = places
+        self._sent = sent
 
     def tell(self, entry: Entry) -> Told | None:
         """One entry; None where other entries tell it. An unknown kind is shown with its fields."""
@@ -84,6 +97,19 @@ class Teller:
     def message(self, entry: Entry) -> str:
         """The message that an entry, or an event, is about."""
         return self._names.of(entry.get("message_id"))
+
+    def sent(self, answer: str) -> str:
+        """The messages whose ids an answer has, the first few of them."""
+        sent = self._sent or {}
+        ids = [name for name in dict.fromkeys(_ID.findall(answer)) if name in sent] if sent else []
+        named = [f"{self._names.of(name)} to {sent[name]} ({name})" for name in ids[:EVENTS]]
+        more = [f"and {len(ids) - EVENTS} more"] if len(ids) > EVENTS else []
+        return f": {', '.join([*named, *more])}" if ids else ""
+
+    def decided(self, entry: Entry) -> str:
+        """The rules that decided a result; of one without a name its text."""
+        rules = entry.get("rules") if self._sent is not None else None
+        return f", by {', '.join(f'{chr(34)}{cut(rule)}{chr(34)}' for rule in rules)}" if rules else ""
 
     def attempt(self, entry: Entry) -> str:
         """The attempt that an entry is about."""

@@ -312,10 +312,11 @@ def _count_fault(collector: Collector, dimension: str, shown: Any) -> None:
 # -- in words
 
 
-def _tell_request(_teller: Teller, entry: Entry) -> Told:
+def _tell_request(teller: Teller, entry: Entry) -> Told:
     rejected = " (rejected)" if entry["findings"] and entry["status"] < 400 else ""
     answer = entry["status"] or "no answer"
-    return Told(CLIENT, f"{entry['method']} {entry['path']} -> {answer} {entry['operation']}{rejected}")
+    sent = teller.sent(entry.get("answer", ""))
+    return Told(CLIENT, f"{entry['method']} {entry['path']} -> {answer} {entry['operation']}{rejected}{sent}")
 
 
 def _tell_try(teller: Teller, entry: Entry) -> Told:

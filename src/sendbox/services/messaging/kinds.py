@@ -70,7 +70,12 @@ def _attempt_line(canon: Canon, attempt: Attempt) -> Line:
 
 
 def _transition(code: int, _on: Observer, attempt: Attempt) -> View:
-    return {**_attempt_view(attempt), "result": STATES[code], "info": info_of(attempt, code)}
+    return {**_attempt_view(attempt), "result": STATES[code], "info": info_of(attempt, code), **_decided(attempt)}
+
+
+def _decided(attempt: Attempt) -> View:
+    """The rules that decided what becomes of an attempt."""
+    return {} if attempt.fate is None else {"rules": list(attempt.fate.rules)}
 
 
 def _transition_lines(code: int, canon: Canon, attempt: Attempt) -> Iterator[Line]:
@@ -116,7 +121,8 @@ def _tell_transition(teller: Teller, entry: Entry) -> Told:
     result, phone = entry["result"], entry["phone"]
     tone = _TONES.get(result, "plain")
     info = f" {entry['info']}" if tone == "bad" and entry.get("info") else ""
-    return Told(phone, f"{teller.attempt(entry)} {result}{info}", tone, phone)
+    rules = "" if result == "sending" else teller.decided(entry)
+    return Told(phone, f"{teller.attempt(entry)} {result}{info}{rules}", tone, phone)
 
 
 def _info_item(info: str) -> str:
