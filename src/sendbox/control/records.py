@@ -24,6 +24,7 @@ from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.world import World
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
+from sendbox.scenario.library import folder
 
 #: How many entries an answer holds unless `limit` says otherwise.
 LIMIT = 1000
@@ -265,6 +266,10 @@ async def digest(call: Call) -> Any:
 
 @operation("GET", "/worlds/{id}/verdict")
 async def verdict(call: Call) -> Any:
-    """What the scenario expects, and the results; not `trusted` when journal entries are `lost`."""
+    """What the scenario expects, and the results; not `trusted` when journal entries are `lost`.
+
+    `unused` are its rules that never decided anything, without those of the library's `default`.
+    """
     world = call.here.world
-    return await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect))
+    general = f"{folder() / 'default.yaml'}:"
+    return await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect, general))
