@@ -24,7 +24,6 @@ from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.world import World
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
-from sendbox.scenario.library import folder
 
 #: How many entries an answer holds unless `limit` says otherwise.
 LIMIT = 1000
@@ -271,5 +270,7 @@ async def verdict(call: Call) -> Any:
     `unused` are its rules that never decided anything, without those of the library's `default`.
     """
     world = call.here.world
-    general = f"{folder() / 'default.yaml'}:"
-    return await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect, general))
+    language = call.served.language
+    usual = language.load(call.served.scenario)
+    rules = [rule for key in language.keys.values() if key.rules is not None for rule in usual.of(key.name)]
+    return await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect, rules))

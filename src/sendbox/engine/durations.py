@@ -120,12 +120,12 @@ def _read(text: str) -> int | None:
         match, sizes = _ISO.fullmatch(text), (WEEK, DAY, HOUR, MINUTE, SECOND)
     if match is None or not any(match.groups()):
         return None
-    return sum(_times(number, size) for number, size in zip(match.groups(), sizes, strict=True) if number)
+    return sum(_times(number, size) for number, size in zip(match.groups(), sizes, strict=True) if number is not None)
 
 
 def _times(number: str, size: int) -> int:
     whole, _, fraction = number.replace(",", ".").partition(".")
-    part, rest = divmod(int(fraction or 0) * size, 10 ** len(fraction))
+    part, rest = divmod(int(fraction or 0) * size, int("1" + "0" * len(fraction)))
     if rest:
         raise ValueError(f"{shown(number)} of a unit of {show(size)} is finer than a millisecond: 1ms is the least")
     return int(whole) * size + part

@@ -10,6 +10,7 @@ everything else that came then.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso, show
@@ -19,6 +20,7 @@ from sendbox.engine.patterns import Pattern
 
 if TYPE_CHECKING:
     from sendbox.engine.expect.subjects import Occurrence, Subject
+    from sendbox.engine.rules.rule import Rule
     from sendbox.engine.world import World
 
 #: The rows of what may be expected, by name.
@@ -208,12 +210,14 @@ def _near(
     }
 
 
-def _unused(world: World, passed_over: str) -> Generator[None, None, list[dict[str, Any]]]:
+def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[dict[str, Any]]]:
     unused = []
+    # in an export or a record the rules of other files have other places
+    known = {rule.key: replace(rule, place=None) for rule in usual}
     lists = {path: book for part in world.parts.values() for path, book in part.lists.items()}
     for path, book in (lists | world.rulebooks).items():
         for number, rule in enumerate(book.unused, 1):
-            if rule.place is not None and not (passed_over and rule.place.startswith(passed_over)):
+            if rule.place is not None and known.get(rule.key) != replace(rule, place=None):
                 unused.append({"rule": rule.title, "in": path, "place": rule.place})
             if number % _LOOKED == 0:
                 yield
@@ -221,15 +225,14 @@ def _unused(world: World, passed_over: str) -> Generator[None, None, list[dict[s
 
 
 def verdict_in_slices(
-    world: World, subjects: Subjects, expectations: Iterable[Expectation], passed_over: str = ""
+    world: World, subjects: Subjects, expectations: Iterable[Expectation], usual: Iterable[Rule] = ()
 ) -> Generator[None, None, dict[str, Any]]:
     """The verdict, with pauses, so that a loop can do other work; the generator returns it.
 
     `{passed, trusted, lost, next_due, expectations: [{name, passed, that, step, found, wanted, why, nearest, place}],
     unused: [{rule, in, place}]}`: `step` is 0 for the entry itself and n for the nth of its `then`; `lost` counts
     forgotten journal entries, and with any of them the verdict is not `trusted`; `next_due` says that something is
-    still to come; `unused` are the rules that never decided anything, without those whose place begins with
-    `passed_over`.
+    still to come; `unused` are the rules that never decided anything, without the `usual` ones.
     """
     judged: list[dict[str, Any]] = []
     for expectation in expectations:
@@ -243,7 +246,7 @@ def verdict_in_slices(
         "lost": lost,
         "next_due": None if due is None else iso(due),
         "expectations": judged,
-        "unused": (yield from _unused(world, passed_over)),
+        "unused": (yield from _unused(world, usual)),
     }
 
 
