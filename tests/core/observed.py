@@ -18,6 +18,7 @@ from sendbox.engine.kinds.rows import Line, Observer
 from sendbox.engine.slices import finished
 from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
+from tests.scenarios import load
 
 
 def entry_view(world: World, number: int) -> dict[str, Any]:
@@ -53,4 +54,6 @@ def verdict(world: World, expectations: Iterable[Expectation] | None = None) -> 
 
 
 def verdict_in_slices(world: World, expectations: Iterable[Expectation]) -> Generator[None, None, dict[str, Any]]:
-    return verdicts.verdict_in_slices(world, SUBJECTS, expectations)
+    compiled = load("default").compiled
+    usual = (*compiled["attempts"], *compiled["verify"])
+    return verdicts.verdict_in_slices(world, SUBJECTS, expectations, usual)

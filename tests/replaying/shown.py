@@ -35,8 +35,8 @@ def shown(client: httpx.Client, world: str) -> dict[str, Any]:
 
     found = {path: ask(path) for path in PARTS}
     del found[""]["deliveries"]
-    for expectation in found["/verdict"]["expectations"]:
-        del expectation["place"]
+    for row in (*found["/verdict"]["expectations"], *found["/verdict"]["unused"]):
+        del row["place"]
     found["/journal"] = paged("/journal", "entries")
     found["/requests"] = paged("/requests", "requests")
     for each in found["/phones"]["phones"]:

@@ -73,12 +73,13 @@ def test_rules() -> None:
             "REJECTED",
             "no",
             name="r",
+            place="$.partner.template_review[0]",
         ),
-        ReviewRule('{"after":"5ms"}', after=Span(5, 5)),
-        ReviewRule("{}"),
+        ReviewRule('{"after":"5ms"}', after=Span(5, 5), place="$.partner.template_review[1]"),
+        ReviewRule("{}", place="$.partner.template_review[2]"),
     )
     assert spec.signups[0].when == When(mode="manual", client=Pattern("c*"))
-    assert spec.signups[1] == SignupRule('{"after":"1s"}', after=Span(1000, 1000))
+    assert spec.signups[1] == SignupRule('{"after":"1s"}', after=Span(1000, 1000), place="$.partner.signup[1]")
     assert spec.library == ({"category": "UTILITY", "name": "l", "components": [{"type": "BODY", "text": "Hi"}]},)
 
 

@@ -308,6 +308,12 @@ async def digest(call: Call) -> Any:
 
 @operation("GET", "/worlds/{id}/verdict")
 async def verdict(call: Call) -> Any:
-    """What the scenario expects, and the results; not `trusted` when journal entries are `lost`."""
+    """What the scenario expects, and the results; not `trusted` when journal entries are `lost`.
+
+    `unused` are its rules that never decided anything, without those of the library's `default`.
+    """
     world = call.here.world
-    return await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect))
+    language = call.served.language
+    usual = language.load(call.served.scenario)
+    rules = [rule for key in language.keys.values() if key.rules is not None for rule in usual.of(key.name)]
+    return await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect, rules))

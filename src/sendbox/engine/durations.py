@@ -120,7 +120,7 @@ def _read(text: str) -> int | None:
         match, sizes = _ISO.fullmatch(text), (WEEK, DAY, HOUR, MINUTE, SECOND)
     if match is None or not any(match.groups()):
         return None
-    return sum(_times(number, size) for number, size in zip(match.groups(), sizes, strict=True) if number)
+    return sum(_times(number, size) for number, size in zip(match.groups(), sizes, strict=True) if number is not None)
 
 
 def _times(number: str, size: int) -> int:

@@ -57,6 +57,11 @@ class Part:
         return {}
 
     @property
+    def lists(self) -> Mapping[str, Rulebook[Any]]:
+        """The same with those whose rules stay as the scenario has them, by their places in the language."""
+        return self.rulebooks
+
+    @property
     def counts(self) -> Mapping[str, int]:
         """How many things of this service there are, by name, as a world is shown in short."""
         return {}

@@ -25,6 +25,7 @@ def objects(played: Played) -> dict[str, Any]:
         "stopped": played.stopped,
         "passed": played.passed,
         "verdict": None if played.verdict is None else _anywhere(played.verdict),
+        "unused": _placed(played.unused),
         "digest": played.digest,
         "engine": ENGINE,
         "order_sensitive": played.order_sensitive,
@@ -37,12 +38,12 @@ def objects(played: Played) -> dict[str, Any]:
 
 def _anywhere(verdict: dict[str, Any]) -> dict[str, Any]:
     """The verdict with places in library scenarios that are the same on every machine: the name of the file."""
+    return {**verdict, "expectations": _placed(verdict["expectations"]), "unused": _placed(verdict["unused"])}
+
+
+def _placed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     library = f"{folder()}{os.sep}"
-    expectations = [
-        {**expectation, "place": expectation["place"] and expectation["place"].removeprefix(library)}
-        for expectation in verdict["expectations"]
-    ]
-    return {**verdict, "expectations": expectations}
+    return [{**row, "place": row["place"] and row["place"].removeprefix(library)} for row in rows]
 
 
 def _asked(request: Asked) -> dict[str, Any]:

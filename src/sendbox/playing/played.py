@@ -48,6 +48,7 @@ class Asked:
 @dataclass(slots=True)
 class Played:
     """The result of a scenario. `entries` are the journal's, rendered; `verdict` None = the scenario expects nothing.
+    `unused` are the rules that never decided anything.
 
     `sampled` says that the traffic is the built-in one; `stopped` that the time ended before the world was idle;
     `served` is what was played on.
@@ -61,6 +62,7 @@ class Played:
     entries: list[dict[str, Any]] = field(default_factory=list)
     canonical: list[dict[str, Any]] = field(default_factory=list)
     verdict: dict[str, Any] | None = None
+    unused: list[dict[str, Any]] = field(default_factory=list)
     digest: str = ""
     order_sensitive: bool = False
     stopped: bool = False

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from sendbox.engine.durations import DAY, iso, show
-from sendbox.engine.expect.verdict import lines
+from sendbox.engine.expect.verdict import lines, unused_lines
 from sendbox.engine.kinds.narration import Names, cut
 from sendbox.playing.played import Played
 from sendbox.playing.rows import Row, rows
@@ -97,12 +97,14 @@ class _Page:
             yield f"stopped at {_instant(played.world.now)}: more is due later (--until)"
         if played.verdict is not None:
             yield from self._verdict(played.verdict)
+        for line in unused_lines({"unused": played.unused}):
+            yield self._in("dim", cut_end(line, self._width))
         marked = ", order-sensitive" if played.order_sensitive else ""
         yield self._in("dim", f"digest {played.digest}{marked}")
 
     def _verdict(self, verdict: dict[str, Any]) -> Iterator[str]:
         """The scenario's expectations: which were met, and why the others were not."""
-        first, *others = lines(verdict)
+        first, *others = lines({**verdict, "unused": []})
         tone = "good" if verdict["passed"] else "bad"
         yield self._in(tone, first)
         for line in others:

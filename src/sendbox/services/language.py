@@ -7,16 +7,19 @@ from collections.abc import Mapping
 from typing import Final
 
 from sendbox.engine.patterns import Pattern
+from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.linter import Linter
-from sendbox.scenario.model import Node, listed, show
+from sendbox.scenario.model import Node, listed, nearest, show
 from sendbox.scenario.values import Reader
 from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services import limits
 from sendbox.services.assume import SETTINGS, Assume
 from sendbox.services.numbers import written
+from sendbox.services.operations import CALLS
 from sendbox.services.ports import SenderForm
 
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
+_PARAMETER: Final = re.compile(r"\{\w+\}")
 _UNCLOSED: Final = re.compile(r"\{\{(?![^{}]*\}\})")
 
 
@@ -79,10 +82,55 @@ def country_of(root: Node) -> Node | None:
     return (root.get("assume") or root).get("country") or (root.get("account") or root).get("country")
 
 
+#: The paths that are served, with `*` for what differs; a file and a short link have addresses of their own.
+_SERVED: Final = (
+    *dict.fromkeys(_PARAMETER.sub("*", row.path) for row in CALLS.values() if row.path.startswith("/")),
+    "/upload/*",
+    "/s/*",
+)
+#: Operations that carry nothing, and so no number of a phone.
+_EMPTY: Final = frozenset(name for name, row in CALLS.items() if row.part is None)
+
+
 def _lint(linter: Linter) -> None:
-    """Entries of `allowed` that are not numbers."""
+    """Entries of `allowed` that are not numbers, and conditions that no call can meet."""
     for _, item in linter.entries("assume", "allowed"):
         linter.number(item, Pattern(str(item.value), digits=True))
+    for _, item in linter.entries("api"):
+        _no_phone(item.get("when"), linter)
+    for item in linter.expected():
+        where = item.get("where")
+        subject = item.entries()["that"].value
+        if where is not None and subject == "requests":
+            _not_served(where, linter)
+        if where is not None and subject == "faults":
+            _no_phone(where, linter)
+
+
+def _no_phone(conditions: Node | None, linter: Linter) -> None:
+    """A phone is asked of calls that name none."""
+    operation = None if conditions is None else conditions.get("operation")
+    if conditions is None or operation is None:
+        return
+    names = [str(item.value) for item in operation.items() or [operation]]
+    if _EMPTY.issuperset(names):
+        for key in ("phone", "country"):
+            if key in conditions.entries():
+                message = f"{show(key)} is never met: {listed(names)} names no phone"
+                linter.warn(conditions.entries()[key], "never-asked", message, value=key)
+
+
+def _not_served(where: Node, linter: Linter) -> None:
+    """A path that is not served; such a call has the operation `unknown`."""
+    path, operation = where.get("path"), where.get("operation")
+    if path is None or (
+        operation is not None and "unknown" in [item.value for item in operation.items() or [operation]]
+    ):
+        return
+    for item in path.items() or [path]:
+        if not any(globs.overlaps(str(item.value), served) for served in _SERVED):
+            message = f"{show(item.value)} is not a path that is served"
+            linter.warn(item, "not-served", message, near=nearest(item.value, _SERVED))
 
 
 SHARED: Final = Vocabulary(lints=(_lint,))

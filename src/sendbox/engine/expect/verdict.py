@@ -10,6 +10,7 @@ everything else that came then.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso, show
@@ -19,12 +20,17 @@ from sendbox.engine.patterns import Pattern
 
 if TYPE_CHECKING:
     from sendbox.engine.expect.subjects import Occurrence, Subject
+    from sendbox.engine.rules.rule import Rule
     from sendbox.engine.world import World
 
 #: The rows of what may be expected, by name.
 Subjects = Mapping[str, "Subject"]
 #: So many things that nearly counted, or counted and should not, are shown.
 NEAREST: Final = 3
+#: So many unused rules are listed for people, and so many characters of a name; rules looked at between two pauses.
+UNUSED: Final = 20
+NAME: Final = 80
+_LOOKED: Final = 256
 
 
 def differences(
@@ -204,14 +210,29 @@ def _near(
     }
 
 
+def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[dict[str, Any]]]:
+    unused = []
+    # in an export or a record the rules of other files have other places
+    known = {rule.key: replace(rule, place=None) for rule in usual}
+    lists = {path: book for part in world.parts.values() for path, book in part.lists.items()}
+    for path, book in (lists | world.rulebooks).items():
+        for number, rule in enumerate(book.unused, 1):
+            if rule.place is not None and known.get(rule.key) != replace(rule, place=None):
+                unused.append({"rule": rule.title, "in": path, "place": rule.place})
+            if number % _LOOKED == 0:
+                yield
+    return unused
+
+
 def verdict_in_slices(
-    world: World, subjects: Subjects, expectations: Iterable[Expectation]
+    world: World, subjects: Subjects, expectations: Iterable[Expectation], usual: Iterable[Rule] = ()
 ) -> Generator[None, None, dict[str, Any]]:
     """The verdict, with pauses, so that a loop can do other work; the generator returns it.
 
-    `{passed, trusted, lost, next_due, expectations: [{name, passed, that, step, found, wanted, why, nearest, place}]}`:
-    `step` is 0 for the entry itself and n for the nth of its `then`; `lost` counts forgotten journal entries, and with
-    any of them the verdict is not `trusted`; `next_due` says that something is still to come.
+    `{passed, trusted, lost, next_due, expectations: [{name, passed, that, step, found, wanted, why, nearest, place}],
+    unused: [{rule, in, place}]}`: `step` is 0 for the entry itself and n for the nth of its `then`; `lost` counts
+    forgotten journal entries, and with any of them the verdict is not `trusted`; `next_due` says that something is
+    still to come; `unused` are the rules that never decided anything, without the `usual` ones.
     """
     judged: list[dict[str, Any]] = []
     for expectation in expectations:
@@ -225,6 +246,7 @@ def verdict_in_slices(
         "lost": lost,
         "next_due": None if due is None else iso(due),
         "expectations": judged,
+        "unused": (yield from _unused(world, usual)),
     }
 
 
@@ -247,11 +269,30 @@ def lines(verdict: dict[str, Any]) -> list[str]:
             text += _explained(view)
     if failed and verdict["next_due"]:
         text.append(f"  something is still to come, next at {verdict['next_due']}: was the clock moved far enough?")
-    return text
+    return text + unused_lines(verdict)
+
+
+def unused_lines(verdict: dict[str, Any]) -> list[str]:
+    """The rules that never decided anything, as text that a person reads; nothing where there are none."""
+    unused = verdict["unused"]
+    if not unused:
+        return []
+    rules = "a rule" if len(unused) == 1 else f"{len(unused)} rules"
+    shown = [f"  unused  {_cut(rule['rule'])} of {rule['in']} ({_file(rule['place'])})" for rule in unused[:UNUSED]]
+    more = [f"  unused  and {len(unused) - UNUSED} more"] if len(unused) > UNUSED else []
+    return [f"{rules} of the scenario never decided anything", *shown, *more]
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= NAME else f"{name[: NAME - 1]}…"
+
+
+def _file(place: str) -> str:
+    return place.rpartition("/")[2]
 
 
 def _explained(failed: dict[str, Any]) -> list[str]:
-    where = f" ({failed['place'].rpartition('/')[2]})" if failed["place"] else ""
+    where = f" ({_file(failed['place'])})" if failed["place"] else ""
     step = f"then, {failed['step']}: " if failed["step"] else ""
     text = [f"          {step}{failed['why']}{where}"]
     for near in failed["nearest"]:

@@ -6,7 +6,7 @@ key, never by when it came; a turn (`nth`, `every`, `times`) follows the order o
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
@@ -52,11 +52,18 @@ class Rulebook(Generic[R]):
         #: how many rules were put in front so far, and how many cases came
         self._put = 0
         self._came = 0
+        #: the rules that decided something, by what they count by
+        self.fired: set[str] = set()
 
     @property
     def from_scenario(self) -> tuple[R, ...]:
         """The scenario's rules, without those that control put in front."""
         return tuple(rule for rule in self.rules if rule.id is None)
+
+    @property
+    def unused(self) -> Iterator[R]:
+        """The scenario's rules that never decided anything, in their order."""
+        return (rule for rule in self.rules if rule.id is None and rule.key not in self.fired)
 
     def set_rules(self, rules: Sequence[R]) -> None:
         """Replaces the scenario's rules; those that control put in front stay in front."""
@@ -124,6 +131,7 @@ class Rulebook(Generic[R]):
                     self.memory.series(USED, _name(rule)).place(matched.ordinal)
             decided = undecided if decided is None else decided | undecided
             decisions.append((rule, undecided, matched, drawn))
+            self.fired.add(rule.id or rule.key)
         return decisions, order_sensitive
 
     def _comes(self, rule: R, case: Case, *, takes: bool) -> tuple[bool, Drawn | None, bool]:

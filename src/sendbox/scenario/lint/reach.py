@@ -67,10 +67,8 @@ def find(linter: Linter, keys: Iterable[str]) -> None:
                 linter.tag(item.entries()["when"].entries()["tag"])
     _traffic(linter)
     rules = list(dict.fromkeys(rule.title for key in keys for rule in blueprint.of(key)))
-    for _, item in linter.entries("expect"):
-        then = item.get("then")
-        for expected in (item, *([] if then is None else then.items())):
-            _expected(expected, rules, linter)
+    for expected in linter.expected():
+        _expected(expected, rules, linter)
 
 
 def _traffic(linter: Linter) -> None:
@@ -97,6 +95,8 @@ def _expected(node: Node, rules: list[str], linter: Linter) -> None:
                 linter.tag(condition)
             elif key == "phone":
                 linter.number(condition, Pattern(str(condition.value), digits=True))
+            elif key == "attempt" and condition.value in (0, "0"):
+                linter.warn(condition, "never-asked", "0 is never met: attempts of a message are counted from 1")
             elif key == "rule" and nothing_like_it(Pattern(str(condition.value)), rules):
                 message = f"{show(condition.value)} is not the name of a rule of this scenario; control may add one"
                 linter.warn(condition, "rule-unknown", message, near=nearest(condition.value, rules))

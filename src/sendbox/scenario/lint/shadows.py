@@ -1,4 +1,5 @@
-"""Rules that never decide, because an earlier one of the same file matches whenever they do and decides as much.
+"""Rules that never decide, because an earlier one of the same file matches whenever they do and decides as much; and
+rules that may decide more often than they ever can.
 
 `CONDITIONS` says how conditions are compared; a `RuleList` says where those of a list stand, and what its rules may
 decide. A rule with any other condition, or with a count, never counts as shadowing another one: a wrong warning would
@@ -92,6 +93,7 @@ def _find(kind: RuleList, linter: Linter) -> None:
     #: file (its source) -> beginning of a condition -> the earlier rules
     before: dict[int, dict[tuple[str, str] | None, list[_Rule]]] = {}
     for _, node in linter.entries(*kind.path):
+        _once(node, kind, linter)
         rule = _rule(node, kind, linter.families)
         earlier = before.setdefault(id(node.source), {})
         shadow = None if rule.odd else _shadow(rule, earlier, country)
@@ -99,6 +101,16 @@ def _find(kind: RuleList, linter: Linter) -> None:
             linter.warn(node, "shadowed", _message(rule, shadow), value=_title(node))
         elif rule.plain:
             earlier.setdefault(_place(rule, country), []).append(rule)
+
+
+def _once(node: Node, kind: RuleList, linter: Linter) -> None:
+    """Warns about a rule that may decide more often than its condition lets it."""
+    times, conditions = node.get("times"), node.get(kind.when)
+    for key in ("nth", "call"):
+        position = None if conditions is None else conditions.get(key)
+        if times is not None and position is not None and times.value != 1:
+            message = f"{show(times.value)} times is more than ever happens: {key} {show(position.value)} comes once"
+            linter.warn(times, "once", message)
 
 
 def _rule(node: Node, kind: RuleList, families: Mapping[str, tuple[str, ...]]) -> _Rule:

@@ -84,6 +84,7 @@ def _rule(kind: type[R], node: Node, reader: Reader, *patterns: str) -> R:
         after=None if after is None else reader.span(after),
         reason=text_of(node.get("reason")),
         name=text_of(node.get("name")),
+        place=node.place,
     )
     return _with(rule, {"result": node.get("result")})
 

@@ -38,6 +38,7 @@ from sendbox.services.ports import Share, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
+    from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
     from sendbox.services.partner.rules import SignupRule
     from sendbox.services.ports import Key
@@ -223,6 +224,11 @@ class Partner(Part):
         if account is None or not self._owns(signup, account):
             raise Failure(f'"{account_id}" is not a connected business account', "$.waba_id", "waba", assumed="A39")
         return account
+
+    @property
+    def lists(self) -> Mapping[str, Rulebook[Any]]:
+        """The rules of reviews and of signups."""
+        return {"partner.template_review": self.templates.reviews, "partner.signup": self._rules}
 
     def numbers_of(self, account: BusinessAccount) -> list[BusinessNumber]:
         """The numbers of a business account, in the order in which they were connected."""

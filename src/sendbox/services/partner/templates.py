@@ -43,7 +43,7 @@ class Templates:
         self._made: dict[tuple[str, str, str], int] = {}
         #: id -> how often it was sent to review; only the newest review counts
         self._versions: dict[str, int] = {}
-        self._reviews = Reviews(world.blueprint.compiled["partner"].reviews, world.chooser, world.start)
+        self.reviews = Reviews(world.blueprint.compiled["partner"].reviews, world.chooser, world.start)
         #: id -> why it has its status
         self.reasons: dict[str, str] = {}
 
@@ -181,7 +181,7 @@ class Templates:
     def _send_to_review(self, record: Record) -> None:
         """The review falls due after its delay (A43)."""
         world = self._world
-        rule, after = self._reviews.review(record, Assume.of(world).template_review, world.clock.now)
+        rule, after = self.reviews.review(record, Assume.of(world).template_review, world.clock.now)
         template_id = self.id_of(record)
         version = self._versions.get(template_id, 0)
         world.timeline.at(world.clock.now + after, -1, self.review_due, (template_id, version, rule))

@@ -34,6 +34,21 @@ def find(linter: Linter) -> None:
         linter.number(item.entries()["number"], compiled["phones"][at].number)
     _webhooks(linter)
     _traffic(linter)
+    for item in linter.expected():
+        _seen(item.get("where"), linter)
+
+
+def _seen(where: Node | None, linter: Linter) -> None:
+    """A result that the channel does not have (§3.1)."""
+    entries = {} if where is None else where.entries()
+    results = entries.get("result")
+    if results is None or {item.value for item in results.items() or [results]} != {"seen"}:
+        return
+    for key in ("channel", "gateway"):
+        node = entries.get(key)
+        words = [] if node is None else [str(item.value) for item in node.items() or [node]]
+        if words and not any(ROWS[name].shows_seen for word in words for name in MEANT.get(word, (word,))):
+            linter.warn(results, "never-asked", f'"seen" does not exist on {listed(words)} (§3.1)')
 
 
 def _traffic(linter: Linter) -> None:
