@@ -9,6 +9,7 @@ from typing import Any, Final
 import yaml
 
 from sendbox import data
+from sendbox.app import SERVED
 from sendbox.engine.delivery.faults import table as deliveries
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults import table as calls
@@ -45,7 +46,15 @@ def with_tables(text: str) -> str:
     parts["where"]["properties"] = _conditions(parts["where"]["properties"])
     parts["called"]["examples"] = list(EMULATED)
     parts["trafficRequest"]["properties"]["operation"]["examples"] = list(OPERATIONS)
+    parts["trafficControl"]["properties"]["operation"]["enum"] = _controlled()
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _controlled() -> list[str]:
+    """The operations of control that traffic may have: those that change a world or look at it."""
+    but = ("outbox", "record", "export")  # these hand over deliveries, or make a file
+    rows = [row for row in SERVED.operations if row.worldly and row.name not in but]
+    return [*(row.name for row in rows if row.act or row.method == "GET"), "advance"]
 
 
 def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:

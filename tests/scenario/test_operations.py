@@ -40,15 +40,6 @@ def test_the_operations_that_send_are_those_whose_handlers_do() -> None:
     assert list(SENDING) == sending
 
 
-def test_traffic_knows_the_operations_of_control() -> None:
-    """Those that change a world or look at it; none that hands over its deliveries, or makes a file of it."""
-    defined = json.loads((data.folder("schemas") / "scenario.schema.json").read_text("utf-8"))["$defs"]
-    but = ("outbox", "record", "export")
-    rows = [row for row in SERVED.operations if row.worldly and row.name not in but]
-    legal = [row.name for row in rows if row.act or row.method == "GET"]
-    assert defined["trafficControl"]["properties"]["operation"]["enum"] == [*legal, "advance"]
-
-
 def test_editors_complete_operations() -> None:
     """The schema offers all of them where one stands: what it offers is what check takes."""
     defined = json.loads((data.folder("schemas") / "scenario.schema.json").read_text("utf-8"))["$defs"]

@@ -65,7 +65,7 @@ class Options:
         return ": ".join([*filter(None, [" and ".join(filter(None, map(self.sources.get, names)))]), message])
 
 
-class _Asked(dict[str, str]):
+class _Noted(dict[str, str]):
     """An environment that notes which of its variables are asked for."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -102,7 +102,7 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
     with contextlib.ExitStack() as reading:
         if options.watch:
             watched = reading.enter_context(noting())
-        blueprint = scenario(options, asked := _Asked(os.environ))
+        blueprint = scenario(options, asked := _Noted(os.environ))
     told = [message for name, message in options.unknown.items() if name not in asked.names]
     if told:
         raise Failure(USAGE, told[-1], tuple(told[:-1]))
