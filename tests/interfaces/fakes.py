@@ -18,7 +18,7 @@ class FakeWorld:
     """A world that takes everything and gives ids `m0`, `m1`, … in order; None at the `rejected` positions."""
 
     assume: Assume = field(default_factory=Assume)
-    now: int = 0
+    now: int = 1_772_355_600_000
     account: Any = field(
         default_factory=lambda: SimpleNamespace(
             country="420",
