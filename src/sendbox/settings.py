@@ -22,7 +22,7 @@ class Settings:
     clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
     call of `advance`; so do `max_calls` and `max_chain`, of a receiver that calls while webhooks are under way: at one
     instant, and one because of the other. `max_journal` is how many entries a world's journal keeps, None = all.
-    `callbacks` says where webhooks may go. With `coverage` what was tried in a world is kept when it is closed or reset.
+    `callbacks` says where webhooks may go. With `coverage` what was tried in closed and reset worlds is kept.
     """
 
     host: str = "127.0.0.1"
