@@ -29,7 +29,6 @@ LEFT_OUT: Final[dict[tuple[str, str], str]] = {
     ("FaultyDelivery", "id"): "a name, worked out when somebody asks",
     ("Delivery", "body"): "bytes, made from the events when they are sent",
     ("FaultyDelivery", "body"): "bytes, made from the events when they are sent",
-    ("Outlets", "chains"): "which call came because of which webhook: it bounds an advance, and changes no outcome",
     ("Outlets", "_begun"): "what has begun, for whoever carries it out: it is taken away there",
     ("RequestRecord", "_kept"): "the body, or the file in which the same bytes lie",
     ("World", "record"): "the commands themselves",

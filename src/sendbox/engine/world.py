@@ -31,6 +31,7 @@ from sendbox.engine.identity import derive, seed_bytes, tag_of, uuid_text
 from sendbox.engine.journal import CODE, Capped, Journal
 from sendbox.engine.part import Part
 from sendbox.engine.polling import Polling
+from sendbox.engine.races import Races
 from sendbox.engine.remarks import Advice
 from sendbox.engine.timeline import Timeline
 
@@ -87,6 +88,7 @@ class World:
         "pinned",
         "plain",
         "polling",
+        "races",
         "record",
         "salt",
         "seed_given",
@@ -150,12 +152,11 @@ class World:
         self.expect = blueprint.expect
         self.api = ApiFaults(blueprint.api, self.chooser, start)
         self.fired = 0
-        #: how many ticks were done in this epoch (`run`)
-        self.ticks = 0
-        #: how many instants the clock was moved to
-        self.instants = 0
+        #: how many ticks were done in this epoch (`run`), and how many instants the clock was moved to
+        self.ticks = self.instants = 0
         #: requests that clients repeat while time stands still
         self.polling = Polling()
+        self.races = Races()
         self._equal: dict[bytes, int] = {}
         self.outlets = Outlets(self, blueprint.webhooks)
         #: ids that were given out, to what stands for them in the digest: the same in every world

@@ -129,7 +129,6 @@ class Mover:
         journey = _Way(self._runtime, self._carrier, hosted)
         if by_hand:
             hosted.calls.begin()
-            world.outlets.chains.clear()
         hosted.advancing = True
         try:
             if goal.way == "next":

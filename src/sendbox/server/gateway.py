@@ -140,17 +140,15 @@ class Emulated:
         runtime = self._runtime
         call = call_of(runtime, scope, key, body, headers)
         runtime.present(hosted)
-        chains = world.outlets.chains
-        chains.depth, chains.phone = hosted.calls.depth if hosted.advancing else 0, ""
+        chain = hosted.calls.chain if hosted.advancing else 0
         outcome = self.desk.serve(world, call, route, params)
         if not isinstance(outcome, Handled):
             outcome = await hosted.whole(outcome)
         self.note(hosted, outcome)
-        if chains.depth:
-            hosted.calls.made(route.operation, chains, world.now, runtime.settings)
+        if chain:
+            hosted.calls.made(chain, route.operation, outcome.sent, world.now, runtime.settings)
             if hosted.calls.loop is not None:
                 hosted.stir()
-            chains.depth = 0
         if outcome.hasty and hosted.world is world:
             await runtime.carrier.overtake(hosted, tuple(outcome.hasty))
         return self.hinted(outcome, hosted, call.origin)

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import orjson
 
+from sendbox.engine.races import Races
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.account.keys import Key
 from sendbox.services.advice import ADVICE
@@ -36,6 +37,7 @@ class FakeWorld:
             registered=lambda family, sender: True,
             template=lambda name, language, sender: None,
         )
+        self.races = Races()
         self.id = "test-world"
         self.account.top = Key(self.id)
         self.account.keys = {self.id: self.account.top}

@@ -13,7 +13,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, paired, succeeded
-from sendbox.engine.delivery.chains import Chains
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
@@ -58,7 +57,6 @@ class Outlets:
         self.failed = 0
         self.faults = WebhookFaults(world, rules)
         self.injection = Injection(world, self.faults)
-        self.chains = Chains()
         #: True while an app in process or an outbox also takes the deliveries of the built-in receiver
         self.captured = False
 
@@ -96,9 +94,9 @@ class Outlets:
         """An event that has no target (A68)."""
         self._world.journal.add(self._world.clock.now, CODE["no_target"], event)
 
-    def depth(self, delivery: Delivery) -> int:
-        """How many calls, one because of the other, lie behind a batch (`Chains`)."""
-        return self.chains.of(self._world.events[type(event)].case(event).request for event in delivery.events)
+    def requests_of(self, delivery: Delivery) -> Iterator[str]:
+        """The ids of the requests that the events of a batch belong to, "" for none."""
+        return (self._world.events[type(event)].case(event).request for event in delivery.events)
 
     def flush(self) -> bool:
         """Makes deliveries of a part of the events of this instant; whether there is more, which stays in `dirty`."""

@@ -48,13 +48,15 @@ Hasty = Sequence[str]
 class Handled(NamedTuple):
     """The outcome of a call: the answer, its record in the journal and the number of that entry.
 
-    `hasty` are the requests that it made whose events may have to leave before the answer.
+    `hasty` are the requests that it made whose events may have to leave before the answer. `sent` is the id of the
+    request that sent messages, and the first phone among them.
     """
 
     answer: Answer
     record: RequestRecord | None = None
     number: int = -1
     hasty: Hasty = ()
+    sent: tuple[str, str] | None = None
 
 
 class Desk:
@@ -185,9 +187,12 @@ class Desk:
         record.findings = valued(findings, exchange) if findings else ()
         record.advice = exchange.advice
         record.canonical = exchange.content
+        exchange.uses("key", exchange.key.id)
+        if exchange.order_sensitive:
+            decision = decision[0], True
         if decision is NO_FAULT:  # most calls are such
-            return Handled(answer, record, world.request(record), hasty)
-        return _journaled(world, record, answer, decision, hasty)
+            return Handled(answer, record, world.request(record), hasty, exchange.sent)
+        return _journaled(world, record, answer, decision, hasty)._replace(sent=exchange.sent)
 
     def exchange(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Exchange:
         """A call as its handler sees it."""

@@ -64,6 +64,23 @@ class Exchange:
     content: bytes | None = None
     #: what the token names that let the call in, in place of the key (§5.3)
     bearer: Any = None
+    #: id of the request that sent messages, and the first phone among them
+    sent: tuple[str, str] | None = None
+    #: whether the order in which calls of this instant came decided something
+    order_sensitive: bool = False
+    #: what it changes, for calls of the same instant
+    changed: tuple[tuple[str, ...], ...] = ()
+
+    def uses(self, *subject: str) -> None:
+        """What the call uses: an earlier call of this instant that changed it decides with it."""
+        if subject not in self.changed and self.world.races.uses(self.world.now, subject):
+            self.order_sensitive = True
+
+    def changes(self, *subject: str) -> None:
+        """What the call changes: an earlier call of this instant that used or changed it decides with it."""
+        if subject not in self.changed and self.world.races.changes(self.world.now, subject):
+            self.order_sensitive = True
+        self.changed = (*self.changed, subject)
 
     def header(self, name: bytes) -> bytes | None:
         """The value of a header by its lower-case name, or None."""

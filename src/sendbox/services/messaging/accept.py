@@ -28,7 +28,6 @@ def accept(home: Home, operation: str, sends: list[Send], key: Key, content: byt
     several = operation == "sendMessages"
     names = world.named("request", operation, content)
     request_id = uuid_text(names)
-    world.outlets.chains.made(request_id, sends[0].recipients[0].number)
     base_ids: list[str] = []
     answers: list[list[str | None]] = []
     findings: list[Finding] = []

@@ -124,12 +124,15 @@ class Phones:
     def write(self, family: str, number: str, to: str | None, body: str, *, message_id: str | None = None) -> Inbound:
         """A phone writes to a number or sender: a reply to one of our messages, or unsolicited (A68)."""
         replied: Message | None = None
+        tied = False
         if message_id is not None:
             replied = self._home.by_id.get(message_id)
             if replied is None:
                 raise NoSuchThing(f'"{message_id}" is not a message of this world')
         else:
-            replied = self._newest(family, number, to)
+            replied, tied = self._newest(family, number, to)
+        if tied:  # the next entry says what was written
+            self._world.journal.mark(len(self._world.journal))
         return self._receive(family, number, to, body, replied)
 
     def reply(self, message: Message, body: str) -> Inbound:
@@ -164,12 +167,16 @@ class Phones:
         titles = ", ".join(texts) or "none"
         raise NoSuchThing(f'"{button}" is not a quick reply of this message; there are: {titles}')
 
-    def _newest(self, family: str, number: str, to: str | None) -> Message | None:
-        """The message handed over last for the phone on that channel, if it came from `to` (A68)."""
-        newest = next(iter(self.held(number, family)), None)
-        if newest is None or to not in (None, newest.shown_sender):
-            return None
-        return newest.message
+    def _newest(self, family: str, number: str, to: str | None) -> tuple[Message | None, bool]:
+        """The message handed over last for the phone on that channel, if it came from `to` (A68).
+
+        And whether it is the last only by the order in which requests came.
+        """
+        held = self.held(number, family)
+        if not held:
+            return None, False
+        newest = held[0]
+        return (newest.message if to in (None, newest.shown_sender) else None), _tied(held)
 
     def held(self, number: str, family: str | None = None) -> list[Attempt]:
         """The client's attempts that the phone may have, as far as is known; newest hand-over first."""
@@ -259,8 +266,12 @@ class Phones:
             alone(number)
             return
         attempted = {"seen": self._see, "click": self._click_one, "press": self._press}[act]
-        for attempt in self.held(number):
+        held = self.held(number)
+        for attempt in held:
+            entry = len(self._world.journal)
             if attempted(attempt, button if act == "press" else link):
+                if _tied(held):
+                    self._world.journal.mark(entry)
                 return
         self.note(number, f"nothing_to_{_VERBS.get(act, act)}")
 
@@ -357,3 +368,13 @@ class Phones:
         link = self._link(*subject)
         if link is not None:
             self.clicked(link)
+
+
+def _tied(held: list[Attempt]) -> bool:
+    """Whether requests of one instant decide which of these attempts, newest first, is the newest."""
+    if len(held) < 2:
+        return False
+    first, second = (attempt.message.submission for attempt in held[:2])
+    at, other = (attempt.transitions()[0][1] for attempt in held[:2])
+    same = first.request_id == second.request_id
+    return at == other and not same and held[0].message.accepted_at == held[1].message.accepted_at

@@ -38,7 +38,7 @@ def _tell_signup(_teller: Teller, entry: Entry) -> Told:
 
 
 def _plain(_on: Observer, state: View) -> View:
-    return state
+    return {name: value for name, value in state.items() if name != "components"}  # the digest's
 
 
 def _changed_lines(_canon: Canon, state: View) -> Iterator[Line]:

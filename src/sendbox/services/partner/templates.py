@@ -204,6 +204,7 @@ class Templates:
             "category": record["category"],
             "status": record["status"],
             "reason": self.reasons.get(template_id),
+            "components": record["components"],
         }
         self._world.journal.add(self._world.clock.now, CODE["template"], state)
 

@@ -54,6 +54,7 @@ def order(exchange: Exchange) -> Answer:
     try:
         placed = Account.of(exchange.world).orders.place(service, subject, period, billing, exchange.content or b"")
     except NoCredit:
+        exchange.order_sensitive = True
         raise refused("Insufficient credit", "$.service_id", "credit", "§4.4", "A31", 500) from None
     return success(order={"subject": placed.subject, "subject_id": placed.id, "status": placed.state})
 

@@ -24,6 +24,7 @@ def update(exchange: Exchange) -> Answer:
     request = read_body(exchange)
     account = Account.of(exchange.world)
     key = account.keys[exchange.key.id]
+    exchange.changes("settings", key.id)
     if "note" in request:
         key.note = request["note"]
     for name in ("default_callback_url", "default_callback_secret", "default_sender"):
@@ -47,6 +48,7 @@ def add(exchange: Exchange) -> Answer:
         currency = None
     elif currency is None:
         raise refused("Missing 'currency' in request data", "$.currency", "required", "§2.5", "A32")
+    exchange.changes("sub-keys")  # their number, and the place of each
     if Account.of(world).subkeys.full:
         raise refused(f"Child apikey limit reached ({MOST})", "$", "limit", "§4.4", "A32", 403)
     key = Account.of(world).subkeys.add(
@@ -72,6 +74,8 @@ def change(exchange: Exchange) -> Answer:
     _top_key(exchange)
     request = read_body(exchange, "Missing 'apikey' in request data", "apikey")
     key = _child(exchange, request)
+    exchange.changes("key", key.id)
+    exchange.order_sensitive |= "disable" in request  # a call of the key that comes later has no entry
     key.scope = request.get("scope", key.scope)
     key.disabled = bool(request.get("disable", key.disabled))
     Account.of(exchange.world).subkeys.note(key, "changed")
@@ -87,6 +91,7 @@ def push_device(exchange: Exchange) -> Answer:
     """`POST /push/device`: registers a device, or gives it another token (§4.4)."""
     may_change(exchange)
     request = read_body(exchange, "Missing 'id' or 'token' in request data", "id", "token")
+    exchange.changes("device", request["id"])
     if not Account.of(exchange.world).register_device(exchange.key.id, request["id"], request["token"]):
         raise refused("Device is owned by another apikey", "$.id", "owner", "§2.5", "A34", 403)
     return success()

@@ -21,8 +21,15 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes) -> Accepted:
     `content` is the canonical request without callback: names are derived from it, and the digest reads it.
     """
     world, key = exchange.world, exchange.key
+    for owner in {key.id, world.id}:
+        exchange.uses("settings", owner)
+    for send in sends:
+        for step in send.steps:
+            if step.template is not None:
+                exchange.uses("template", step.template.name)
     accepted = Messaging.of(world).accept(exchange.route.operation, sends, key, content, exchange.origin)
     exchange.content = content
+    exchange.sent = accepted.request_id, sends[0].recipients[0].number
     remarks = remark_accepted(world, sends, key)
     if remarks:
         exchange.advice += remarks

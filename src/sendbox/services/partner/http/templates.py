@@ -27,12 +27,14 @@ def list_templates(exchange: Exchange, _request: Request, account: BusinessAccou
 
 def create_template(exchange: Exchange, request: Request, account: BusinessAccount) -> Answer:
     """`POST /chatapp/templates/create`: a new template, which a review must approve (A43)."""
+    exchange.changes("template", request["template"]["name"])
     templates = Partner.of(exchange.world).templates
     return success(template_id=templates.id_of(templates.create(account, request["template"])))
 
 
 def create_from_library(exchange: Exchange, request: Request, account: BusinessAccount) -> Answer:
     """`POST /chatapp/templates/library/create`: a new template from the provider's library."""
+    exchange.changes("template", request["template"]["name"])
     templates = Partner.of(exchange.world).templates
     record = templates.create_from_library(account, request["template"])
     return success(template_id=templates.id_of(record), status=record["status"], category=record["category"])
@@ -43,15 +45,23 @@ def edit_template(exchange: Exchange, request: Request, account: BusinessAccount
 
     A client's token gives access to its own templates only, not to those that the whole account shares.
     """
-    Partner.of(exchange.world).templates.edit(
-        account, request["template_id"], request["template"], own=exchange.bearer is not None
-    )
+    templates = Partner.of(exchange.world).templates
+    record = templates.by_id(request["template_id"])
+    exchange.changes("template id", request["template_id"])  # of one that was just deleted there is no name
+    if record is not None:
+        exchange.changes("template", record["name"])
+    templates.edit(account, request["template_id"], request["template"], own=exchange.bearer is not None)
     return success()
 
 
 def delete_template(exchange: Exchange, request: Request, account: BusinessAccount) -> Answer:
     """`POST /chatapp/templates/delete`: deletes a template in every language."""
-    Partner.of(exchange.world).templates.delete(account, request["template_name"], own=exchange.bearer is not None)
+    templates = Partner.of(exchange.world).templates
+    exchange.changes("template", request["template_name"])
+    for record in templates.of(account):
+        if record["name"] == request["template_name"]:
+            exchange.changes("template id", templates.id_of(record))
+    templates.delete(account, request["template_name"], own=exchange.bearer is not None)
     return success()
 
 
@@ -68,6 +78,7 @@ def test_template(send: Sends, exchange: Exchange, request: Request, account: Bu
     if phone is None:
         text = f'"{request["phone_number"]}" cannot be normalized to international form'
         raise Failure(text, "$.phone_number", "phone-number", "§7.3", "A14")
+    exchange.uses("template", request["template"]["name"])
     use = _use(exchange, account, request["template"])
     template = account_of(world).template(use.name, use.language, sender)
     if template is None or not approved(template):
