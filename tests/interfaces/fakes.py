@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
-from sendbox.engine.races import Races
+from sendbox.engine.commands.races import Races
 from sendbox.engine.remarks import Finding
 from sendbox.services.account.keys import Key
 from sendbox.services.assume import Assume
@@ -33,7 +33,6 @@ class FakeWorld:
     )
     rejected: frozenset[int] = frozenset()
     id: str = "test-world"
-    now: int = 0
     races: Races = field(default_factory=Races)
     top: Key = field(default_factory=lambda: Key("test-world"))
     pinned: bool = True

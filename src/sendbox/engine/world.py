@@ -19,6 +19,7 @@ from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.chooser.plan import Place, Planned
 from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.commands.command import Call, Open, Own
+from sendbox.engine.commands.races import Races
 from sendbox.engine.commands.record import Record
 from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.delivery.batches import succeeded
@@ -31,7 +32,6 @@ from sendbox.engine.identity import derive, seed_bytes, tag_of, uuid_text
 from sendbox.engine.journal import CODE, Capped, Journal
 from sendbox.engine.part import Part
 from sendbox.engine.polling import Polling
-from sendbox.engine.races import Races
 from sendbox.engine.remarks import Advice
 from sendbox.engine.timeline import Timeline
 

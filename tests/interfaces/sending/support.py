@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import orjson
 
-from sendbox.engine.races import Races
+from sendbox.engine.commands.races import Races
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.account.keys import Key
 from sendbox.services.advice import ADVICE
