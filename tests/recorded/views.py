@@ -18,6 +18,7 @@ SHOWN: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "clock": ("/clock", {}),
     "codes": ("/codes", {}),
     "deliveries": ("/deliveries", {}),
+    "events": ("/events", {}),
     "hook": ("/hook", {}),
     "messages": ("/messages", {}),
     "partner": ("/partner", {}),
