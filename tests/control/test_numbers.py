@@ -36,3 +36,11 @@ async def test_a_word_that_looks_the_same_is_named() -> None:
         await box.open()
         answer = await box.get(f"{WORLD}/messages?result=d%D0%B5livered")
         assert "(U+0435, CYRILLIC SMALL LETTER IE) at place 2" in answer.json["message"]
+
+
+async def test_a_text_that_a_client_wrote_to_is_found_as_it_is() -> None:
+    """A client may send to what is not a number (it is rejected); its message is found by the same text."""
+    async with boxed() as box:
+        await box.send("abc")
+        found = (await box.get(f"{WORLD}/messages?phone=abc")).json["messages"]
+        assert [message["phone"] for message in found] == ["abc"]

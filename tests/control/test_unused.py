@@ -83,3 +83,13 @@ def test_a_long_list_is_cut() -> None:
     shown = unused_lines({"unused": rules})
     assert (len(shown), shown[-1]) == (UNUSED + 2, "  unused  and 5 more")
     assert shown[1] == f"  unused  {'r' * 79}… of attempts (b.yaml:0)"
+
+
+@pytest.mark.asyncio
+async def test_many_unused_rules_are_looked_at_in_slices() -> None:
+    """A verdict over a thousand rules pauses, and lists each of them once."""
+    rules = [{"name": f"rule {number}", "when": {"tag": f"t{number}"}, "then": "failed"} for number in range(1_000)]
+    async with boxed({"sendbox": 1, "attempts": rules}) as box:
+        await box.open()
+        unused = (await box.get(f"{WORLD}/verdict")).json["unused"]
+        assert [rule["rule"] for rule in unused] == [rule["name"] for rule in rules]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.faults.bad_json import BadJson
-from sendbox.engine.faults.calls import ApiFaults, ApiRule, Applied, Call
+from sendbox.engine.faults.calls import REMEMBERED, ApiFaults, ApiRule, Applied, Call
 from sendbox.engine.faults.delay import Delay
 from sendbox.engine.faults.disconnect import Disconnect
 from sendbox.engine.faults.garbage import Garbage
@@ -327,3 +327,11 @@ def test_the_line_of_a_fault(fields: dict[str, Any], expected: str) -> None:
     """It says what happened, on what, by which rule, and whether the call had its effect."""
     assert applied(ERROR, **fields).line == expected
     assert applied(Garbage()).line.startswith("fault garbage on sendMessage")
+
+
+def test_of_many_lost_answers_only_the_newest_are_remembered() -> None:
+    asked = faults()
+    for number in range(REMEMBERED + 1):
+        asked.note_unanswered(b"%d" % number, number)
+    assert len(asked.unanswered) == REMEMBERED
+    assert (b"0" in asked.unanswered, asked.unanswered[b"%d" % REMEMBERED]) == (False, REMEMBERED)

@@ -26,7 +26,7 @@ from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.rules.rule import When
 
 #: So many calls whose answer was lost are remembered.
-REMEMBERED: Final = 1_000
+REMEMBERED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
