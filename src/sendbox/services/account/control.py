@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
 from sendbox.control.arguments import json_object
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, operation, unreadable
+from sendbox.engine import bounds
 from sendbox.engine.world import World
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
@@ -19,19 +21,51 @@ async def account(call: Call) -> Any:
     return account_view(call.here.world)
 
 
-@operation("PATCH", "/worlds/{id}/account", raw=True, act=True, journals=True)
+class _Compiled(dict[str, Any]):
+    """A long change as it came, and beside it what it was compiled to, for an account `of` this kind."""
+
+    of: tuple[str, str]
+    changes: dict[str, Any]
+
+
+def _compile(call: Call, raw: Mapping[str, Any], of: tuple[str, str]) -> dict[str, Any]:
+    """The changes, for an account of this country and currency. Raises `ControlError`."""
+    country, currency = of
+    try:
+        changes = call.runtime.language.compile_patch("account", raw, country=country, current={"currency": currency})
+    except ScenarioError as error:
+        raise unreadable(error, "bad_account") from None
+    # in the order in which they are shown
+    lists = {name: dict.fromkeys(sorted(changes[name]), 0) for name in ("optout", "blacklist") if name in changes}
+    return {**changes, **lists}
+
+
+def _kind(call: Call) -> tuple[str, str]:
+    account = Account.of(call.here.world)
+    return account.country, account.currency
+
+
+async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A long change is compiled off the loop."""
+    raw = arguments.get("raw")
+    if not isinstance(raw, dict) or not bounds.large(raw):
+        return arguments
+    long = _Compiled(raw)
+    long.of = _kind(call)
+    long.changes = await asyncio.get_running_loop().run_in_executor(None, _compile, call, raw, long.of)
+    return {**arguments, "raw": long}
+
+
+@operation("PATCH", "/worlds/{id}/account", raw=True, act=True, journals=True, prepare=_compiled)
 async def change_account(call: Call, raw: Any = None) -> Any:
     """Changes the account at once: credit, templates, senders, lists, secret."""
     world = call.here.world
-    account = Account.of(world)
     raw = json_object(raw, "a change of an account")
-    current = {"currency": account.currency}
-    try:
-        changes = call.runtime.language.compile_patch("account", raw, country=account.country, current=current)
-    except ScenarioError as error:
-        raise unreadable(error, "bad_account") from None
+    of = _kind(call)
+    ready = isinstance(raw, _Compiled) and raw.of == of
+    changes = raw.changes if ready else _compile(call, raw, of)
     world.control("account", {"changes": raw})
-    account.change(changes)
+    Account.of(world).change(changes)
     return account_view(world)
 
 
