@@ -1,4 +1,4 @@
-"""Figures of the core, in process: worlds, events, memory, validation.
+"""Figures of the core, in process: worlds, events, memory, validation, holds of the event loop.
 
     python -m benchmarks.core
 
@@ -7,23 +7,30 @@ Absolute figures of the machine at hand, each with its goal; medians of some rep
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import statistics
 import time
 import tracemalloc
 from collections.abc import Callable
+from typing import Any, Final
 
 import orjson
 
 from benchmarks.load import TYPICAL
-from sendbox.app import PARTS
+from sendbox.app import PARTS, make_app
 from sendbox.contract.validators import Contract
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.world import World
 from sendbox.language import LANGUAGE
+from sendbox.runtime import collector
+from sendbox.runtime.worlds import Runtime
+from sendbox.server.asgi import AsgiCall
+from sendbox.server.loop import new_loop
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
+from sendbox.settings import Settings
 
 REPETITIONS = 5
 
@@ -84,6 +91,63 @@ def bytes_per_message(count: int = 20_000) -> float:
     return used / count
 
 
+WORLD: Final = "/_sandbox/worlds/test-bench"
+#: Name, method, path and body of what any client may ask of a world with many messages.
+HELD: Final[tuple[tuple[str, str, str, Any], ...]] = (
+    ("checkpoint", "PUT", f"{WORLD}/checkpoints/c", None),
+    ("restore", "POST", f"{WORLD}/checkpoints/c", None),
+    ("export", "GET", f"{WORLD}/export", None),
+    ("record", "GET", f"{WORLD}/record", None),
+    ("digest", "GET", f"{WORLD}/digest", None),
+    ("coverage", "GET", f"{WORLD}/coverage", None),
+    ("20,000 unknown keys", "PUT", f"{WORLD}/scenario", {"sendbox": 1, **{f"key{n}": 1 for n in range(20_000)}}),
+    (
+        "10,000 rules",
+        "PUT",
+        f"{WORLD}/scenario",
+        {"sendbox": 1, "attempts": [{"when": {"phone": f"4207{n:08}"}, "then": "failed"} for n in range(10_000)]},
+    ),
+    (
+        "5,000 patterns",
+        "PUT",
+        f"{WORLD}/scenario",
+        {"sendbox": 1, "attempts": [{"when": {"phone": f"4207{n:05}*"}, "then": "failed"} for n in range(5_000)]},
+    ),
+    ("100,000 opt-outs", "PATCH", f"{WORLD}/account", {"optout": [f"4207{n:08}" for n in range(100_000)]}),
+    ("a form of 3,000,000 fields", "POST", "/Send", b"a=1&" * 3_000_000),
+    ("a body of 100 MB", "POST", "/_sandbox/worlds", b"x" * 100_000_000),
+)
+
+
+async def holds() -> dict[str, int]:
+    """The longest hold of the loop by what is asked, in nanoseconds of work of its thread."""
+    found: dict[str, int] = {}
+    runtime = Runtime(Settings(mode="manual", public_url=None), LANGUAGE.load({"sendbox": 1}), PARTS)
+    app = make_app(runtime, Contract())
+
+    async def ask(method: str, path: str, body: bytes) -> None:
+        kind = "application/x-www-form-urlencoded" if path == "/Send" else "application/json"
+        headers = [(b"host", b"box"), (b"content-type", kind.encode()), (b"x-api-key", b"test-bench")]
+        call = AsgiCall(method, "http", ("127.0.0.1", 80), path, "", headers, body)
+        await call.run(app)
+
+    for number in range(500):
+        to = [{"phone_number": f"4207{each:02}{number:06}"} for each in range(10)]
+        await ask("POST", "/v2/messages", orjson.dumps([{"body": f"Hello {number}", "to": to}] * 2))
+    await ask("POST", f"{WORLD}/clock/advance", b'{"by": "1h"}')
+    for name, method, path, value in HELD:
+        body = value if isinstance(value, bytes) else b"" if value is None else orjson.dumps(value)
+        longest, worked = 0, time.thread_time_ns()
+        asked = asyncio.create_task(ask(method, path, body))
+        while not asked.done():
+            await asyncio.sleep(0)
+            now = time.thread_time_ns()
+            longest, worked = max(longest, now - worked), now
+        found[name] = longest
+    await runtime.aclose()
+    return found
+
+
 def main() -> None:
     """Measures and prints."""
     default, least = LANGUAGE.load("default"), LANGUAGE.load({"sendbox": 1})
@@ -110,6 +174,10 @@ def main() -> None:
     wrong = {**typical, "flow": [{"sms": {"gateway": "hgh"}}]}
     one.findings(wrong)
     row("a refusal with its message", f"{timed(lambda: one.findings(wrong), 100) * 1e6:.0f} µs", "400 µs")
+    collector.tune()
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        for name, longest in runner.run(holds()).items():
+            row(f"longest hold, {name}", f"{longest / 1e6:.1f} ms", "5 ms")
 
 
 if __name__ == "__main__":

@@ -192,6 +192,12 @@ async def test_lines_of_a_bulk_file_and_callbacks_of_a_form() -> None:
 
 #: Texts of a query or of JSON that are near to numbers.
 NEARLY: Final = ('"9"', '" 9"', '"1e30"', '"\u0663"', "true", "null")
+#: Values of other types, and long ones: parts, names and a text.
+SHAPES: Final = (
+    '""', "false", "[]", "{}", "[null]", "[[]]", "[{}]", '{"": null}', '{"a": []}', '"\\u0000"', "-0.0", '[1, "a", {}]',
+    "[" + "1," * 5_000 + "1]", '{"' + "n" * 10_000 + '": 1}', '"' + "x" * 70_000 + '"',
+    "[" + '"420777000101",' * 9_000 + "1]",
+)  # fmt: skip
 
 
 async def test_every_argument_of_every_operation_of_control() -> None:
@@ -200,7 +206,7 @@ async def test_every_argument_of_every_operation_of_control() -> None:
         await box.open()
         await box.send()
         await box.advance("1m")
-        values = (*NUMBERS, *NEARLY, *(f'"{number}"' for number in NUMBERS), *map(nested, DEPTHS))
+        values = (*NUMBERS, *NEARLY, *SHAPES, *(f'"{number}"' for number in NUMBERS), *map(nested, DEPTHS))
         for row in SERVED.by_name.values():
             if row.name == "close_world":
                 continue

@@ -218,4 +218,6 @@ async def test_what_breaks_a_stream_is_not_swallowed() -> None:
         pass
 
     with pytest.raises(LookupError, match="out of paper"):
-        await routes.Streamed(broken(), media_type="text/event-stream", endless=True)({}, receive, send)
+        await routes.Streamed(
+            broken(), media_type="text/event-stream", endless=asyncio.get_running_loop().create_future()
+        )({}, receive, send)

@@ -17,7 +17,7 @@ import time_machine
 from freezegun import freeze_time
 from starlette.types import Receive, Scope, Send
 
-from sendbox.server.listener import HttpServer
+from sendbox.server.listener import HEAD, HttpServer
 from sendbox.server.thread import ServerThread
 from sendbox.server.tls import Tls, self_signed
 from tests.serving import GET, LIMIT, asked, connected, hello, served, threaded
@@ -159,6 +159,26 @@ def test_end_of_a_connection(thread: ServerThread, raw: bytes, expected: bytes) 
     server = served(thread)
     with connected(server) as sock:
         assert asked(sock, raw, b"no end").startswith(expected)
+    thread.run(server.stop())
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(GET[:-2] + b"a: " + b"x" * HEAD + b"\r\n\r\n", id="long"),
+        pytest.param(GET[:-2] + b"a: bc\r\n" * (HEAD // 3) + b"\r\n", id="many"),
+        pytest.param(GET[:-2] + b"a: " + b"x" * 2 * HEAD, id="without-end"),
+        pytest.param(b"GET /" + b"x" * HEAD + GET[6:], id="target"),
+    ],
+)
+def test_the_head_of_a_request_is_bounded(thread: ServerThread, raw: bytes) -> None:
+    """Target and headers have 64 KiB; a longer head is refused, whole or not. Bodies do not count."""
+    server = served(thread)
+    with connected(server) as sock:
+        assert asked(sock, raw, b"bytes").startswith(b"HTTP/1.1 431 ")
+    with connected(server) as sock:
+        body = b"POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n" + b"x" * 100_000
+        assert asked(sock, body, b"x" * 10).startswith(b"HTTP/1.1 200 ")
     thread.run(server.stop())
 
 

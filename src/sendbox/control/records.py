@@ -295,7 +295,11 @@ async def advice(call: Call) -> Any:
 async def digest(call: Call) -> Any:
     """The proof that two runs were the same; not `trusted` when journal entries are `lost`."""
     world = call.here.world
-    text = await Slice().through(digest_in_slices(world, call.served.kinds))
+    return proof_of(world, await Slice().through(digest_in_slices(world, call.served.kinds)))
+
+
+def proof_of(world: World, text: str) -> dict[str, Any]:
+    """A digest, and how far it can be trusted."""
     journal = world.journal
     return {
         "digest": text,

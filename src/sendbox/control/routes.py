@@ -22,11 +22,19 @@ from sendbox.engine import bounds
 from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.worlds import Hosted, Slice
 from sendbox.server.origin import origin_of as origin_of
+from sendbox.server.origin import read_body
+from sendbox.services.http.desk import BODY_CAP
 
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
 #: Real seconds between two comments that keep a stream open.
 HEARTBEAT = 15.0
+#: The longest body of an operation that takes no scenario and no part of one, in bytes.
+LONGEST = 64 * 1024
+#: Real seconds in which the reader of a stream must take what was sent.
+UNREAD = 30.0
+#: Streams of one world; a further one ends the oldest.
+STREAMS = 16
 #: How many items of a list are encoded before other tasks of the loop run.
 PIECE = 50
 
@@ -56,13 +64,18 @@ def json_answer(value: Any, status: int = 200) -> Response:
 
 
 class Streamed(Response):
-    """An answer that is made while it is sent; an `endless` one until the client goes away.
+    """An answer that is made while it is sent; an `endless` one until the client goes away, or that future is done.
 
     Starlette's own imports a backend of anyio where it is first used, which holds the loop for 15 ms.
     """
 
     def __init__(
-        self, pieces: AsyncGenerator[bytes, None], status: int = 200, *, media_type: str, endless: bool = False
+        self,
+        pieces: AsyncGenerator[bytes, None],
+        status: int = 200,
+        *,
+        media_type: str,
+        endless: asyncio.Future[None] | None = None,
     ) -> None:
         super().__init__(None, status, media_type=media_type)
         self.raw_headers = [(name, value) for name, value in self.raw_headers if name != b"content-length"]
@@ -71,13 +84,13 @@ class Streamed(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends what there is."""
-        if not self._endless:
+        if self._endless is None:
             await self._send(send)
             return
         sending = asyncio.create_task(self._send(send))
         leaving = asyncio.create_task(_left(receive))
         try:
-            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({sending, leaving, self._endless}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             sending.cancel()
             leaving.cancel()
@@ -89,7 +102,9 @@ class Streamed(Response):
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async for piece in self._pieces:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            # who does not read is dropped, else the connection waits for ever
+            async with asyncio.timeout(None if self._endless is None else UNREAD):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
 
@@ -135,11 +150,14 @@ async def _perform(control: Control, row: Operation, request: Request) -> Respon
 async def _arguments(request: Request, row: Operation) -> dict[str, Any]:
     arguments: dict[str, Any] = dict(request.query_params)
     if row.method not in ("GET", "DELETE"):
-        raw = await request.body()
+        longest = BODY_CAP if row.raw or "scenario" in row.takes else LONGEST
+        raw = await read_body(request.receive, longest)
+        if raw is None:
+            raise ControlError(413, "too_long", f"the body is longer than {longest} bytes, the most that is read here")
         if row.raw:
-            arguments["raw"] = _body(raw, text_allowed=True)
+            arguments["raw"] = await _read(raw, text_allowed=True)
         elif raw.strip():
-            value = _body(raw, text_allowed=False)
+            value = await _read(raw, text_allowed=False)
             if not isinstance(value, dict):
                 raise ControlError(400, "bad_body", "the body is not a JSON object")
             arguments.update(value)
@@ -149,6 +167,13 @@ async def _arguments(request: Request, row: Operation) -> dict[str, Any]:
         if name != "id":
             arguments[name] = value
     return arguments
+
+
+async def _read(raw: bytes, *, text_allowed: bool) -> Any:
+    """A body as a value; a long one is read beside the loop."""
+    if len(raw) <= LONGEST:
+        return _body(raw, text_allowed=text_allowed)
+    return await asyncio.get_running_loop().run_in_executor(None, partial(_body, raw, text_allowed=text_allowed))
 
 
 def _body(raw: bytes, *, text_allowed: bool) -> Any:
@@ -177,7 +202,13 @@ async def _stream(control: Control, request: Request) -> Response:
     if hosted is None:
         error = ControlError(404, "no_such_world", f'"{request.path_params["id"]}" is not an open world')
         return json_answer(error.as_json(), error.status)
-    return Streamed(_entries(control, hosted), media_type="text/event-stream", endless=True)
+    while len(hosted.streams) >= STREAMS:
+        oldest = hosted.streams.popleft()
+        if not oldest.done():
+            oldest.set_result(None)
+    end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    hosted.streams.append(end)
+    return Streamed(_entries(control, hosted), media_type="text/event-stream", endless=end)
 
 
 async def _entries(control: Control, hosted: Hosted) -> AsyncGenerator[bytes, None]:

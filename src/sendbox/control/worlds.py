@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, Final
 
 from sendbox import __version__
 from sendbox.control.arguments import flag, json_object, one_of
 from sendbox.control.operation import Call, ControlError, operation, unreadable
 from sendbox.control.reading import each, newest
+from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.digest import ENGINE
@@ -21,7 +22,8 @@ from sendbox.scenario.language import Language
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
 
-T = TypeVar("T")
+#: The longest text that names are derived from, or draws.
+LONGEST_SEED: Final = 1_000
 
 
 def addresses(origin: str) -> dict[str, str]:
@@ -65,7 +67,7 @@ def clock_view(hosted: Hosted) -> dict[str, Any]:
 async def read_scenario(language: Language, source: Any) -> Blueprint:
     """A scenario by library name, YAML text or object, or a list. Raises `ControlError` 422 with every problem.
 
-    One for which texts must be invented is compiled off the loop, which may take a fifth of a second.
+    A long one, and one for which texts must be invented, is compiled off the loop.
     """
     if isinstance(source, Blueprint):  # in process, compiled where the test runs
         return source
@@ -73,16 +75,16 @@ async def read_scenario(language: Language, source: Any) -> Blueprint:
     if not all(isinstance(item, str | dict) for item in sources):
         legal = "a name, YAML text, or an object, or a list of them"
         raise ControlError(400, "bad_body", f"{shown(source)} is not a scenario; legal: {legal}")
-    try:
-        return await _off_the_loop(source, lambda: language.load(source, paths=False))
-    except ScenarioError as error:
-        raise unreadable(error) from None
 
+    def compiled() -> Blueprint:
+        try:
+            return language.load(source, paths=False)
+        except ScenarioError as error:  # to say every problem takes as long as to find it
+            raise unreadable(error) from None
 
-async def _off_the_loop(source: Any, compiling: Callable[[], T]) -> T:
-    if not invents(source):
-        return compiling()
-    return await asyncio.get_running_loop().run_in_executor(None, compiling)
+    if bounds.large(source) or invents(source):
+        return await asyncio.get_running_loop().run_in_executor(None, compiled)
+    return compiled()
 
 
 @operation("GET", "/health")
@@ -125,6 +127,10 @@ async def open_world(
             "bad_id",
             f'"{id}" is not an id of a world; legal: test- and 1 to 64 of a-z A-Z 0-9 . _ -, or --any-key',
         )
+    for name, text in (("salt", salt), ("seed", seed)):
+        if isinstance(text, str) and len(text) > LONGEST_SEED:
+            legal = f"at most {LONGEST_SEED}"
+            raise ControlError(400, "bad_argument", f"{name}: {len(text)} characters are too many; legal: {legal}")
     one_of(deliveries, "deliveries", ("push", "pull"))
     blueprint = None if scenario is None else await read_scenario(runtime.language, scenario)
     settings = clock_settings(clock or {})

@@ -19,6 +19,9 @@ from typing import Any, Final, NamedTuple
 LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
 DEEPEST: Final = 200
+#: More parts, or characters of one text, are worked on beside the event loop.
+LARGE: Final = 200
+LONG: Final = 4_000
 #: 0001-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z, in milliseconds since 1970.
 BEGINNING: Final = -62_135_596_800_000
 END: Final = 253_402_300_799_999
@@ -148,6 +151,21 @@ def in_value(value: Any) -> Outside | None:
         elif (broken := wrong(item)) is not None:
             return Outside((*place[1:], name) if place else (), *broken)
     return None
+
+
+def large(value: Any) -> bool:
+    """Whether a value has so many parts, or so long a text, that work on all of it holds a loop too long."""
+    parts, values = 0, [value]
+    while values:
+        item = values.pop()
+        if isinstance(item, dict | list):
+            parts += len(item)
+            if parts > LARGE:
+                return True
+            values += item.values() if isinstance(item, dict) else item
+        elif isinstance(item, str) and len(item) > LONG:
+            return True
+    return False
 
 
 def too_deep(place: tuple[str | int, ...] = ()) -> Outside:

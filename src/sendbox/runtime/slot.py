@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -22,6 +23,8 @@ from sendbox.runtime.spool import Spool
 
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 1_000_000
+#: Checkpoints that a world keeps: each holds a place for every command before it.
+CHECKPOINTS: Final = 100
 
 T = TypeVar("T")
 Deliverer = Callable[[HttpCall], Awaitable[Outcome]]
@@ -129,6 +132,8 @@ class Hosted:
     #: who waits for something to happen, and how often something did
     changed: set[asyncio.Future[None]] = field(default_factory=set)
     changes: int = 0
+    #: the streams of its journal, oldest first: done where one must end
+    streams: deque[asyncio.Future[None]] = field(default_factory=deque)
     timer: asyncio.TimerHandle | None = None
     busy: bool = False
     tasks: set[asyncio.Task[None]] = field(default_factory=set)

@@ -27,7 +27,7 @@ from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
-from sendbox.runtime.slot import Conflict, Deliverer, Hosted, Refusal, Slice
+from sendbox.runtime.slot import CHECKPOINTS, Conflict, Deliverer, Hosted, Refusal, Slice
 from sendbox.settings import Settings
 
 __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
@@ -280,8 +280,10 @@ class Runtime:
         self.changed(hosted)
 
     def take_checkpoint(self, hosted: Hosted, name: str) -> None:
-        """Keeps the way to the world as it stands, under a name. Raises `Cut`."""
+        """Keeps the way to the world as it stands, under a name. Raises `Cut`, and `Conflict` at the cap."""
         self.not_advancing(hosted)
+        if name not in hosted.checkpoints and len(hosted.checkpoints) >= CHECKPOINTS:
+            raise Conflict("too_many_checkpoints", f"{hosted.world.id} has {CHECKPOINTS} checkpoints; reuse a name")
         world = hosted.world
         _ = world.record.opening
         world.enter(Checkpoint(name))

@@ -28,6 +28,8 @@ __all__ = ["App", "CannotListen", "HttpServer", "ServerThread"]
 
 #: Seconds a connection may be idle: longer than a developer looks at a breakpoint, so that a client's pool stays good.
 KEEP_ALIVE: Final = 300
+#: Bytes that the target and the headers of a request may have.
+HEAD: Final = 64 * 1024
 #: Seconds of the loop's clock that requests under way have to end once they are cancelled.
 PARTING: Final = 1.0
 #: Turns of the loop in which closed transports report their end, and requests that listen for it end.
@@ -60,6 +62,9 @@ class Protocol(HttpToolsProtocol):
         self._again: bytes | None = None
         self._extensions: dict[str, Any] = {}
         self._line: Line | None = None
+        #: whether the head of a request is being read, and how much of it came in earlier packets
+        self._heading, self._head = True, 0
+        self._too_long = False
         #: requests that were not answered yet when the next one came
         self._behind: list[RequestResponseCycle] = []
 
@@ -72,19 +77,34 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Begins a request; faults of a scenario reach the connection through it."""
+        self._heading = True
         super().on_message_begin()
         self.scope["extensions"] = self._extensions
 
     def data_received(self, data: bytes) -> None:
         """Reads a packet, and again from an offer on that stopped the parser."""
+        if self._too_long:  # to close with data unread would take the refusal from the client
+            self._head += len(data)
+            if self._head > 16 * HEAD:
+                self.transport.close()
+            return
         self._again = data
         while self._again is not None:
             self._packet, self._again = self._again, None
             super().data_received(self._packet)
+            if self._heading and not self._too_long:
+                self._head += len(self._packet)
+                if self._head > HEAD:
+                    self._too_long = True
+                    self.send_400_response("")
         self._packet = b""
 
     def on_headers_complete(self) -> None:
         """Begins a request, unless its head is to be read again."""
+        self._heading, self._head = False, 0
+        if sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > HEAD:
+            self._too_long = True
+            raise ValueError("the head of the request is too long")  # the parser stops, and a refusal is sent
         self._offered = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
         if not self._offered:
             before: RequestResponseCycle | None = self.cycle
@@ -107,6 +127,16 @@ class Protocol(HttpToolsProtocol):
         """Ends a request; the parser reports that for a head with an offer as well."""
         if not self._offered:
             super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuses what is not HTTP, or has too long a head, and ends the connection."""
+        if not self._too_long:
+            super().send_400_response(msg)
+            return
+        text = b"the head of a request may have %d bytes" % HEAD
+        status = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n"
+        self.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (status, len(text), text))
+        self.loop.call_later(PARTING, self.transport.close)
 
     def _unsupported_upgrade_warning(self) -> None:
         """Called when the parser has stopped, while its exception, which holds the position, is being handled."""

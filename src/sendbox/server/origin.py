@@ -27,6 +27,8 @@ class Heading(NamedTuple):
 
 #: So many origins, and so many sets of headers, are remembered: nearly all calls have the same ones.
 _REMEMBERED: Final = 1024
+#: A form or query up to so many bytes is read whole for its key.
+_SHORT: Final = 8 * 1024
 _ORIGINS: Final[dict[tuple[str, bytes], str]] = {}
 _HEADINGS: Final[dict[Headers, Heading]] = {}
 
@@ -68,7 +70,7 @@ def call_of(runtime: Runtime, scope: Scope, key: str, body: Body, headers: Heade
     return Call(scope["method"], path, query, headers, body, origin, key)
 
 
-async def read_body(receive: Receive) -> bytes | None:
+async def read_body(receive: Receive, longest: int = BODY_CAP) -> bytes | None:
     """The whole body; None when it is longer than what is read. Raises `ClientDisconnect`."""
     chunks: list[bytes] = []
     size = 0
@@ -78,7 +80,7 @@ async def read_body(receive: Receive) -> bytes | None:
             raise ClientDisconnect
         chunk: bytes = message.get("body", b"")
         size += len(chunk)
-        if size > BODY_CAP:
+        if size > longest:
             return None
         if not message.get("more_body", False):
             return b"".join((*chunks, chunk)) if chunks else chunk
@@ -86,6 +88,11 @@ async def read_body(receive: Receive) -> bytes | None:
 
 
 def key_field(raw: bytes) -> str | None:
-    """The last value of `apikey` in a form or query; None when it is absent."""
+    """The last value of `apikey` in a form or query; None when it is absent.
+
+    Of a long one only that field is read, whose name must then stand there without escapes.
+    """
+    if len(raw) > _SHORT:
+        raw = raw[max(raw.rfind(b"&apikey=") + 1, 0) :].partition(b"&")[0][:_SHORT]
     values = parse_qs(raw.decode("latin-1"), keep_blank_values=True).get("apikey")
     return values[-1] if values else None

@@ -13,15 +13,16 @@ from sendbox.control.export.scenario import scenario_of
 from sendbox.control.export.script import script
 from sendbox.control.export.source import name_or_text, of_the_library, source_of, stem
 from sendbox.control.operation import Call, operation
-from sendbox.control.records import digest
+from sendbox.control.records import proof_of
 from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.commands.record import Cut
 from sendbox.engine.digest import digest_in_slices
 from sendbox.engine.durations import show
 from sendbox.scenario.language import Language
 from sendbox.scenario.write import dump
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from sendbox.engine.kinds.rows import Kinds
     from sendbox.engine.world import World
@@ -55,12 +56,36 @@ async def export(call: Call, as_: Any = "pytest") -> Any:
     409 `record_cut` if `--max-journal` removed a part of the record.
     """
     one_of(as_, "as", FORMS)
-    hosted, language = call.here, call.runtime.language
+    hosted = call.here
+    await hosted.free()
     call.runtime.not_advancing(hosted)
-    proof = await digest(call)
-    world = hosted.world
-    if as_ == "record":
-        text = json.dumps(await record(call), indent=1)
+    return await hosted.whole(_export(call, as_))
+
+
+def _export(call: Call, as_: str) -> Generator[Callable[[], None] | None, None, dict[str, Any]]:
+    """The file, written beside the loop, while everything else is held back from the world. Raises `Cut`."""
+    world, kinds = call.here.world, call.served.kinds
+    proof = proof_of(world, (yield from digest_in_slices(world, kinds)))
+    recorded = (yield from written(world, kinds, proof["digest"])) if as_ == "record" else None
+    files: list[dict[str, Any]] = []
+    failed: list[Cut] = []
+
+    def write() -> None:
+        try:
+            files.append(_file(call, as_, proof, recorded))
+        except Cut as cut:
+            failed.append(cut)
+
+    yield write
+    if failed:
+        raise failed[0]
+    return files[0]
+
+
+def _file(call: Call, as_: str, proof: dict[str, Any], recorded: dict[str, Any] | None) -> dict[str, Any]:
+    world, language = call.here.world, call.runtime.language
+    if recorded is not None:
+        text = json.dumps(recorded, indent=1)
         return {"as": as_, "file": f"{stem(world.id)}.record.json", "text": text, **proof, "left_out": []}
     actions = script(world)
     left_out = actions.left_out

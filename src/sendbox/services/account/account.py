@@ -127,7 +127,7 @@ class Account(Billing, Part):
             elif name == "templates":
                 self.set_templates(value)
             elif name in ("optout", "blacklist"):
-                setattr(self, name, dict.fromkeys(value, 0))
+                setattr(self, name, dict(value) if isinstance(value, dict) else dict.fromkeys(value, 0))
             elif name in ("default_callback_url", "default_callback_secret"):
                 setattr(self.top, name, value)
             elif name == "subkeys":

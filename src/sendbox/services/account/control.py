@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from sendbox.control.arguments import json_object
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, operation, unreadable
 from sendbox.control.reading import chosen
+from sendbox.engine import bounds
 from sendbox.engine.durations import iso
 from sendbox.engine.world import World
 from sendbox.scenario.model import ScenarioError
@@ -21,21 +23,63 @@ async def account(call: Call) -> Any:
     return account_view(call.here.world)
 
 
-@operation("PATCH", "/worlds/{id}/account", raw=True, act=True, journals=True)
+class _Compiled(dict[str, Any]):
+    """A long change as it came, and beside it what it was compiled to, for an account `of` this kind."""
+
+    of: tuple[str, str]
+    changes: dict[str, Any]
+
+
+def _compile(call: Call, raw: Mapping[str, Any], of: tuple[str, str]) -> dict[str, Any]:
+    """The changes, for an account of this country and currency. Raises `ControlError`."""
+    country, currency = of
+    try:
+        changes = call.runtime.language.compile_patch("account", raw, country=country, current={"currency": currency})
+    except ScenarioError as error:
+        raise unreadable(error, "bad_account") from None
+    # in the order in which they are shown
+    lists = {name: dict.fromkeys(sorted(changes[name]), 0) for name in ("optout", "blacklist") if name in changes}
+    return {**changes, **lists}
+
+
+def _written(raw: dict[str, Any], of: tuple[str, str]) -> dict[str, Any]:
+    """The change as a scenario has it: a credit that is a number, as `account` shows it, gets its currency."""
+    credit = raw.get("credit")
+    if not isinstance(credit, int | float) or isinstance(credit, bool):
+        return raw
+    return {**raw, "credit": {of[1].lower(): credit}}
+
+
+def _kind(call: Call) -> tuple[str, str]:
+    account = Account.of(call.here.world)
+    return account.country, account.currency
+
+
+async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A long change is compiled off the loop."""
+    raw = arguments.get("raw")
+    if not isinstance(raw, dict) or not bounds.large(raw):
+        return arguments
+    of = _kind(call)
+    long = _Compiled(_written(raw, of))
+    long.of = of
+    long.changes = await asyncio.get_running_loop().run_in_executor(None, _compile, call, long, of)
+    return {**arguments, "raw": long}
+
+
+@operation("PATCH", "/worlds/{id}/account", raw=True, act=True, journals=True, prepare=_compiled)
 async def change_account(call: Call, raw: Any = None) -> Any:
     """Changes the account at once: credit, templates, senders, lists, secret."""
     world = call.here.world
-    account = Account.of(world)
     raw = json_object(raw, "a change of an account")
-    if isinstance(raw.get("credit"), int | float) and not isinstance(raw["credit"], bool):  # as `account` shows it
-        raw = {**raw, "credit": {account.currency.lower(): raw["credit"]}}
-    current = {"currency": account.currency}
-    try:
-        changes = call.runtime.language.compile_patch("account", raw, country=account.country, current=current)
-    except ScenarioError as error:
-        raise unreadable(error, "bad_account") from None
+    of = _kind(call)
+    if isinstance(raw, _Compiled) and raw.of == of:
+        changes = raw.changes
+    else:
+        raw = _written(raw, of)
+        changes = _compile(call, raw, of)
     world.control("account", {"changes": raw})
-    account.change(changes)
+    Account.of(world).change(changes)
     return account_view(world)
 
 

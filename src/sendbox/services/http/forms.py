@@ -24,6 +24,8 @@ FORM: Final = "application/x-www-form-urlencoded"
 
 #: So many parameters are read; no call has more than a dozen.
 MOST: Final = 1000
+#: So many escapes are read: they are what takes long.
+ESCAPES: Final = 20_000
 
 Remark = TypeVar("Remark", Finding, Advice)
 
@@ -57,6 +59,9 @@ def read_form(raw: bytes, advice: list[Advice]) -> dict[str, str]:
     if len(pieces) > MOST:
         count = raw.count(b"&") + 1
         raise Unreadable(Finding("$", "count", f"{count} parameters are more than the {MOST} that are read", "§4.1"))
+    if len(raw.split(b"%", ESCAPES)) > ESCAPES:
+        text = f"more than {ESCAPES} escapes (%XX) are not read"
+        raise Unreadable(Finding("$", "count", text, "§4.1"))
     fields: dict[str, str] = {}
     repeated: dict[str, None] = {}
     for piece in pieces:

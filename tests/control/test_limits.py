@@ -1,0 +1,171 @@
+"""Work on what is long: bounded, or done beside the event loop. Counted in bytes, parts and threads, never by time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from sendbox.control import routes
+from sendbox.engine import bounds
+from sendbox.runtime.slot import CHECKPOINTS
+from sendbox.scenario.language import Language
+from sendbox.server.asgi import AsgiCall
+from sendbox.server.origin import key_field
+from sendbox.services.http.desk import BODY_CAP
+from sendbox.services.http.forms import ESCAPES
+from tests.box import KEY, WORLD, Box, boxed, turns
+
+pytestmark = pytest.mark.asyncio
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "longest"),
+    [
+        ("POST", "/_sandbox/worlds", BODY_CAP),
+        ("PUT", f"{WORLD}/scenario", BODY_CAP),
+        ("PATCH", f"{WORLD}/account", BODY_CAP),
+        ("POST", f"{WORLD}/clock/advance", routes.LONGEST),
+        ("POST", f"{WORLD}/inbound", routes.LONGEST),
+    ],
+)
+async def test_bodies_of_control_are_bounded(method: str, path: str, longest: int) -> None:
+    """One more byte than is read is refused before it is looked at."""
+    async with boxed() as box:
+        await box.open()
+        answer = await box.call(method, path, b" " * (longest + 1))
+        assert (answer.status, answer.json["error"]) == (413, "too_long")
+        assert answer.json["message"] == f"the body is longer than {longest} bytes, the most that is read here"
+        assert (await box.call(method, path, b" " * longest)).status != 413
+
+
+@pytest.mark.parametrize("name", ["salt", "seed"])
+async def test_texts_that_names_come_from_are_bounded(name: str) -> None:
+    """A salt of megabytes would be hashed, and shown again and again."""
+    async with boxed() as box:
+        answer = await box.post("/_sandbox/worlds", {"id": KEY, name: "x" * 1001})
+        assert answer.json["message"] == f"{name}: 1001 characters are too many; legal: at most 1000"
+
+
+@pytest.mark.parametrize(
+    ("value", "large"),
+    [
+        ({"a": [1] * (bounds.LARGE - 1)}, False),
+        ({"a": [1] * bounds.LARGE}, True),
+        ([[[1] * 100], [2] * 100], True),
+        ("x" * bounds.LONG, False),
+        ({"a": ["x" * (bounds.LONG + 1)]}, True),
+    ],
+)
+async def test_what_is_large(value: Any, large: bool) -> None:
+    """Parts count, and characters of one text."""
+    assert bounds.large(value) is large
+
+
+@pytest.mark.parametrize("count", [1, 1_000])
+async def test_long_scenarios_and_accounts_are_compiled_beside_the_loop(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With thousands of unknown keys, rules, or numbers the loop has its turns; short ones do not change the thread."""
+    beside: list[bool] = []
+    for name in ("load", "compile_patch"):
+        compiled = getattr(Language, name)
+
+        def watched(*given: Any, _compiled: Any = compiled, **more: Any) -> Any:
+            beside.append(threading.current_thread() is not threading.main_thread())
+            return _compiled(*given, **more)
+
+        monkeypatch.setattr(Language, name, watched)
+    async with boxed() as box:
+        await box.open()
+        beside.clear()
+        unknown = {"sendbox": 1, **{f"key{number}": 1 for number in range(count)}}
+        assert len((await box.put(f"{WORLD}/scenario", unknown)).json["problems"]) == count
+        numbers = [f"420777{number:06}" for number in range(count)]
+        answer = await box.patch(f"{WORLD}/account", {"optout": numbers})
+        assert (answer.status, answer.json["optout"]) == (200, numbers)
+        assert beside == [count > 1] * 2
+
+
+async def test_a_world_keeps_so_many_checkpoints() -> None:
+    """One more is refused; one that is there is taken again."""
+    async with boxed() as box:
+        await box.open()
+        for number in range(CHECKPOINTS):
+            assert (await box.put(f"{WORLD}/checkpoints/c{number}")).status == 201
+        answer = await box.put(f"{WORLD}/checkpoints/more")
+        assert (answer.status, answer.json["error"]) == (409, "too_many_checkpoints")
+        assert (await box.put(f"{WORLD}/checkpoints/c0")).status == 201
+
+
+async def test_the_key_of_a_long_form_is_looked_up_before_the_rest_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many fields it has, a short piece of it is parsed for the key."""
+    parsed: list[int] = []
+
+    def parse(text: str, **_: Any) -> dict[str, list[str]]:
+        parsed.append(len(text))
+        return {"apikey": [text]}
+
+    monkeypatch.setattr("sendbox.server.origin.parse_qs", parse)
+    many = b"a=1&" * 100_000
+    assert key_field(many + b"apikey=test-1&b=2") == "apikey=test-1"
+    assert key_field(b"apikey=test-2&" + many) == "apikey=test-2"
+    key_field(many)
+    assert max(parsed) <= 8 * 1024
+
+
+async def test_the_escapes_of_a_form_are_bounded() -> None:
+    """They are what takes long in a form whose number of fields is bounded."""
+    async with boxed() as box:
+        await box.open()
+        start = b"apikey=test-1&number=420777000101&message="
+        assert (await box.call("POST", "/Send", start + b"%41" * 1_000, FORM)).status == 200
+        await box.call("POST", "/Send", start + b"%41" * ESCAPES, FORM)
+        requests = (await box.get(f"{WORLD}/requests")).json["requests"]
+        assert [[finding["message"] for finding in request["findings"]] for request in requests] == [
+            [], [f"more than {ESCAPES} escapes (%XX) are not read"],
+        ]  # fmt: skip
+
+
+async def streaming(box: Box, sent: list[Any], read: asyncio.Event | None = None) -> None:
+    """A reader of the stream, which takes nothing after the first pieces unless it is let."""
+    call = AsgiCall("GET", "http", ("127.0.0.1", 80), f"{WORLD}/stream", "", [(b"host", b"box:7357")])
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+        if read is not None and len(sent) > 2:
+            await read.wait()
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    await box.app(call.scope, receive, send)
+
+
+async def test_a_world_has_so_many_streams() -> None:
+    """A further one ends the oldest, and no other."""
+    async with boxed() as box:
+        await box.open()
+        readers = [asyncio.create_task(streaming(box, [])) for _ in range(routes.STREAMS)]
+        await turns()
+        assert not any(reader.done() for reader in readers)
+        readers.append(asyncio.create_task(streaming(box, [])))
+        await turns(20)
+        assert [reader.done() for reader in readers] == [True] + [False] * routes.STREAMS
+        for reader in readers[1:]:
+            reader.cancel()
+
+
+async def test_a_reader_that_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not waited for, and its world is not kept from being taken apart."""
+    monkeypatch.setattr(routes, "UNREAD", 0.0)
+    async with boxed() as box:
+        await box.open()
+        reader = asyncio.create_task(streaming(box, [], asyncio.Event()))
+        await turns()
+        await box.send()
+        await asyncio.wait({reader})
+        assert box.runtime.worlds[KEY].readers == 0
