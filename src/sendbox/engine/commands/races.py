@@ -17,18 +17,19 @@ class Races:
 
     def uses(self, instant: int, subject: Any) -> bool:
         """Notes that a call uses something; whether an earlier one of this instant changed it."""
-        self._at(instant)
+        if instant != self._instant:
+            self._at(instant)
         self._used.add(subject)
         return subject in self._changed
 
     def changes(self, instant: int, subject: Any) -> bool:
         """Notes that a call changes something; whether an earlier one of this instant used or changed it."""
-        self._at(instant)
+        if instant != self._instant:
+            self._at(instant)
         raced = subject in self._used or subject in self._changed
         self._changed.add(subject)
         return raced
 
     def _at(self, instant: int) -> None:
-        if instant != self._instant:
-            self._instant = instant
-            self._used, self._changed = set(), set()
+        self._instant = instant
+        self._used, self._changed = set(), set()

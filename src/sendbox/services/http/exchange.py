@@ -73,7 +73,7 @@ class Exchange:
 
     def uses(self, *subject: str) -> None:
         """What the call uses: an earlier call of this instant that changed it decides with it."""
-        if subject not in self.changed and self.world.races.uses(self.world.now, subject):
+        if self.world.races.uses(self.world.now, subject) and subject not in self.changed:
             self.order_sensitive = True
 
     def changes(self, *subject: str) -> None:

@@ -21,8 +21,9 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes) -> Accepted:
     `content` is the canonical request without callback: names are derived from it, and the digest reads it.
     """
     world, key = exchange.world, exchange.key
-    for owner in {key.id, world.id}:
-        exchange.uses("settings", owner)
+    exchange.uses("settings", world.id)
+    if key.id != world.id:
+        exchange.uses("settings", key.id)
     for send in sends:
         for step in send.steps:
             if step.template is not None:
