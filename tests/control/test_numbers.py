@@ -30,6 +30,17 @@ async def test_one_phone_is_not_a_pattern(number: str) -> None:
         assert all(wrong in answer.json["message"] for answer in answers)
 
 
+@pytest.mark.parametrize("to", ["42090*", "4209000000?1", "\u201c42090\u201d"])
+async def test_the_number_that_a_phone_writes_to_is_not_a_pattern(to: str) -> None:
+    """A sender may have a name, but nothing that only looks like a number."""
+    async with boxed() as box:
+        await box.open()
+        write = f"{WORLD}/phones/420777000101/write"
+        answer = await box.post(write, {"body": "x", "to": to})
+        assert (answer.status, answer.json["message"].partition(" is ")[0]) == (400, f'to: "{to}"')
+        assert (await box.post(write, {"body": "x", "to": "Acme 24/7"})).status == 201
+
+
 async def test_a_word_that_looks_the_same_is_named() -> None:
     """The character is named, not a word that looks the same."""
     async with boxed() as box:

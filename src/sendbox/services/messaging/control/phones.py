@@ -25,8 +25,10 @@ async def inbound(
     legal("channel", channel, FAMILIES)
     world = call.here.world
     number = _handset(world, from_)
-    written = tried(lambda: Messaging.of(world).phones.write(channel, number, to, body, message_id=message_id))
-    return inbound_view(written)
+    if to is not None and not any(map(str.isalpha, to)) and (wrong := written.misfit(to)) is not None:
+        raise ControlError(400, "bad_argument", f'to: "{to}" {wrong}')
+    wrote = tried(lambda: Messaging.of(world).phones.write(channel, number, to, body, message_id=message_id))
+    return inbound_view(wrote)
 
 
 def _handset(world: World, text: str) -> str:
