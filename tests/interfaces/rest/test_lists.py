@@ -159,3 +159,14 @@ async def test_long_lists_hold_nobody_up() -> None:
         await box.send(key="test-2")
         assert not call.done()
         assert (await call).json["accepted"] == 60_000
+
+
+async def test_a14_lines_that_were_converted_are_remarked_on() -> None:
+    """A line is read as any number of a client is, and advice names what it became."""
+    async with boxed() as box:
+        await box.post("/v1/optout", {"to": "420777000101\n420601#00001"}, x_api_key="test-1")
+        (remark,) = (await box.get("/_sandbox/worlds/test-1/advice")).json["advice"]
+        assert (remark["code"], remark["message"]) == (
+            "number-converted",
+            '"420601#00001" is converted to 42060100001',
+        )

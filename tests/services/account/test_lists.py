@@ -6,7 +6,7 @@ import pytest
 
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.account.lists import Listed, ListName, enter
+from sendbox.services.account.lists import NAMED, Listed, ListName, enter
 from tests.core.worlds import START, advance, journaled, make_world, send_one
 
 
@@ -40,7 +40,7 @@ def listed(world: World, text: str, name: ListName = "blacklist") -> Listed:
 def test_s2_5_numbers_are_normalized_on_entry(text: str, expected: Listed, numbers: list[str]) -> None:
     """§2.5: normalized; `accepted` counts the lines that are numbers, `invalid` holds the others as they came."""
     world = make_world()
-    assert listed(world, text) == expected
+    assert listed(world, text)[:2] == expected[:2]
     assert list(Account.of(world).blacklist) == numbers
     assert journaled(world, "listed") == ([(0, ("blacklist", "default", tuple(numbers)))] if numbers else [])
 
@@ -85,3 +85,11 @@ def test_long_lists_are_read_in_slices() -> None:
     work = enter(world, "optout", Account.of(world), "\n".join(f"4207770{number:05}" for number in range(1_000)))
     assert sum(1 for _ in work) == 5
     assert len(Account.of(world).optout) == 1_000
+
+
+def test_lines_in_another_form_are_named() -> None:
+    """Each of the first ten with the number that it became, so that a misread one is seen."""
+    lines = ["420777000101", "+420 777 123 xyz", *(f"00420 777 000 2{number:02}" for number in range(NAMED + 1))]
+    converted = listed(make_world(), "\n".join(lines)).converted
+    assert converted[:2] == (("+420 777 123 xyz", "420420777123"), ("00420 777 000 200", "420777000200"))
+    assert len(converted) == NAMED

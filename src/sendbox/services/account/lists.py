@@ -21,13 +21,19 @@ ListName = Literal["blacklist", "optout"]
 _LINE: Final = re.compile(r"[^\r\n]+")
 #: How many lines are read between two pauses.
 _SLICE: Final = 200
+#: So many lines in another form are named.
+NAMED: Final = 10
 
 
 class Listed(NamedTuple):
-    """The result of a call: how many lines were numbers, and the lines that were not."""
+    """The result of a call: how many lines were numbers, and the lines that were not.
+
+    `converted` has the first lines that were written in another form, with their numbers.
+    """
 
     accepted: int
     invalid: list[str]
+    converted: tuple[tuple[str, str], ...] = ()
 
 
 def enter(world: World, name: ListName, billing: Billing, text: str) -> Generator[None, None, Listed]:
@@ -42,11 +48,14 @@ def enter(world: World, name: ListName, billing: Billing, text: str) -> Generato
     invalid: list[str] = []
     new: dict[str, None] = {}
     accepted = 0
+    converted: dict[str, str] = {}
     for count, match in enumerate(_LINE.finditer(text), 1):
         line = match.group().strip()
         number = numbers.normalize(line, country) if line else None
         if number is not None:
             accepted += 1
+            if number != line and len(converted) < NAMED:
+                converted[line] = number
             if entries.setdefault(number, since) == since:
                 new[number] = None
         elif line:
@@ -56,4 +65,4 @@ def enter(world: World, name: ListName, billing: Billing, text: str) -> Generato
     if new:
         billing.complete_at = since
         world.journal.add(world.clock.now, CODE["listed"], (name, billing.subid, tuple(new)))
-    return Listed(accepted, invalid)
+    return Listed(accepted, invalid, tuple(converted.items()))
