@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Callable
 from itertools import chain
@@ -316,8 +317,9 @@ async def verdict(call: Call) -> Any:
 
     `unused` are its rules that never decided anything, without those of the library's `default`.
     """
-    world = call.here.world
     language = call.served.language
-    usual = language.load(call.served.scenario)
+    # read at its first use, which takes long
+    usual = await asyncio.get_running_loop().run_in_executor(None, language.load, call.served.scenario)
     rules = [rule for key in language.keys.values() if key.rules is not None for rule in usual.of(key.name)]
+    world = call.here.world
     return await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect, rules))

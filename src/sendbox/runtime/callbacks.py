@@ -23,7 +23,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
+#: The port of an address that names none, by its scheme.
+PORTS: Final = {"http": 80, "https": 443}
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -162,6 +168,11 @@ def plain(address: str) -> Address:
 
 
 @lru_cache(maxsize=1024)
+def port_of(address: SplitResult) -> int:
+    """The port of an address over http or https, also where it names none."""
+    return address.port or PORTS.get(address.scheme, 80)
+
+
 def literal(host: str) -> str | None:
     """The address that a host is written as; None for a name."""
     try:

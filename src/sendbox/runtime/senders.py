@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from sendbox.runtime.callbacks import Callbacks
+from sendbox.runtime.callbacks import Callbacks, port_of
 from sendbox.runtime.sender import Sender
 
 
@@ -28,7 +28,7 @@ class Senders:
         self._own.add(("", port))
         public = self._public
         if public.hostname:
-            self._own.add((public.hostname, public.port or (443 if public.scheme == "https" else 80)))
+            self._own.add((public.hostname, port_of(public)))
 
     def of(self, callbacks: Callbacks | None) -> Sender:
         """What sends under a setting, None = that of the server."""

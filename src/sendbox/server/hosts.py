@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from sendbox.runtime.callbacks import host_name, literal
+from sendbox.runtime.callbacks import PORTS, host_name, literal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 #: Names under these are of one machine or one network: no site of the internet has one (RFC 6761, RFC 6762).
 LOCAL: Final = (".localhost", ".internal", ".local", ".test", ".svc", ".cluster.local")
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 class Refusal(NamedTuple):
@@ -78,7 +77,7 @@ def _origin(origin: str) -> tuple[str, int] | None:
     """Host and port of an origin, None where it is not one over http or https."""
     scheme, separator, authority = origin.partition("://")
     scheme = scheme.lower()
-    return _authority(authority.rstrip("/"), scheme) if separator and scheme in _PORTS else None
+    return _authority(authority.rstrip("/"), scheme) if separator and scheme in PORTS else None
 
 
 @lru_cache(maxsize=1024)
@@ -92,7 +91,7 @@ def _authority(authority: str, scheme: str) -> tuple[str, int] | None:
     if "@" in authority or parts.netloc != authority:
         return None
     name = literal(host) or host_name(host)
-    return None if name is None else (name, _PORTS.get(scheme, 80) if port is None else port)
+    return None if name is None else (name, PORTS.get(scheme, 80) if port is None else port)
 
 
 def _is_local(name: str) -> bool:

@@ -109,13 +109,12 @@ async def open_entries(world: World, most: int) -> list[dict[str, Any]]:
     billings = {billing.subid: billing for billing in (account, *account.subkeys.by_subid.values())}
     open_billings = [billing for billing in billings.values() if billing.complete_at > world.now]
     entries = [
-        (name, phone, billing.subid, since)
+        {"list": name, "phone": phone, "subid": billing.subid, "in_force": iso(since)}
         for billing in open_billings
         for name in ("blacklist", "optout")
         for phone, since in await chosen(list(getattr(billing, name).items()), lambda entry: entry[1] > world.now, most)
     ]
-    names = ("list", "phone", "subid", "in_force")
-    return [dict(zip(names, (*entry[:3], iso(entry[3])), strict=True)) for entry in entries[:most]]
+    return entries[:most]
 
 
 EXPORTED: Final[Mapping[str, Exported]] = {

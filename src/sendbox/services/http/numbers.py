@@ -18,12 +18,17 @@ def remark_number(number: str, path: str, advice: list[Advice]) -> None:
         advice.append(advise(NUMBER_DOUBTFUL, f'"{number}" {numbers.doubt(number)}; it is used anyway', path))
 
 
+def remark_converted(raw: str, number: str, path: str, advice: list[Advice], section: str | None = None) -> None:
+    """Advice on a number that was written in another form."""
+    if number != raw:
+        advice.append(advise(NUMBER_CONVERTED, f"{show(raw)} is converted to {number}", path, section))
+
+
 def remark_recipient(raw: str, number: str | None, path: str, advice: list[Advice]) -> None:
     """Advice on a recipient as it was given, and the number that it is; None for one that cannot be normalized."""
     if number is None:
         text = f"{show(raw)} cannot be normalized to a number in international format and will be rejected"
         advice.append(advise(NUMBER_INVALID, text, path))
         return
-    if number != raw:
-        advice.append(advise(NUMBER_CONVERTED, f"{show(raw)} is converted to {number}", path))
+    remark_converted(raw, number, path, advice)
     remark_number(number, path, advice)

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from sendbox.contract.findings import show
 from sendbox.engine.remarks import Finding
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.keys import may_change
 from sendbox.services.account.lists import ListName, enter
-from sendbox.services.advice import NUMBER_CONVERTED, advise
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
+from sendbox.services.http.numbers import remark_converted
 from sendbox.services.http.rest import UNAUTHORIZED, no_subaccount, read_body, success
 
 if TYPE_CHECKING:
@@ -51,10 +50,8 @@ def _enter(exchange: Exchange, name: ListName) -> Generator[None, None, Answer]:
     if billing is None:
         raise no_subaccount()
     listed = yield from enter(exchange.world, name, billing, request["to"])
-    exchange.advice += [
-        advise(NUMBER_CONVERTED, f"{show(line)} is converted to {number}", "$.to", "§4.4")
-        for line, number in listed.converted
-    ]
+    for line, number in listed.converted:
+        remark_converted(line, number, "$.to", exchange.advice, "§4.4")
     if not listed.accepted:
         text = "no line of to is a phone number; legal: 8 to 15 digits with a calling code, one number a line"
         exchange.findings = [Finding("$.to", "phone-number", f"{text} (§4.4, A27)", "§4.4", "A27")]

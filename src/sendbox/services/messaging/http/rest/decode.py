@@ -5,8 +5,8 @@ from __future__ import annotations
 from sendbox.contract.findings import show
 from sendbox.engine.durations import instant
 from sendbox.engine.remarks import Finding
-from sendbox.services.advice import NUMBER_CONVERTED, advise
 from sendbox.services.http.exchange import Exchange
+from sendbox.services.http.numbers import remark_converted
 from sendbox.services.http.requests import refusal
 from sendbox.services.http.rest import no_subaccount
 from sendbox.services.messaging.content import tags
@@ -34,9 +34,7 @@ def read_filter(exchange: Exchange, fields: dict[str, str]) -> Filter:
     phone = fields.get("phone_number")
     if phone is not None:
         number = numbers.normalize(phone, account_of(exchange.world).country) or phone
-        if number != phone:
-            text = f"{show(phone)} is converted to {number}"
-            exchange.advice.append(advise(NUMBER_CONVERTED, text, "$.phone_number", "§4.4"))
+        remark_converted(phone, number, "$.phone_number", exchange.advice, "§4.4")
         phone = number
     billing = account_of(exchange.world).subaccount(exchange.key, fields.get("subid"))
     if billing is None:
