@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.expect.subjects import Subject
@@ -26,6 +26,9 @@ from sendbox.scenario.shape import Shape
 from sendbox.scenario.values import COUNTRY, Reader, entries, items, text_of
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.scenario.write import standalone
+
+if TYPE_CHECKING:
+    from sendbox.scenario.lint.linter import Linter
 
 #: The rules of calls and of deliveries, which the engine applies.
 API: Final = Key(
@@ -78,6 +81,7 @@ class Language:
             "emulated": emulated,
             "families": {word: means for item in vocabularies for word, means in item.families.items()},
         }
+        self._subjects = subjects
         self._library: dict[str, Blueprint] = {}
 
         def expected(node: Node | None, reader: Reader) -> Any:
@@ -101,6 +105,11 @@ class Language:
                 WEBHOOKS,
             )
         }
+
+    @property
+    def _ruled(self) -> list[str]:
+        """The keys with rules."""
+        return [key.name for key in self.keys.values() if key.rules is not None]
 
     @cached_property
     def happenings(self) -> dict[str, Happening]:
@@ -200,8 +209,17 @@ class Language:
             **self._facts,
         )
         blueprint = self._blueprint(node, reader, name, origin)
-        if lint:
-            problems += self._lint(blueprint, reader, node, [*problems, *reader.problems])
+        if lint or blueprint.expect:
+            from sendbox.scenario.lint import reach
+            from sendbox.scenario.lint.linter import Linter
+
+            linter = Linter(node, blueprint, reader, [*problems, *reader.problems])
+            doubts = [doubt for vocabulary in self._vocabularies for doubt in vocabulary.doubts]
+            expect = reach.expectations(linter, doubts, self._subjects, self._ruled)
+            blueprint = replace(blueprint, expect=expect)
+            if lint:
+                self._lint(linter)
+                problems += linter.found
         return blueprint, in_order([*problems, *reader.problems], origin.file)
 
     def _blueprint(self, node: Node, reader: Reader, name: str | None, origin: Source) -> Blueprint:
@@ -234,25 +252,19 @@ class Language:
             **compiled,
         )
 
-    def _lint(self, blueprint: Blueprint, reader: Reader, root: Node, problems: list[Problem]) -> list[Problem]:
-        """Warnings about a scenario that can be used, but probably says something else than was intended.
-
-        `problems` are those that it has already.
-        """
+    def _lint(self, linter: Linter) -> None:
+        """Warns about a scenario that can be used, but probably says something else than was intended."""
         from sendbox.scenario.lint import lengths, reach, shadows, spelling
-        from sendbox.scenario.lint.linter import Linter
 
-        linter = Linter(root, blueprint, reader, problems)
         keys = self.keys.values()
         shadows.find(linter, [rules for key in keys for rules in key.lists])
         reach.timeline(linter, self.happenings)
         for vocabulary in self._vocabularies:
             for find in vocabulary.lints:
                 find(linter)
-        reach.find(linter, [key.name for key in keys if key.rules is not None])
+        reach.find(linter)
         lengths.find(linter, {key.name: key.times for key in keys if key.times is not None})
         spelling.find(linter, self.shape)
-        return linter.found
 
 
 def _raise_any(problems: list[Problem]) -> None:

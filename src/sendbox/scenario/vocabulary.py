@@ -72,12 +72,14 @@ class Key(NamedTuple):
 class Vocabulary(NamedTuple):
     """Everything that one service adds.
 
-    `families` are words that stand for several, such as a family of channels; `schema` is added to the schema of the
-    language (`Shape`).
+    `lints` warn about a scenario, `doubts` about conditions of one expectation that nothing can meet. `families` are
+    words that stand for several, such as a family of channels; `schema` is added to the schema of the language
+    (`Shape`).
     """
 
     keys: tuple[Key, ...] = ()
     happenings: tuple[Happening, ...] = ()
     lints: tuple[Callable[[Linter], None], ...] = ()
+    doubts: tuple[Callable[[Node, Linter], None], ...] = ()
     families: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     schema: Mapping[str, Any] = MappingProxyType({})

@@ -15,7 +15,7 @@ from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services import limits
 from sendbox.services.assume import SETTINGS, Assume
 from sendbox.services.numbers import written
-from sendbox.services.operations import CALLS
+from sendbox.services.operations import CALLS, Operation
 from sendbox.services.ports import SenderForm
 
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
@@ -82,12 +82,18 @@ def country_of(root: Node) -> Node | None:
     return (root.get("assume") or root).get("country") or (root.get("account") or root).get("country")
 
 
-#: The paths that are served, with `*` for what differs; a file and a short link have addresses of their own.
-_SERVED: Final = (
-    *dict.fromkeys(_PARAMETER.sub("*", row.path) for row in CALLS.values() if row.path.startswith("/")),
-    "/upload/*",
-    "/s/*",
-)
+#: A file and a short link have addresses of their own.
+_ADDRESSES: Final = {"{url}": "/upload/*", "{message_id}": "/s/*"}
+
+
+def _path(row: Operation) -> str:
+    """The path of an operation, with `*` for what differs."""
+    return _ADDRESSES.get(row.path) or _PARAMETER.sub("*", row.path)
+
+
+_SERVED: Final = tuple(dict.fromkeys(map(_path, CALLS.values())))
+#: The operation of a call to a path, or by a method, that is not served.
+_UNKNOWN: Final = "unknown"
 #: Operations that carry nothing, and so no number of a phone.
 _EMPTY: Final = frozenset(name for name, row in CALLS.items() if row.part is None)
 
@@ -98,13 +104,16 @@ def _lint(linter: Linter) -> None:
         linter.number(item, Pattern(str(item.value), digits=True))
     for _, item in linter.entries("api"):
         _no_phone(item.get("when"), linter)
-    for item in linter.expected():
-        where = item.get("where")
-        subject = item.entries()["that"].value
-        if where is not None and subject == "requests":
-            _not_served(where, linter)
-        if where is not None and subject == "faults":
-            _no_phone(where, linter)
+
+
+def _doubt(expected: Node, linter: Linter) -> None:
+    """Conditions of an expectation that no call can meet."""
+    where = expected.get("where")
+    subject = expected.entries()["that"].value
+    if where is not None and subject == "requests":
+        _not_served(where, linter)
+    if where is not None and subject == "faults":
+        _no_phone(where, linter)
 
 
 def _no_phone(conditions: Node | None, linter: Linter) -> None:
@@ -121,16 +130,33 @@ def _no_phone(conditions: Node | None, linter: Linter) -> None:
 
 
 def _not_served(where: Node, linter: Linter) -> None:
-    """A path that is not served; such a call has the operation `unknown`."""
-    path, operation = where.get("path"), where.get("operation")
-    if path is None or (
-        operation is not None and "unknown" in [item.value for item in operation.items() or [operation]]
-    ):
+    """A path that is not served, or not by this method, or as another operation; such a call is `unknown`."""
+    asked = {key: node.items() or [node] for key in ("path", "method", "operation") if (node := where.get(key))}
+    operations = [Pattern(str(item.value)) for item in asked.get("operation", ())]
+    if any(pattern.matches(_UNKNOWN) for pattern in operations):
         return
-    for item in path.items() or [path]:
+    paths = asked.get("path", [])
+    for item in paths:
         if not any(globs.overlaps(str(item.value), served) for served in _SERVED):
-            message = f"{show(item.value)} is not a path that is served"
+            message = f"{show(item.value)} is not a path that is served (a call to it has the operation unknown)"
             linter.warn(item, "not-served", message, near=nearest(item.value, _SERVED))
+    rows = [row for row in CALLS.values() if any(globs.overlaps(str(item.value), _path(row)) for item in paths)]
+    if operations:
+        _apart(asked["operation"], [row.name for row in rows], "the operation of", paths, linter)
+        named = [row for row in CALLS.values() if any(pattern.matches(row.name) for pattern in operations)]
+        rows = [row for row in named if row in rows] if paths else named
+    if "method" in asked:
+        about = paths or asked.get("operation", [])
+        _apart(asked["method"], [row.method for row in rows], "a method of", about, linter)
 
 
-SHARED: Final = Vocabulary(lints=(_lint,))
+def _apart(asked: list[Node], legal: list[str], what: str, about: list[Node], linter: Linter) -> None:
+    """Warns about methods or operations none of which goes with the paths or operations beside it."""
+    for item in asked:
+        if legal and about and not any(map(Pattern(str(item.value)).matches, legal)):
+            there = f"{what} {listed(str(node.value) for node in about)}"
+            message = f"{show(item.value)} is not {there}, which has: {listed(dict.fromkeys(legal))}"
+            linter.warn(item, "never-asked", message)
+
+
+SHARED: Final = Vocabulary(lints=(_lint,), doubts=(_doubt,))

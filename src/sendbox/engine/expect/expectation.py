@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
@@ -13,6 +13,17 @@ if TYPE_CHECKING:
     from sendbox.engine.durations import Moment
 
 
+#: The doubt about the name of a rule, which a tester may still put into the world.
+RULE_UNKNOWN: Final = "rule-unknown"
+
+
+class Never(NamedTuple):
+    """A condition that nothing can meet: the rule by which it is doubted, and why."""
+
+    rule: str
+    message: str
+
+
 @dataclass(frozen=True, slots=True)
 class Range:
     """Numbers from `low` to `high`, None = without end; `text` as the scenario has it."""
@@ -20,6 +31,10 @@ class Range:
     text: str
     low: float | None = None
     high: float | None = None
+
+    def overlaps(self, low: float, high: float) -> bool:
+        """Whether it has a number from `low` to `high`."""
+        return (self.low is None or self.low <= high) and (self.high is None or self.high >= low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,8 @@ class Expectation:
     then: tuple[Expectation, ...] = ()
     name: str | None = None
     place: str | None = None
+    #: what of it, and of its `then`, nothing can meet
+    never: tuple[Never, ...] = field(default=(), compare=False)
 
     @property
     def wanted(self) -> str:

@@ -123,7 +123,12 @@ def subjects(
             "a call of the client",
             {
                 "operation": Field("text", "the operation", lambda _world, record: record.operation, called),
-                "status": Field("number", "the HTTP status of the answer", lambda _world, record: record.status),
+                "status": Field(
+                    "number",
+                    "the HTTP status of the answer",
+                    lambda _world, record: record.status,
+                    numbers=((0, 0), (100, 599)),  # 0: no answer
+                ),
                 "method": Field("text", "the HTTP method", lambda _world, record: record.method, METHODS),
                 "path": Field("text", "the path, without a query", lambda _w, record: record.path.partition("?")[0]),
                 "key": Field("text", "the API key", lambda _world, record: record.key),
@@ -165,6 +170,7 @@ def subjects(
                     "number",
                     "an HTTP status that a try was answered with",
                     lambda _world, delivery: tuple(each.status for each in delivery.tries if each.status is not None),
+                    numbers=((100, 999),),  # a receiver may answer what it likes
                 ),
                 "error": Field(
                     "text",

@@ -22,12 +22,14 @@ _LOOKED: Final = 256
 
 class Field(NamedTuple):
     """What can be asked of an occurrence: how it is compared, what it is in words, how it is read, its legal words
-    (of a text: those of which it must be one, or a pattern like one)."""
+    (of a text: those of which it must be one, or a pattern like one), the ranges that its numbers come from (empty:
+    any number)."""
 
     kind: Comparison
     says: str
     of: Callable[[Any, Any], Any]
     words: tuple[str, ...] = ()
+    numbers: tuple[tuple[int, float], ...] = ()
 
 
 class Occurrence(NamedTuple):

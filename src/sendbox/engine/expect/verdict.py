@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso, show
-from sendbox.engine.expect.expectation import Condition, Expectation, Range, quoted
+from sendbox.engine.expect.expectation import RULE_UNKNOWN, Condition, Expectation, Range, quoted
 from sendbox.engine.expect.subjects import occurrences_of
 from sendbox.engine.patterns import Pattern
 
@@ -160,6 +160,11 @@ def _judge(world: World, subjects: Subjects, expectation: Expectation) -> Genera
         "passed": True,
         "that": expectation.that,
         "place": expectation.place,
+        "never": [
+            never._asdict()
+            for never in expectation.never
+            if never.rule != RULE_UNKNOWN or not any(book.put for book in world.rulebooks.values())
+        ],
     }
     for step, expected in enumerate(chain):
         counted = yield from _count(world, subjects, expected, before)
@@ -229,10 +234,11 @@ def verdict_in_slices(
 ) -> Generator[None, None, dict[str, Any]]:
     """The verdict, with pauses, so that a loop can do other work; the generator returns it.
 
-    `{passed, trusted, lost, next_due, expectations: [{name, passed, that, step, found, wanted, why, nearest, place}],
-    unused: [{rule, in, place}]}`: `step` is 0 for the entry itself and n for the nth of its `then`; `lost` counts
+    `{passed, trusted, lost, next_due, expectations: [{name, passed, that, step, found, wanted, why, nearest, place,
+    never}], unused: [{rule, in, place}]}`: `step` is 0 for the entry itself and n for the nth of its `then`; `lost` counts
     forgotten journal entries, and with any of them the verdict is not `trusted`; `next_due` says that something is
-    still to come; `unused` are the rules that never decided anything, without the `usual` ones.
+    still to come; `never` has the conditions that nothing can meet, each with its rule and a message; `unused` are the
+    rules that never decided anything, without the `usual` ones.
     """
     judged: list[dict[str, Any]] = []
     for expectation in expectations:
@@ -250,6 +256,11 @@ def verdict_in_slices(
     }
 
 
+def proves(verdict: dict[str, Any]) -> bool:
+    """Whether every expectation holds, and could have failed to."""
+    return bool(verdict["passed"] and verdict["trusted"] and not any(view["never"] for view in verdict["expectations"]))
+
+
 def lines(verdict: dict[str, Any]) -> list[str]:
     """A verdict as text that a person reads: a line that sums up, then each expectation, the failed ones explained."""
     judged = verdict["expectations"]
@@ -260,13 +271,16 @@ def lines(verdict: dict[str, Any]) -> list[str]:
         summary = f"{len(failed)} of {len(judged)} expectations failed"
     else:
         summary = f"all {len(judged)} expectations hold" if len(judged) > 1 else "the expectation holds"
+    if doubted := sum(bool(view["never"]) for view in judged):
+        summary += f"; {doubted} with a condition that nothing can meet"
     text = [f"verdict: {summary}"]
     if not verdict["trusted"]:
         text.append(f"  NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten (--max-journal)")
     for view in judged:
-        text.append(f"  {'ok    ' if view['passed'] else 'FAILED'}  {view['name']}")
+        text.append(f"  {'FAILED' if not view['passed'] else 'DOUBT ' if view['never'] else 'ok    '}  {view['name']}")
         if not view["passed"]:
             text += _explained(view)
+        text += [f"          never: {never['message']}" for never in view["never"]]
     if failed and verdict["next_due"]:
         text.append(f"  something is still to come, next at {verdict['next_due']}: was the clock moved far enough?")
     return text + unused_lines(verdict)

@@ -65,6 +65,11 @@ class Rulebook(Generic[R]):
         """The scenario's rules that never decided anything, in their order."""
         return (rule for rule in self.rules if rule.id is None and rule.key not in self.fired)
 
+    @property
+    def put(self) -> bool:
+        """Whether control ever put a rule in front."""
+        return self._put > 0
+
     def set_rules(self, rules: Sequence[R]) -> None:
         """Replaces the scenario's rules; those that control put in front stay in front."""
         arranged = [rule for rule in self.rules if rule.id is not None]

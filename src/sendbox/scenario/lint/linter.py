@@ -64,12 +64,6 @@ class Linter:
             if self.sound(item):
                 yield at, item
 
-    def expected(self) -> Iterator[Node]:
-        """Every expectation that has no problem, those that follow another one too."""
-        for _, item in self.entries("expect"):
-            then = item.get("then")
-            yield from (item, *([] if then is None else then.items()))
-
     def happens(self, kind: str, *keys: str) -> bool:
         """Whether an entry of the timeline, with a problem or not, is of a kind and names one of these keys."""
         timeline = self.part("timeline")

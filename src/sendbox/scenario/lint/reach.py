@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from math import inf
 from typing import Final
 
 from sendbox.engine import durations as spans
+from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Never, Range
+from sendbox.engine.expect.subjects import Subject
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.traffic import reference
 from sendbox.scenario.keys.timeline import Happening
@@ -14,8 +18,10 @@ from sendbox.scenario.keys.traffic import leaves
 from sendbox.scenario.lint.lengths import REACH
 from sendbox.scenario.lint.linter import Linter, nothing_like_it
 from sendbox.scenario.model import Node, nearest, show
-from sendbox.scenario.values import Reader
+from sendbox.scenario.values import Reader, items
 
+#: What warns about conditions of one expectation, or of one of its `then`.
+Doubt = Callable[[Node, Linter], None]
 #: A text that begins like a reference to an earlier answer, and has no blanks.
 _MEANT: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)(?=[.\[/]|\Z)\S*\Z")
 
@@ -55,8 +61,8 @@ def _when(node: Node, linter: Linter) -> int | None:
     return after
 
 
-def find(linter: Linter, keys: Iterable[str]) -> None:
-    """Warns about everything else that is never reached; `keys` are the keys with rules."""
+def find(linter: Linter) -> None:
+    """Warns about everything else that is never reached."""
     blueprint = linter.blueprint
     for key in ("api", "webhooks"):
         for at, item in linter.entries(key):
@@ -66,9 +72,6 @@ def find(linter: Linter, keys: Iterable[str]) -> None:
             if "tag" in when.asked:
                 linter.tag(item.entries()["when"].entries()["tag"])
     _traffic(linter)
-    rules = list(dict.fromkeys(rule.title for key in keys for rule in blueprint.of(key)))
-    for expected in linter.expected():
-        _expected(expected, rules, linter)
 
 
 def _traffic(linter: Linter) -> None:
@@ -86,17 +89,48 @@ def _traffic(linter: Linter) -> None:
             names.append(str(name.value))
 
 
-def _expected(node: Node, rules: list[str], linter: Linter) -> None:
+def expectations(
+    linter: Linter, doubts: Iterable[Doubt], subjects: Mapping[str, Subject], keys: Iterable[str]
+) -> tuple[Expectation, ...]:
+    """The expectations, each with what of it nothing can meet, about which it warns; `keys` are the keys with rules."""
+    blueprint = linter.blueprint
+    rules = list(dict.fromkeys(rule.title for key in keys for rule in blueprint.of(key)))
+    expected = list(blueprint.expect)
+    for at, item in linter.entries("expect"):
+        known, then = len(linter.found), item.get("then")
+        for node, step in zip((item, *items(then)), (expected[at], *expected[at].then), strict=True):
+            _conditions(node, step, subjects[step.that], rules, linter)
+            for doubt in doubts:
+                doubt(node, linter)
+        if never := linter.found[known:]:
+            expected[at] = replace(expected[at], never=tuple(Never(found.rule, found.message) for found in never))
+    return tuple(expected)
+
+
+def _conditions(node: Node, expected: Expectation, subject: Subject, rules: list[str], linter: Linter) -> None:
     """Warns about conditions of an expectation that nothing can meet."""
     where = node.get("where")
-    for key, item in ({} if where is None else where.entries()).items():
-        for condition in item.items() or [item]:
-            if key == "tag":
-                linter.tag(condition)
-            elif key == "phone":
-                linter.number(condition, Pattern(str(condition.value), digits=True))
-            elif key == "attempt" and condition.value in (0, "0"):
-                linter.warn(condition, "never-asked", "0 is never met: attempts of a message are counted from 1")
-            elif key == "rule" and nothing_like_it(Pattern(str(condition.value)), rules):
-                message = f"{show(condition.value)} is not the name of a rule of this scenario; control may add one"
-                linter.warn(condition, "rule-unknown", message, near=nearest(condition.value, rules))
+    entries = {} if where is None else where.entries()
+    for condition in expected.where:
+        item = entries[condition.field]
+        if condition.path:
+            continue
+        numbers = subject.fields[condition.field].numbers
+        for choice, wanted in zip(item.items() or [item], condition.wanted, strict=True):
+            if condition.field == "tag":
+                linter.tag(choice)
+            elif isinstance(wanted, Pattern) and condition.field == "phone":
+                linter.number(choice, wanted)
+            elif isinstance(wanted, Range) and numbers and not any(wanted.overlaps(*ends) for ends in numbers):
+                message = f"{show(choice.value)} is never met: {condition.field} is {_ranges(numbers)}"
+                linter.warn(choice, "never-asked", message)
+            elif isinstance(wanted, Pattern) and condition.field == "rule" and nothing_like_it(wanted, rules):
+                message = f"{show(choice.value)} is not the name of a rule of this scenario; control may add one"
+                linter.warn(choice, RULE_UNKNOWN, message, near=nearest(choice.value, rules))
+
+
+def _ranges(numbers: tuple[tuple[int, float], ...]) -> str:
+    """Ranges in words."""
+    return " or ".join(
+        str(low) if low == high else f"{low} and more" if high == inf else f"{low}..{high}" for low, high in numbers
+    )

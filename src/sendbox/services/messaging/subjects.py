@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -52,7 +53,10 @@ _ABOUT_STEP: Final = {
     "body": Field("text", "the text as the step gave it", lambda _world, subject: _attempt(subject).step.body),
     "sender": Field("text", "the sender of the step", lambda _world, subject: _attempt(subject).step.sender),
     "attempt": Field(
-        "number", "which attempt of the message, from 1", lambda _world, subject: _attempt(subject).number + 1
+        "number",
+        "which attempt of the message, from 1",
+        lambda _world, subject: _attempt(subject).number + 1,
+        numbers=((1, inf),),
     ),
 }
 

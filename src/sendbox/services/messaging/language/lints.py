@@ -34,12 +34,11 @@ def find(linter: Linter) -> None:
         linter.number(item.entries()["number"], compiled["phones"][at].number)
     _webhooks(linter)
     _traffic(linter)
-    for item in linter.expected():
-        _seen(item.get("where"), linter)
 
 
-def _seen(where: Node | None, linter: Linter) -> None:
+def seen(expected: Node, linter: Linter) -> None:
     """A result that the channel does not have (§3.1)."""
+    where = expected.get("where")
     entries = {} if where is None else where.entries()
     results = entries.get("result")
     if results is None or {item.value for item in results.items() or [results]} != {"seen"}:

@@ -9,7 +9,7 @@ from sendbox.scenario.values import Reader, entries
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT
 from sendbox.services.messaging.language.happenings import HAPPENINGS
-from sendbox.services.messaging.language.lints import find
+from sendbox.services.messaging.language.lints import find, seen
 from sendbox.services.messaging.language.rules import compile_rule
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.results import WAYS
@@ -49,5 +49,6 @@ MESSAGING: Final = Vocabulary(
     ),
     happenings=HAPPENINGS,
     lints=(find,),
+    doubts=(seen,),
     families={family: MEANT[family] for family in FAMILIES if family not in CHANNELS},
 )
