@@ -102,8 +102,9 @@ PARTS: Final = (
     ),
     part(
         "fixture",
-        "app contract control control.operation engine runtime runtime.wall server server.loop settings",
-        "the pytest side: it drives a sandbox as any client of control does",
+        "app contract control control.operation engine runtime runtime.wall server server.loop services.numbers "
+        "settings",
+        "the pytest side: it drives a sandbox as any client of control does, and reads numbers as control does",
     ),
 )
 #: Modules of the engine and the services that observe. What happens imports none of them.

@@ -26,6 +26,7 @@ from sendbox.engine.kinds.rows import Observer
 from sendbox.engine.world import World
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
+from sendbox.services.ports import account_of
 
 #: How many entries an answer holds unless `limit` says otherwise.
 LIMIT = 1000
@@ -127,7 +128,8 @@ async def deliveries(call: Call, state: str | None = None, last: Any = None) -> 
 async def events(call: Call) -> Any:
     """What deliveries carry, whole: each event once, as it occurred, with the `targets` that it was sent to.
 
-    With all deliveries; their `events` are places in the list of events.
+    With all deliveries; their `events` are places in the list of events. `country` is the calling code that national
+    numbers get.
     """
     world = call.here.world
     on, work = Observer(world, call.served.kinds), Slice()
@@ -161,6 +163,7 @@ async def events(call: Call) -> Any:
                 await each(deliveries, lambda delivery: delivery_view(on, delivery)), carried, strict=True
             )
         ],
+        "country": account_of(world).country,
     }
 
 

@@ -237,8 +237,8 @@ def verdict_in_slices(
     `{passed, trusted, lost, next_due, expectations: [{name, passed, that, step, found, wanted, why, nearest, place,
     never}], unused: [{rule, in, place}]}`: `step` is 0 for the entry itself and n for the nth of its `then`; `lost`
     counts forgotten journal entries, and with any of them the verdict is not `trusted`; `next_due` says that something
-    is still to come; `never` has the conditions that nothing can meet, each with its rule and a message; `unused` are the
-    rules that never decided anything, without the `usual` ones.
+    is still to come; `never` has the conditions that nothing can meet, each with its rule and a message; `unused` are
+    the rules that never decided anything, without the `usual` ones.
     """
     judged: list[dict[str, Any]] = []
     for expectation in expectations:
