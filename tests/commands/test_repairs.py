@@ -40,6 +40,20 @@ def test_numbers_get_their_unit(tmp_path: Path) -> None:
     assert result.exit_code == 1
 
 
+def test_numbers_in_quotes_get_their_unit(tmp_path: Path) -> None:
+    """They keep their quotes. Whoever meant a date is told the date, and gets no `ms`."""
+    file = tmp_path / "old.yaml"
+    outage = "outage: {channel: sms, for: '120000'}"
+    file.write_text(f'sendbox: 1\ntimeline:\n- {{at: "5", {outage}}}\n- {{at: 1772355600, {outage}}}\n')
+    result = sendbox("check", "--fix", str(file))
+    outage = outage.replace("120000", "120000ms")
+    assert file.read_text() == f'sendbox: 1\ntimeline:\n- {{at: "5ms", {outage}}}\n- {{at: 1772355600, {outage}}}\n'
+    assert result.stdout.splitlines()[0] == (
+        f"{file}:4:8: 1772355600 is neither a duration nor a date and time; "
+        "1772355600s or 1772355600ms, or 2026-03-01T09:00:00.000Z is legal"
+    )
+
+
 def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
     """What was repaired is left as it is; in JSON a length of time stands in quotes."""
     file = tmp_path / "old.json"

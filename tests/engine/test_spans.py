@@ -155,6 +155,18 @@ NO_INSTANTS = [
     pytest.param("2026-03-01T09:00:00+0100", "is not an RFC 3339 instant", id="offset without colon"),
     pytest.param("2026-03-01T09:00:00Z\n", "is not an RFC 3339 instant", id="line break"),
     pytest.param("tomorrow", "is not an RFC 3339 instant", id="word"),
+    pytest.param(None, "is not an RFC 3339 instant: 2026-03-01T09:00:00Z or +01:00 for Z are legal", id="nothing"),
+    pytest.param(
+        1_772_355_600,
+        "is not an RFC 3339 instant; 2026-03-01T09:00:00.000Z (in seconds since 1970) or "
+        "1970-01-21T12:19:15.600Z (in milliseconds since 1970) is legal",
+        id="seconds",
+    ),
+    pytest.param(
+        "1772355600000",
+        "is not an RFC 3339 instant; 2026-03-01T09:00:00.000Z (in milliseconds since 1970) is legal",
+        id="milliseconds",
+    ),
     pytest.param("2026-02-29T00:00:00Z", "2026-02 has no day 29", id="no leap year"),
     pytest.param("1900-02-29T00:00:00Z", "1900-02 has no day 29", id="no leap year, century"),
     pytest.param("2026-04-31T00:00:00Z", "2026-04 has no day 31", id="April"),
@@ -170,7 +182,7 @@ NO_INSTANTS = [
 
 
 @pytest.mark.parametrize(("text", "message"), NO_INSTANTS)
-def test_what_is_no_instant_is_refused(text: str, message: str) -> None:
+def test_what_is_no_instant_is_refused(text: object, message: str) -> None:
     """The message begins with the value and names the rule."""
     with pytest.raises(ValueError, match=r"is not|names") as caught:
         instant(text)

@@ -12,8 +12,8 @@ from sendbox.cli.outcome import CANNOT, Failure
 if TYPE_CHECKING:
     from sendbox.scenario.model import Problem
 
-#: A whole number as YAML and JSON write it, with nothing more behind it.
-_WHOLE: Final = re.compile(r"[0-9]+(?=[\s,\]}]|\Z)")
+#: A whole number as YAML and JSON write it, with nothing more behind it, or in quotes.
+_WHOLE: Final = re.compile(r"""(?P<quote>["']?)(?P<number>[0-9]+)(?P=quote)(?=[\s,\]}]|\Z)""")
 _LINES: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
@@ -39,7 +39,8 @@ def _repair(file: Path, problems: list[Problem]) -> list[str]:
         text = lines[line - 1] if line <= len(lines) else ""
         number = _WHOLE.match(text, column - 1)
         if number is not None:
-            length = f'"{number[0]}ms"' if file.suffix == ".json" else f"{number[0]}ms"
+            quote = number["quote"] or ('"' if file.suffix == ".json" else "")
+            length = f"{quote}{number['number']}ms{quote}"
             lines[line - 1] = text[: column - 1] + length + text[number.end() :]
             changes.append(f"{file}:{line}:{column}: {number[0]} is now {length}")
     if changes:

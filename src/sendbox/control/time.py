@@ -57,6 +57,11 @@ async def advance(call: Call, by: Any = None, to: Any = None, next: Any = None, 
 def _goal(by: Any, to: Any, next: Any, until: Any) -> Goal:
     """What the arguments of `advance` say. Raises `ControlError`."""
     count = 4 - (by, to, next, until).count(None)
+    if not count:
+        legal = 'by="1m", to an instant, next=1, until="idle"'
+        raise ControlError(
+            400, "bad_argument", f"nothing (or None) says how far the clock moves; legal: one of {legal}"
+        )
     if count != 1:
         raise ControlError(
             400, "bad_argument", f"{count} of by, to, next, until were given; legal: exactly one of them"

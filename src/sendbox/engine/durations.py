@@ -31,6 +31,9 @@ _ISO: Final = re.compile(
     rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=[0-9])(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?"
 )
 _BARE: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_WHOLE: Final = re.compile(r"[0-9]{1,18}")
+#: The years 2000 to 2099, in milliseconds since 1970.
+_OURS: Final = (946_684_800_000, 4_102_444_800_000)
 _INSTANT: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
@@ -41,6 +44,10 @@ _CYCLE: Final = 146_097
 _read_date: Final = date.fromisoformat
 _DURATIONS: Final = "500ms, 2s, 1m30s, 1.5h, 2d or PT1M30S are legal"
 _SHOWN: Final = 80
+
+
+class NoUnit(ValueError):
+    """A number where a duration is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,7 @@ def duration(value: object) -> int:
     if _BARE.fullmatch(text):
         if not float(text):
             return 0
-        raise ValueError(without_unit(value))
+        raise NoUnit(without_unit(value))
     ms = _read(text)
     if ms is None:
         raise ValueError(f"{shown(value)} is not a duration: {_DURATIONS}")
@@ -104,11 +111,25 @@ def duration(value: object) -> int:
     return ms
 
 
-def without_unit(value: object) -> str:
-    """Why a number is not a duration, with its two readings."""
+def without_unit(value: object, *, dates: bool = False) -> str:
+    """Why a number is not a duration, with its two readings; with `dates` also as seconds or milliseconds of 1970."""
     number = str(value)
     readings = f"{number}s or {number}{'m' if '.' in number else 'ms'}"
+    if dates and (date := dated(value)) is not None:
+        return f"{shown(value)} is neither a duration nor a date and time; {readings}, or {date} is legal"
     return f"{shown(value)} has no unit; {readings} is legal, only 0 needs no unit"
+
+
+def dated(value: object) -> str | None:
+    """The instant of our time that a number of seconds or milliseconds since 1970 means, None where it means none."""
+    return next((text for text, ms in _counted(value) if _OURS[0] <= ms < _OURS[1]), None)
+
+
+def _counted(value: object) -> list[tuple[str, int]]:
+    """The instants that a whole number means, counted from 1970 in seconds and in milliseconds."""
+    number = int(text) if _WHOLE.fullmatch(text := str(value)) else None
+    readings = [] if number is None else [number * SECOND, number]
+    return [(iso(ms), ms) for ms in readings if BEGINNING <= ms <= END]
 
 
 def _read(text: str) -> int | None:
@@ -143,10 +164,17 @@ def span(value: object) -> Span:
     return Span(low, high)
 
 
-def instant(value: str) -> int:
-    """Virtual milliseconds of an RFC 3339 instant with `Z` or an offset; else ValueError. Finer parts are cut off."""
-    match = _INSTANT.fullmatch(value)
-    if not match:
+def instant(value: object) -> int:
+    """Virtual milliseconds of an RFC 3339 instant with `Z` or an offset; else ValueError. Finer parts are cut off.
+
+    A number is refused with its two readings.
+    """
+    match = _INSTANT.fullmatch(value) if isinstance(value, str) else None
+    if not isinstance(value, str) or match is None:
+        if readings := [text for text, _ in _counted(value)]:
+            units = ("in seconds", "in milliseconds")[-len(readings) :]
+            legal = " or ".join(f"{text} ({unit} since 1970)" for text, unit in zip(readings, units, strict=True))
+            raise ValueError(f"{shown(value)} is not an RFC 3339 instant; {legal} is legal")
         raise ValueError(f"{shown(value)} is not an RFC 3339 instant: 2026-03-01T09:00:00Z or +01:00 for Z are legal")
     hour, minute, second = map(int, match.group(2, 3, 4))
     fraction, sign, hours, minutes = match.group(5, 6, 7, 8)

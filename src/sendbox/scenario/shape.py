@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from sendbox import data
-from sendbox.engine.durations import without_unit
+from sendbox.engine.durations import dated, instant, without_unit
 from sendbox.scenario.model import Node, Problem, article, listed, nearest, plain, problem, show
 
 if TYPE_CHECKING:
@@ -113,13 +113,13 @@ class Shape:
         return first.get("minimum", 0)
 
     def _fill(self, node: Node, error: Error) -> None:
-        """Gives a mapping the keys that it must have and does not have."""
+        """Gives a mapping the keys that it must have, or of which it must have one, as the error says."""
         for step in error.absolute_path:
             node.cut = True
             node = _step(node, step)
         node.cut = True
         entries = node.entries()
-        for key in needed(error.schema):
+        for key in error.validator_value if error.validator == "required" else needed(error.schema):
             if key not in entries:
                 entries[key] = _stand_in(self.least(error.schema["properties"][key]), node)
 
@@ -263,10 +263,17 @@ def _explain(error: Error, root: Node, errors: list[Error]) -> list[Problem]:
         if beside and _decides_nothing(error):
             return []
     if rule == "maximum" and not error.validator_value:  # only lengths of time may be numbers if these are 0
+        if _instant(error) and dated(error.instance) is not None:  # whoever meant a date did not mean milliseconds
+            return [problem(node, "instant", without_unit(error.instance, dates=True))]
         return [problem(node, UNIT, without_unit(error.instance))]
     message = _WORDING.get(rule, _not_wanted)(error)
     key = error.instance if "propertyNames" in error.schema_path else None
     return [problem(node, rule, message, key=key, nearest=_near(rule, error))]
+
+
+def _instant(error: Error) -> bool:
+    """Whether an instant is wanted."""
+    return str(error.schema["x-says"]).startswith("an instant")
 
 
 def _near(rule: str, error: Error) -> str | None:
@@ -311,6 +318,11 @@ def _wrong_type(error: Error) -> str:
     value, message = error.instance, _not_wanted(error)
     if value is None:
         return f"{message}; give it a value, or leave the key out"
+    if _instant(error) and isinstance(value, int) and not isinstance(value, bool):
+        try:
+            instant(value)
+        except ValueError as number:
+            return str(number)
     text_wanted = "string" in error.schema.get("type", ())
     if text_wanted and isinstance(value, bool | int | float):
         return f'{message}; write it in quotes: "{show(value)}"'

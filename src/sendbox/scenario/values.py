@@ -18,6 +18,7 @@ from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.model import Node, Problem, listed, nearest, plain, problem, show
+from sendbox.scenario.shape import UNIT
 from sendbox.services.numbers import written
 from sendbox.services.numbers.located import Located
 
@@ -77,6 +78,7 @@ class Reader:
             return read(value)
         except ValueError as error:
             near = _in_units(value, read) if rule in ("duration", "span") else None
+            rule = UNIT if isinstance(error, spans.NoUnit) else rule
             self.complain(node, rule, _requoted(str(error), value), near=near)
             return stand_in
 
@@ -269,6 +271,10 @@ def _from_start(value: Any) -> int:
     """A duration in a place that also takes an instant."""
     try:
         return spans.duration(value)
+    except spans.NoUnit as error:
+        if spans.dated(value) is None:
+            raise
+        raise ValueError(spans.without_unit(value, dates=True)) from error
     except ValueError as error:
         message = str(error).replace(
             " is not a duration: ", " is neither a duration from the start nor a date and time: "
