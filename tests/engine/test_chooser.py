@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sendbox
 from sendbox.app import PARTS
 from sendbox.engine.chooser.draws import Chooser, Draw
-from sendbox.engine.chooser.forms import Between, Digits, Option, Truth, Value
+from sendbox.engine.chooser.forms import Between, Digits, Option, Time, Truth, Value
 from sendbox.engine.chooser.plan import NO_PLAN, Overlay, Place, Plan, Planned, Recording
 from sendbox.engine.identity import derive, seed_bytes
 from sendbox.engine.world import World
@@ -102,6 +102,7 @@ def test_a_draw_is_the_hash_of_its_place() -> None:
     ("form", "legal", "illegal"),
     [
         pytest.param(Between(1, 3), {1: 1, 3: 3}, [0, 4, True, "1"], id="a number"),
+        pytest.param(Time(0, 90_000), {"1m30s": 90_000, "5ms": 5, 0: 0}, ["91s", 5, "5", True, "soon"], id="a time"),
         pytest.param(Truth(), {True: True, False: False}, [2, "true"], id="a truth"),
         pytest.param(Option(("a", "b")), {"a": 0, "b": 1, 1: 0, 2: 1}, ["c", 0, 3, True], id="words"),
         pytest.param(Option(("a", "b", "a")), {"b": 1, 1: 0, 3: 2}, ["a", 0, 4], id="a word that stands twice"),
@@ -131,6 +132,7 @@ def test_what_is_legal_at_a_place(form: Any, legal: dict[Value, Any], illegal: l
     ("form", "said"),
     [
         (Between(1, 3), "a whole number from 1 to 3"),
+        (Time(0, 90_000), "a duration from 0s to 1m30s"),
         (Truth(), "true or false"),
         (Option(("a", "b", "a")), "a whole number from 1 to 3, or one of b"),
         (Option(("a", "a")), "a whole number from 1 to 2"),

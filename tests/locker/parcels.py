@@ -75,7 +75,7 @@ class Lockers(Rulebook[LockerRule]):
         decisions, by_arrival = self.decide(self.rules, case)
         for rule, *_ in decisions:
             draw, _, raced = self.draw(rule.key, case)
-            parcel.stored = draw.between(rule.stored.low, rule.stored.high, "stored")
+            parcel.stored = draw.interval(rule.stored.low, rule.stored.high, "stored")
             parcel.rule, parcel.kept, by_arrival = rule.title, rule.kept, by_arrival or raced
         return by_arrival
 

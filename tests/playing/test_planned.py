@@ -15,7 +15,7 @@ from faker import Faker
 
 from sendbox.engine import world as engine
 from sendbox.engine.chooser.draws import UNSEEDED, Chooser
-from sendbox.engine.chooser.forms import Between, Digits, Form, Option, T, Value
+from sendbox.engine.chooser.forms import Between, Digits, Form, Option, T, Time, Value
 from sendbox.engine.chooser.plan import Overlay, Place, Plan, Planned, Recording
 from sendbox.engine.durations import instant
 from sendbox.engine.world import World
@@ -123,19 +123,19 @@ CASES: Final = {
     "time of a result": Case(
         {"attempts": [{"name": "r", "then": ["sending", {"sent": "1s..1m"}]}], "traffic": [SEND]},
         Place("r", PHONE, 1, "after1.1"),
-        {7_000: 7_000, 60_000: 60_000},
+        {"7s": 7_000, "1m": 60_000},
         after("transition", result="sent"),
     ),
     "time of a reply": Case(
         {"attempts": [{"name": "r", "replies": [{"after": "1s..1m", "body": "Hi"}]}], "traffic": [SEND]},
         Place("r", PHONE, 1, "reply0.1"),
-        {2_000: 5_000, 10_000: 13_000},  # delivered comes after three seconds
+        {"2s": 5_000, "10s": 13_000},  # delivered comes after three seconds
         after("inbound"),
     ),
     "time of a click": Case(
         {"attempts": [{"name": "r", "click": {"after": "1s..1m"}}], "traffic": [SEND]},
         Place("r", PHONE, 1, "click.1"),
-        {2_000: 5_000, 10_000: 13_000},
+        {"2s": 5_000, "10s": 13_000},
         after("click"),
     ),
     "invented part of a reply": Case(
@@ -162,13 +162,13 @@ CASES: Final = {
     "time of a delayed call": Case(
         {"api": [{"name": "r", "fault": {"delay": "1s..9s"}}], "traffic": [SEND]},
         Place("r", f"sendMessage {PHONE}", 1, "time"),
-        {2_000: "2s", 9_000: "9s"},
+        {"2s": "2s", "9s": "9s"},
         lambda played: entries(played, "fault")[0]["fault"]["delay"],
     ),
     "time of a trickling answer": Case(
         {"api": [{"name": "r", "fault": {"trickle": "1s..9s"}}], "traffic": [SEND]},
         Place("r", f"sendMessage {PHONE}", 1, "time"),
-        {2_000: "2s", 9_000: "9s"},
+        {"2s": "2s", "9s": "9s"},
         lambda played: entries(played, "fault")[0]["fault"]["trickle"],
     ),
     "share of events": Case(
@@ -180,7 +180,7 @@ CASES: Final = {
     "time of a delayed event": Case(
         {"webhooks": [{"name": "r", "fault": {"delay": "1s..9s"}}], "traffic": [SEND]},
         Place("r", PHONE, 1, "after"),
-        {2_000: 2_000, 3_000: 3_000},
+        {"2s": 2_000, "3000ms": 3_000},
         after("try"),
     ),
     "place of a reordered event": Case(
@@ -213,7 +213,7 @@ CASES: Final = {
     "time of a review": Case(
         {"partner": {"accounts": [OWN], "template_review": [{"name": "r", "after": "1m..9m"}]}, "traffic": [REVIEW]},
         Place("r", "ready en", 1, "after"),
-        {60_000: 60_000, 123_456: 123_456},
+        {"1m": 60_000, "123456ms": 123_456},
         after("template", status="APPROVED"),
     ),
     "what is invented": Case(
@@ -286,7 +286,7 @@ def _parts() -> Any:
 @pytest.mark.parametrize("value", [60_000, 123_456])
 def test_a_plan_drives_the_time_of_a_signup(value: int) -> None:
     """The one kind of draw that no traffic can reach, since its page is for people."""
-    assert signed_up(Plan(((Place("r", "bakery", 1, "after"), value),))) == value
+    assert signed_up(Plan(((Place("r", "bakery", 1, "after"), f"{value}ms"),))) == value
 
 
 # --- nothing goes past the chooser
@@ -294,7 +294,7 @@ def test_a_plan_drives_the_time_of_a_signup(value: int) -> None:
 
 def drawing() -> Iterator[str]:
     """The functions outside the chooser that draw: module and name."""
-    methods = {"between", "below", "weighted", "pick", "digits"}
+    methods = {"between", "interval", "below", "weighted", "pick", "digits"}
     for path in sorted(SRC.rglob("*.py")):
         module = ".".join(path.relative_to(SRC).with_suffix("").parts)
         if not module.startswith(("engine.", "services.", "scenario.")) or module.startswith("engine.chooser."):
@@ -338,6 +338,8 @@ class Constant(Overlay):
         match asked:
             case Between():
                 value: Value = asked.low
+            case Time():
+                value = asked.written(asked.low)
             case Option():
                 value = asked.written(0)
             case Digits():

@@ -75,7 +75,15 @@ NAMED: Final = {"rule": "fake", "subject": "en_US.name", "purpose": "seed", "val
     [
         (
             {**ENTRY, "value": 1.5},
-            '.value: 1.5 is not a value: true, false, a whole number or a text; write it in quotes: "1.5"',
+            '.value: 1.5 is not a value: true, false, a duration, a whole number or a text; write it in quotes: "1.5"',
+        ),
+        (
+            {**ENTRY, "purpose": "after0.1", "value": 5000},
+            ".value: 5000 has no unit; 5000s or 5000ms is legal, only 0 needs no unit",
+        ),
+        (
+            {**ENTRY, "purpose": "reply1.1", "value": "soon"},
+            '.value: "soon" is not a duration: 500ms, 2s, 1m30s, 1.5h, 2d or PT1M30S are legal',
         ),
         ({**ENTRY, "ordinal": 0}, ".ordinal: 0 is below the minimum of 1; wanted: a whole number from 1"),
         (

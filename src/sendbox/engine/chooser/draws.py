@@ -31,6 +31,10 @@ class Draw:
         """An integer from `low` to `high`, both included."""
         return low + self._unit(purpose) % (high - low + 1)
 
+    def interval(self, low: int, high: int, purpose: str) -> int:
+        """Milliseconds from `low` to `high`, both included."""
+        return self.between(low, high, purpose)
+
     def below(self, share: float, purpose: str) -> bool:
         """Whether it belongs to a share, from 0 (never) to 1 (always)."""
         return self._unit(purpose) < share * 2**64

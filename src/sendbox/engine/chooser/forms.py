@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
+from sendbox.engine.durations import duration, show
+
 T = TypeVar("T")
 
+#: The purposes of times in rules of the shipped services.
+TIMES: Final = re.compile(r"(?:after|reply|click)[0-9]*(?:\.[0-9]+)?|time")
 #: What a place has in a plan.
 Value = bool | int | str
 #: So many words of options are listed.
@@ -47,6 +52,27 @@ class Between(NamedTuple):
 
     def written(self, drawn: int) -> Value:
         return drawn
+
+
+class Time(NamedTuple):
+    """Milliseconds as a duration, both ends included."""
+
+    low: int
+    high: int
+
+    @property
+    def legal(self) -> str:
+        return f"a duration from {show(self.low)} to {show(self.high)}"
+
+    def read(self, value: Value) -> int | None:
+        try:
+            time = duration(value)
+        except ValueError:
+            return None
+        return time if self.low <= time <= self.high else None
+
+    def written(self, drawn: int) -> Value:
+        return show(drawn)
 
 
 class Truth(NamedTuple):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 from sendbox.engine.chooser.draws import Chooser, Draw
-from sendbox.engine.chooser.forms import Between, Digits, Form, Option, Truth, Value
+from sendbox.engine.chooser.forms import Between, Digits, Form, Option, Time, Truth, Value
 
 T = TypeVar("T")
 
@@ -45,6 +45,9 @@ class _Asked(Draw):
 
     def between(self, low: int, high: int, purpose: str) -> int:
         return self._answer(purpose, Between(low, high), self._beneath.between(low, high, purpose))
+
+    def interval(self, low: int, high: int, purpose: str) -> int:
+        return self._answer(purpose, Time(low, high), self._beneath.between(low, high, purpose))
 
     def below(self, share: float, purpose: str) -> bool:
         return self._answer(purpose, Truth(), self._beneath.below(share, purpose))

@@ -128,7 +128,7 @@ class Injection:
         if span.low == span.high:
             return span.low, False
         draw, raced = self._draw(rule, case, decision)
-        return draw.between(span.low, span.high, "after"), raced
+        return draw.interval(span.low, span.high, "after"), raced
 
     def _draw(self, rule: WebhookRule, case: Case, decision: Decision) -> tuple[Draw, bool]:
         if decision.draw is not None:

@@ -147,7 +147,7 @@ class ApiFaults(Rulebook[ApiRule]):
         ((rule, _, _, drawn),) = decisions
         order_sensitive = order_sensitive or self._wait > 0
         low, high = rule.fault.time.low, rule.fault.time.high
-        time = low if low == high or drawn is None else drawn.draw.between(low, high, "time")
+        time = low if low == high or drawn is None else drawn.draw.interval(low, high, "time")
         operation, key = call.fields["operation"], call.fields["key"]
         return Applied(rule, operation, key, call.subject, time, self._wait, order_sensitive), order_sensitive
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sendbox.engine.chooser.draws import UNSEEDED
-from sendbox.engine.chooser.forms import Value
+from sendbox.engine.chooser.forms import TIMES, Value
 from sendbox.engine.chooser.plan import Place, Plan, Planned
 from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, items, whole
@@ -20,6 +20,8 @@ def compile_plan(node: Node | None, reader: Reader) -> Plan:
         if earlier is not item:
             reader.complain(item, "place", f"{_in_words(place)} has a value already, at {earlier.where}")
         assert isinstance(value.value, bool | int | str)
+        if TIMES.fullmatch(place.purpose):
+            reader.duration(value)
         entries.append((place, value.value))
         values.setdefault(place, value)
     plan = Plan(tuple(entries))

@@ -84,7 +84,7 @@ class Signups(Rulebook[SignupRule]):
 
 def _time(span: Span, drawn: Draw) -> int:
     """Milliseconds of a span: drawn only where the span has a width."""
-    return span.low if span.low == span.high else drawn.between(span.low, span.high, "after")
+    return span.low if span.low == span.high else drawn.interval(span.low, span.high, "after")
 
 
 @dataclass(frozen=True, slots=True)

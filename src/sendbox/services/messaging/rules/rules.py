@@ -208,4 +208,4 @@ class _Lot:
         if span.low == span.high:
             return span.low
         self.varied = True
-        return self._draw().draw.between(span.low, span.high, f"{purpose}.{self._case.fields['attempt']}")
+        return self._draw().draw.interval(span.low, span.high, f"{purpose}.{self._case.fields['attempt']}")
