@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from types import NoneType
 from typing import Any, Final
 
 import yaml
 
 from sendbox import data
 from sendbox.app import SERVED
+from sendbox.control.operation import Operation
 from sendbox.engine.delivery.faults import table as deliveries
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults import table as calls
@@ -46,7 +48,9 @@ def with_tables(text: str) -> str:
     parts["where"]["properties"] = _conditions(parts["where"]["properties"])
     parts["called"]["examples"] = list(EMULATED)
     parts["trafficRequest"]["properties"]["operation"]["examples"] = list(OPERATIONS)
-    parts["trafficControl"]["properties"]["operation"]["enum"] = _controlled()
+    operation = parts["trafficControl"]["properties"]["operation"]
+    operation["enum"] = _controlled()
+    operation["x-arguments"] = {name: _arguments(SERVED.by_name[name]) for name in _controlled()}
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -55,6 +59,18 @@ def _controlled() -> list[str]:
     but = ("outbox", "record", "export")  # these hand over deliveries, or make a file
     rows = [row for row in SERVED.operations if row.worldly and row.name not in but]
     return [*(row.name for row in rows if row.act or row.method == "GET"), "advance"]
+
+
+#: What kinds of arguments are, in words (`scenario/keys/traffic.py`).
+_WORDS: Final[dict[type, str]] = {str: "a text", int: "a number", dict: "a mapping", NoneType: "null"}
+
+
+def _arguments(row: Operation) -> dict[str, str]:
+    """The arguments of an operation, each with what it may be; a `*` says that it must be given."""
+    return {
+        name: (" or ".join(_WORDS[kind] for kind in argument.kinds) or "a value") + "*" * argument.required
+        for name, argument in row.takes.items()
+    }
 
 
 def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:

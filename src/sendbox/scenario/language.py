@@ -99,7 +99,7 @@ class Language:
                 Key("timeline", lambda node, reader: compile_timeline(items(node), reader, self.happenings), times=()),
                 *(key for key in own if key.late),
                 Key("expect", expected, times=()),
-                Key("traffic", lambda node, reader: compile_traffic(items(node), reader, calls)),
+                Key("traffic", lambda node, reader: compile_traffic(items(node), reader, calls, self._acts)),
                 Key("receiver", lambda node, _: compile_receiver(items(node))),
                 API,
                 WEBHOOKS,
@@ -110,6 +110,13 @@ class Language:
     def _ruled(self) -> list[str]:
         """The keys with rules."""
         return [key.name for key in self.keys.values() if key.rules is not None]
+
+    @cached_property
+    def _acts(self) -> dict[str, dict[str, str]]:
+        """What the arguments of the operations of control may be that traffic may use; the schema has it from them."""
+        operation = self.shape.schema["$defs"]["trafficControl"]["properties"]["operation"]
+        arguments: dict[str, dict[str, str]] = operation["x-arguments"]
+        return arguments
 
     @cached_property
     def happenings(self) -> dict[str, Happening]:

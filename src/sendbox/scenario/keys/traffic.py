@@ -13,6 +13,8 @@ from sendbox.engine.traffic import NONE, PARENT, Reception, Traffic, reference
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader
 
+#: What stands behind the words for an argument that must be given.
+REQUIRED: Final = "*"
 _SUFFIX: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -29,14 +31,19 @@ class Called(Protocol):
     def params(self) -> tuple[str, ...]: ...
 
 
-def compile_traffic(nodes: list[Node], reader: Reader, calls: Mapping[str, Called]) -> tuple[Traffic, ...]:
-    """The entries of a list, which may use `calls`. Where the scenario sets the start, all moments are compared."""
+def compile_traffic(
+    nodes: list[Node], reader: Reader, calls: Mapping[str, Called], acts: Mapping[str, Mapping[str, str]]
+) -> tuple[Traffic, ...]:
+    """The entries of a list, which may use `calls`, and operations of control with the arguments of `acts`.
+
+    `acts` has what each argument may be, in words. Where the scenario sets the start, all moments are compared.
+    """
     compiled: list[Traffic] = []
     names: dict[str, Node] = {}
     later = {str(name.value) for node in nodes if (name := node.get("name")) is not None}
     last: dict[bool, tuple[int, Node]] = {}
     for node in nodes:
-        entry = _entry(node, reader, calls, names, later)
+        entry = _entry(node, reader, calls, acts, names, later)
         _in_time(node, entry, last, reader)
         name = node.get("name")
         if name is not None and entry.name in names:
@@ -48,7 +55,14 @@ def compile_traffic(nodes: list[Node], reader: Reader, calls: Mapping[str, Calle
     return tuple(compiled)
 
 
-def _entry(node: Node, reader: Reader, calls: Mapping[str, Called], names: dict[str, Node], later: set[str]) -> Traffic:
+def _entry(
+    node: Node,
+    reader: Reader,
+    calls: Mapping[str, Called],
+    acts: Mapping[str, Mapping[str, str]],
+    names: dict[str, Node],
+    later: set[str],
+) -> Traffic:
     entries = node.entries()
     at, relative = reader.moment(entries["at"])
     if "request" in entries and "control" in entries:
@@ -70,8 +84,37 @@ def _entry(node: Node, reader: Reader, calls: Mapping[str, Called], names: dict[
     if "request" not in entries:
         arguments = request.get("arguments")
         operation = str(request.entries()["operation"].value)
+        if operation in acts and not request.cut and (entry.status or 0) < 400:
+            _arguments(request, operation, acts[operation], reader)
         return replace(entry, form="control", operation=operation, value={} if arguments is None else plain(arguments))
     return _request(entry, request, reader, calls)
+
+
+def _arguments(request: Node, operation: str, legal: Mapping[str, str], reader: Reader) -> None:
+    """Checks the arguments of an operation of control, as far as its row says what they are."""
+    arguments = request.get("arguments")
+    entries = {} if arguments is None else arguments.entries()
+    for word, item in entries.items():
+        wanted = legal.get(word, "").removesuffix(REQUIRED)
+        if not wanted:
+            message = f"{show(word)} is not an argument of {operation}; legal: {listed(legal) or 'none'}"
+            reader.complain(arguments or request, "arguments", message, key=word, near=nearest(word, legal))
+        elif wanted != "a value" and reference(item.value) is None and _kind(item) not in wanted.split(" or "):
+            reader.complain(item, "arguments", f"{show(plain(item))} is not legal as {word}; legal: {wanted}")
+    needed = [word for word in legal if legal[word].endswith(REQUIRED)]
+    missing = [word for word in needed if word not in entries]
+    if missing and all(word in legal for word in entries):
+        message = f"{show(operation)} has no {listed(missing)} in arguments; it needs {listed(needed)}"
+        reader.complain(request, "arguments", message)
+
+
+def _kind(node: Node) -> str:
+    """What a value is, as an argument; a number stands for its text."""
+    if isinstance(node.value, dict):
+        return "a mapping"
+    if isinstance(node.value, str | int | float) and not isinstance(node.value, bool):
+        return "a text"
+    return show(plain(node))
 
 
 def _request(entry: Traffic, request: Node, reader: Reader, calls: Mapping[str, Called]) -> Traffic:
