@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from sendbox.engine import durations
 from sendbox.engine.clock import Mode
 from sendbox.runtime.callbacks import Callbacks, host_name
 
@@ -76,10 +75,3 @@ def keys_of(keys: Iterable[str]) -> frozenset[str]:
         if re.search(r"[\s,]", key):
             raise ValueError(f"{key!r} is not an API key: several have commas between them in the environment")
     return frozenset(keys)
-
-
-def duration_of(text: str) -> int:
-    """Milliseconds of a duration, which must have its unit; 0 needs none. Raises ValueError."""
-    if re.fullmatch(r"[0-9]+(\.[0-9]*)?", text) and text.strip("0."):
-        raise ValueError(f"{text} has no unit: write {text}s or {text}ms")
-    return 0 if re.fullmatch(r"0+", text) else durations.duration(text)

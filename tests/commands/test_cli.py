@@ -62,7 +62,7 @@ def test_every_command_teaches_by_an_example(command: str) -> None:
     [
         (["serv"], "No such command 'serv'"),
         (["serve", "--prot", "1"], "No such option '--prot'"),
-        (["serve", "--port", "x"], "'x' is not a valid integer"),
+        (["serve", "--port", "x"], "'x' is not legal; legal: a whole number, 0 to 65535"),
         (["serve", "--clock", "fast"], "'fast' is not one of 'manual', 'real', 'auto'"),
         (["serve", "--patience", "5x"], "'5x' is not a duration"),
         (["serve", "--start", "noon"], "'noon' is not an RFC 3339 instant"),
@@ -184,8 +184,14 @@ def test_serve_takes_several_scenarios(served: list[Options]) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("PORT", "abc", "SENDBOX_PORT (environment): 'abc' is not a valid integer range"),
-        ("PATIENCE", "5000", "SENDBOX_PATIENCE (environment): 5000 has no unit: write 5000s or 5000ms"),
+        ("PORT", "abc", "SENDBOX_PORT (environment): 'abc' is not legal; legal: a whole number, 0 to 65535"),
+        (
+            "MAX_WORLDS",
+            "abc",
+            "SENDBOX_MAX_WORLDS (environment): 'abc' is not legal; legal: a whole number, 1 and more",
+        ),
+        ("SHARD", "300", "SENDBOX_SHARD (environment): '300' is not legal; legal: a whole number, 0 to 255"),
+        ("PATIENCE", "5000", "SENDBOX_PATIENCE (environment): '5000' has no unit; 5000s or 5000ms is legal, only 0"),
         ("KEY", "one two", "SENDBOX_KEY (environment): 'one two' is not an API key"),
         ("HOSTS", "a.example:80", "SENDBOX_HOSTS (environment): 'a.example:80' is not a host name"),
         ("PUBLIC_URL", "box", "SENDBOX_PUBLIC_URL (environment): box is not an address over http or https"),

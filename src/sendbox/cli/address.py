@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
 from sendbox.cli.variables import injected
+from sendbox.runtime.origins import origin as parsed
 from sendbox.settings import PORT
 
 #: Addresses that mean every address: a client cannot call them.
@@ -41,10 +42,9 @@ def origin(url: str) -> str:
     """Scheme and authority of an address. Raises `Failure` for anything else."""
     try:
         address = urlsplit(url)
-        good = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
-    except ValueError:  # a port that is not a number, brackets that do not close
-        good = False
-    if not good:
+    except ValueError:  # brackets that do not close
+        address = urlsplit("")
+    if parsed(f"{address.scheme}://{address.netloc.rpartition('@')[2]}") is None:
         raise Failure(USAGE, f"{url} is not an address over http or https: http://127.0.0.1:{PORT} is one")
     return f"{address.scheme}://{address.netloc}"
 

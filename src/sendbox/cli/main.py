@@ -29,7 +29,7 @@ from sendbox.engine import bounds
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.settings import PORT, Settings, duration_of, hosts_of, keys_of
+from sendbox.settings import PORT, Settings, hosts_of, keys_of
 
 #: The exit code of a shell command that Ctrl-C ended; `serve` and `forward` are meant to be ended so, and have 0.
 INTERRUPTED: Final = 130
@@ -93,6 +93,18 @@ class Setting(click.Option):
         return None if value is None or variables.injected(str(self.envvar), value) else value
 
 
+class Whole(click.IntRange):
+    """A whole number in a range. Anything else is refused with what is legal."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        try:
+            return int(super().convert(value, param, ctx))
+        except click.BadParameter:
+            legal = f"{self.min} and more" if self.max is None else f"{self.min} to {self.max}"
+            self.fail(f"{value!r} is not legal; legal: a whole number, {legal}", param, ctx)
+
+
 def reading(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """A callback that converts the value of an option; an error of `read` becomes a usage error."""
 
@@ -129,7 +141,7 @@ def format_option(*words: str, **more: Any) -> Callable[[F], F]:
 
 
 #: A port, 0 for any free one.
-PORTS: Final = click.IntRange(0, 65535)
+PORTS: Final = Whole(0, 65535)
 #: Options and arguments of several commands.
 SEED: Final[dict[str, Any]] = {
     "callback": reading(seed_of),
@@ -142,7 +154,7 @@ URL: Final = click.option(
     callback=reading(address.origin),
     help="Address of the sandbox.  [default: this machine's]",
 )
-DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": reading(duration_of)}
+DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": reading(spans.duration)}
 FILES: Final = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 FILE: Final = click.Path(dir_okay=False, exists=True)
 
@@ -220,29 +232,29 @@ def sendbox(context: click.Context) -> None:
 @setting(
     "--ca-port", type=PORTS, help="With --tls self: plain port that gives out the authority.  [default: --port + 1]"
 )
-@setting("--max-worlds", type=click.IntRange(1), default=10_000, show_default=True, help="Worlds open at once.")
+@setting("--max-worlds", type=Whole(1), default=10_000, show_default=True, help="Worlds open at once.")
 @setting(
     "--max-journal",
-    type=click.IntRange(1),
+    type=Whole(1),
     help="Journal entries that a world keeps; the oldest are forgotten.  [default: all]",
 )
 @setting(
     "--max-calls",
-    type=click.IntRange(1),
+    type=Whole(1),
     default=1_000,
     show_default=True,
     help="Calls of a receiver at one instant while webhooks are under way; more are a loop, which ends an advance.",
 )
 @setting(
     "--max-chain",
-    type=click.IntRange(1),
+    type=Whole(1),
     default=100,
     show_default=True,
     help="Calls of a receiver, each because of a webhook of the one before; more are a loop, which ends an advance.",
 )
 @setting(
     "--shard",
-    type=click.IntRange(0, 255),
+    type=Whole(0, 255),
     default=0,
     show_default=True,
     help="Number of this process among several behind a proxy; names that must be found without a key begin with it.",
@@ -257,7 +269,7 @@ def sendbox(context: click.Context) -> None:
 @setting(
     "--patience",
     metavar="DURATION",
-    callback=reading(lambda text: duration_of(text) / 1000),
+    callback=reading(lambda text: spans.duration(text) / 1000),
     default="5s",
     show_default=True,
     help="Real time that a receiver of webhooks has.",
@@ -553,7 +565,7 @@ def coverage(files: tuple[str, ...], format: str, output: Path | None, minima: t
 
 @sendbox.command()
 @URL
-@click.option("--port", type=click.IntRange(1, 65535), help="The sandbox of this machine at this port.")
+@click.option("--port", type=Whole(1, 65535), help="The sandbox of this machine at this port.")
 @click.option("--tls", type=click.Choice(["self"]), help="The sandbox of this machine over https.")
 @click.option("--wait", **DURATION, default="0s", help="How long to try again.  [default: ask once]")
 def ready(url: str | None, port: int | None, tls: str | None, wait: int) -> None:

@@ -7,11 +7,10 @@ a foreign site cannot have, and only origins of its own. `docs/security.md` says
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import urlsplit
 
-from sendbox.runtime.callbacks import PORTS, host_name, literal
+from sendbox.runtime.callbacks import literal
+from sendbox.runtime.origins import authority, origin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,10 +44,10 @@ def misaddressed(scope: Scope) -> Refusal | None:
 
 def foreign(scope: Scope, settings: Settings) -> Refusal | None:
     """A request to control or a page under a foreign host (421), or from a page of a foreign origin (403)."""
-    public = _origin(settings.public_url or "")
+    public = origin(settings.public_url or "")
     host = (_values(scope, b"host") or [""])[0]
-    name, port = _authority(host, scope["scheme"]) or ("", 0)
-    named = _is_local(name) or name in settings.hosts or (public is not None and name == public[0])
+    name, port = authority(host, scope["scheme"]) or ("", 0)
+    named = _is_local(name) or name in settings.hosts or (public is not None and name == public.host)
     if not named and (host or scope["http_version"] != "1.0"):  # HTTP/1.0 without Host comes from no browser
         return Refusal(
             421,
@@ -56,12 +55,13 @@ def foreign(scope: Scope, settings: Settings) -> Refusal | None:
             f"{host!r} is not a host of this sandbox; legal are IP addresses, names without a dot, names under "
             f"{', '.join(LOCAL)}, the host of --public-url, and those that --hosts (SENDBOX_HOSTS) lists",
         )
-    for origin in _values(scope, b"origin"):
-        if _origin(origin) is None or _origin(origin) not in ((name, port), public):
+    for text in _values(scope, b"origin"):
+        asking = origin(text)
+        if asking is None or (asking != public and asking[1:] != (name, port)):
             return Refusal(
                 403,
                 "foreign_origin",
-                f"{origin!r} is not the origin of this sandbox; legal are {scope['scheme']}://{host}, the origin of "
+                f"{text!r} is not the origin of this sandbox; legal are {scope['scheme']}://{host}, the origin of "
                 "--public-url, and requests without Origin, which come from no foreign page",
             )
     return None
@@ -70,28 +70,6 @@ def foreign(scope: Scope, settings: Settings) -> Refusal | None:
 def _values(scope: Scope, name: bytes) -> Sequence[str]:
     """All values of a header; bytes that are not UTF-8 are escaped."""
     return [value.decode("utf-8", "backslashreplace") for key, value in scope["headers"] if key == name]
-
-
-@lru_cache(maxsize=1024)
-def _origin(origin: str) -> tuple[str, int] | None:
-    """Host and port of an origin, None where it is not one over http or https."""
-    scheme, separator, authority = origin.partition("://")
-    scheme = scheme.lower()
-    return _authority(authority.rstrip("/"), scheme) if separator and scheme in PORTS else None
-
-
-@lru_cache(maxsize=1024)
-def _authority(authority: str, scheme: str) -> tuple[str, int] | None:
-    """The host as it is compared, and the port; None where it is not `host` or `host:port`."""
-    try:
-        parts = urlsplit(f"//{authority}")
-        host, port = (parts.hostname or "").removesuffix("."), parts.port
-    except ValueError:
-        return None
-    if "@" in authority or parts.netloc != authority:
-        return None
-    name = literal(host) or host_name(host)
-    return None if name is None else (name, PORTS.get(scheme, 80) if port is None else port)
 
 
 def _is_local(name: str) -> bool:

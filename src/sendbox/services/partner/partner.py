@@ -20,6 +20,7 @@ from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.part import Part
 from sendbox.engine.patterns import Pattern
 from sendbox.services import limits
+from sendbox.services.numbers import written
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner.pool import assigned, calling_code, iso_of, pooled
 from sendbox.services.partner.records import (
@@ -127,9 +128,11 @@ class Partner(Part):
         """
         self._expect(signup, "opened")
         if signup.mode == "manual":
-            number = normalize(phone_number or "", self._account.country)
-            if number is None:
-                raise Failure(f'"{phone_number or ""}" is not a phone number', "$.phone_number", "phone-number", "§7.3")
+            text = phone_number or ""
+            try:
+                number = written.number(text, self._account.country)
+            except ValueError as error:
+                raise Failure(f'"{text}" {error}', "$.phone_number", "phone-number", "§7.3") from None
             self._free(number)
             signup.phone_number = number
         signup.details = {**signup.details, **{name: value for name, value in details.items() if value}}
