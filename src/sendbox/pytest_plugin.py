@@ -284,7 +284,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if code in codes and (notes or not note)
     ]
     if lines:
-        pytest.fail("strict: there was advice\n" + "\n".join(lines), pytrace=False)
+        from sendbox.fixture.timeline import counted
+
+        pytest.fail("strict: there was advice\n" + "\n".join(counted(lines)), pytrace=False)
     return result
 
 
