@@ -183,7 +183,7 @@ def test_what_is_a_file(given: Any, *, file: bool) -> None:
 def test_deliver_to(server: SandboxServer) -> None:
     """Deliveries of a world go to a coroutine function, with the world's instant; None ends that."""
     carrier = server.carrier
-    carrier.call("open_world", None, {"id": WORLD, "clock": {"mode": "manual", "start": 1_000_000}})
+    carrier.call("open_world", None, {"id": WORLD, "clock": {"mode": "manual", "start": "1970-01-01T00:16:40Z"}})
     got: list[tuple[bytes, int]] = []
 
     async def receiving(call: HttpCall, now: int) -> Outcome:
