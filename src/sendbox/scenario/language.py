@@ -106,11 +106,6 @@ class Language:
             )
         }
 
-    @property
-    def _ruled(self) -> list[str]:
-        """The keys with rules."""
-        return [key.name for key in self.keys.values() if key.rules is not None]
-
     @cached_property
     def _acts(self) -> dict[str, dict[str, str]]:
         """What the arguments of the operations of control may be that traffic may use; the schema has it from them."""
@@ -222,7 +217,8 @@ class Language:
 
             linter = Linter(node, blueprint, reader, [*problems, *reader.problems])
             doubts = [doubt for vocabulary in self._vocabularies for doubt in vocabulary.doubts]
-            expect = reach.expectations(linter, doubts, self._subjects, self._ruled)
+            ruled = [key.name for key in self.keys.values() if key.rules is not None]
+            expect = reach.expectations(linter, doubts, self._subjects, ruled)
             blueprint = replace(blueprint, expect=expect)
             if lint:
                 self._lint(linter)
