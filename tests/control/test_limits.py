@@ -10,12 +10,12 @@ import pytest
 
 from sendbox.control import routes
 from sendbox.engine import bounds
+from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.runtime.slot import CHECKPOINTS
 from sendbox.scenario.language import Language
 from sendbox.server.asgi import AsgiCall
 from sendbox.server.origin import key_field
-from sendbox.services.http.desk import BODY_CAP
-from sendbox.services.http.forms import ESCAPES
+from sendbox.services.http.exchange import BODY_CAP
 from tests.box import KEY, WORLD, Box, boxed, turns
 
 pytestmark = pytest.mark.asyncio
@@ -123,11 +123,35 @@ async def test_the_escapes_of_a_form_are_bounded() -> None:
         await box.open()
         start = b"apikey=test-1&number=420777000101&message="
         assert (await box.call("POST", "/Send", start + b"%41" * 1_000, FORM)).status == 200
-        await box.call("POST", "/Send", start + b"%41" * ESCAPES, FORM)
+        await box.call("POST", "/Send", start + b"%41" * (ESCAPES + 1), FORM)
         requests = (await box.get(f"{WORLD}/requests")).json["requests"]
         assert [[finding["message"] for finding in request["findings"]] for request in requests] == [
             [], [f"more than {ESCAPES} escapes (%XX) are not read"],
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize("crowd", [b"a=1&" * PARAMETERS, b"%41" * (ESCAPES + 1)], ids=["parameters", "escapes"])
+@pytest.mark.parametrize("path", ["/v2/message", "/v2/simple/message", "/Send"])
+async def test_what_has_too_many_parameters_is_parsed_nowhere(
+    path: str, crowd: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither for the rules of `api`, nor for the diagnosis of the refusal, nor for coverage."""
+    parsed: list[int] = []
+    places = {
+        "services.http.addressee": "parse_qs",
+        "services.http.diagnosis": "parse_qs",
+        "engine.kinds.own": "parse_qsl",
+    }
+    for place, name in places.items():
+        monkeypatch.setattr(f"sendbox.{place}.{name}", lambda text, **_: parsed.append(len(text)) or {})
+    async with boxed() as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"in": "api", "when": {"phone": "420777000199"}, "fault": 503})
+        headers = FORM if path != "/v2/message" else {}
+        answer = await box.call("POST", path, b"apikey=test-1&a=" + crowd, {"x-api-key": KEY, **headers})
+        assert answer.status == 400
+        assert (await box.get(f"{WORLD}/coverage")).status == 200
+        assert max(parsed, default=0) == 0
 
 
 async def streaming(box: Box, sent: list[Any], read: asyncio.Event | None = None) -> None:

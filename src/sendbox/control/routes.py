@@ -23,7 +23,7 @@ from sendbox.engine.kinds.rows import Observer
 from sendbox.runtime.worlds import Hosted, Slice
 from sendbox.server.origin import origin_of as origin_of
 from sendbox.server.origin import read_body
-from sendbox.services.http.desk import BODY_CAP
+from sendbox.services.http.exchange import BODY_CAP
 
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"

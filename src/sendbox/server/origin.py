@@ -9,8 +9,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
 from sendbox.engine.commands.command import Body, Call
-from sendbox.services.http.desk import BODY_CAP, HEADERS
-from sendbox.services.http.exchange import header
+from sendbox.services.http.desk import HEADERS
+from sendbox.services.http.exchange import BODY_CAP, header
 
 if TYPE_CHECKING:
     from sendbox.runtime.worlds import Runtime
