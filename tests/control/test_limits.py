@@ -13,6 +13,7 @@ from sendbox.engine import bounds
 from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.runtime.slot import CHECKPOINTS
 from sendbox.scenario.language import Language
+from sendbox.scenario.model import TOLD
 from sendbox.server.asgi import AsgiCall
 from sendbox.server.origin import key_field
 from sendbox.services.http.exchange import BODY_CAP
@@ -71,7 +72,7 @@ async def test_long_scenarios_and_accounts_are_compiled_beside_the_loop(
 ) -> None:
     """With thousands of unknown keys, rules, or numbers the loop has its turns; short ones do not change the thread."""
     beside: list[bool] = []
-    for name in ("load", "compile_patch"):
+    for name in ("load", "compile_patch", "compile_rule"):
         compiled = getattr(Language, name)
 
         def watched(*given: Any, _compiled: Any = compiled, **more: Any) -> Any:
@@ -83,11 +84,18 @@ async def test_long_scenarios_and_accounts_are_compiled_beside_the_loop(
         await box.open()
         beside.clear()
         unknown = {"sendbox": 1, **{f"key{number}": 1 for number in range(count)}}
-        assert len((await box.put(f"{WORLD}/scenario", unknown)).json["problems"]) == count
+        problems = (await box.put(f"{WORLD}/scenario", unknown)).json
+        assert len(problems["problems"]) == count
+        lines = problems["message"].split("\n")
+        assert len(lines) == min(count, TOLD + 1)
+        assert lines[TOLD:] == ([f"{count - TOLD} more problems"] if count > TOLD else [])
         numbers = [f"420777{number:06}" for number in range(count)]
         answer = await box.patch(f"{WORLD}/account", {"optout": numbers})
         assert (answer.status, answer.json["optout"]) == (200, numbers)
-        assert beside == [count > 1] * 2
+        for field, status in (("body", 201), ("bodie", 422)):
+            rule = {"when": {field: "x" * 5 * count}, "then": "failed"}
+            assert (await box.post(f"{WORLD}/rules", rule)).status == status
+        assert beside == [count > 1] * 4
 
 
 async def test_a_world_keeps_so_many_checkpoints() -> None:
