@@ -145,13 +145,18 @@ async def test_what_has_too_many_parameters_is_parsed_nowhere(
 ) -> None:
     """Neither for the rules of `api`, nor for the diagnosis of the refusal, nor for coverage."""
     parsed: list[int] = []
+
+    def parse(text: str, **_: Any) -> dict[str, list[str]]:
+        parsed.append(len(text))
+        return {}
+
     places = {
         "services.http.addressee": "parse_qs",
         "services.http.diagnosis": "parse_qs",
         "engine.kinds.own": "parse_qsl",
     }
     for place, name in places.items():
-        monkeypatch.setattr(f"sendbox.{place}.{name}", lambda text, **_: parsed.append(len(text)) or {})
+        monkeypatch.setattr(f"sendbox.{place}.{name}", parse)
     async with boxed() as box:
         await box.open()
         await box.post(f"{WORLD}/rules", {"in": "api", "when": {"phone": "420777000199"}, "fault": 503})
@@ -189,6 +194,25 @@ async def test_a_world_has_so_many_streams() -> None:
         assert [reader.done() for reader in readers] == [True] + [False] * routes.STREAMS
         for reader in readers[1:]:
             reader.cancel()
+
+
+async def test_a_stream_sends_few_entries_in_a_turn() -> None:
+    """All streams of a world wake in one turn of the loop, so each does little in it."""
+    async with boxed() as box:
+        await box.open()
+        sent: list[Any] = []
+        reader = asyncio.create_task(streaming(box, sent))
+        await turns()
+        for _ in range(20):
+            await box.send()
+        most = 0
+        for _ in range(100):
+            before = len(sent)
+            await asyncio.sleep(0)
+            most = max(most, len(sent) - before)
+        assert sum(b"event: entry" in message.get("body", b"") for message in sent) >= 20
+        assert most <= routes.AT_ONCE + 1
+        reader.cancel()
 
 
 async def test_a_reader_that_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from sendbox.contract import validators
 from sendbox.contract.validators import Contract
 from sendbox.runtime.worlds import Runtime, masked
 from sendbox.server.gateway import Emulated
+from sendbox.server.origin import read_body
 from sendbox.services.http.desk import Desk
 from sendbox.services.http.exchange import Answer as Reply
 from sendbox.services.http.exchange import Exchange
@@ -196,6 +197,28 @@ async def test_too_long_a_body_is_refused_before_it_is_read_whole(path: str, bod
         else:
             assert answer.json == {body: text}
         assert "sendbox-journal" in answer.headers
+
+
+@pytest.mark.parametrize("size", [2**20, 2**20 + 1])
+async def test_a_long_body_is_put_together_beside_the_loop(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To copy megabytes holds the loop."""
+    loop = asyncio.get_running_loop()
+    beside: list[int] = []
+
+    def run(_: Any, work: Any, pieces: list[bytes]) -> Any:
+        beside.append(len(pieces))
+        future = loop.create_future()
+        future.set_result(work(pieces))
+        return future
+
+    monkeypatch.setattr(loop, "run_in_executor", run)
+    pieces = [b"a" * (size - 1), b"b"]
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+
+    assert await read_body(receive) == b"a" * (size - 1) + b"b"
+    assert beside == ([2] if size > 2**20 else [])
 
 
 @pytest.mark.parametrize("path", ["/v2/message", "/Send"])
