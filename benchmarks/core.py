@@ -148,6 +148,7 @@ async def holds() -> dict[str, int]:
             at = next(places, None)
             if at is None:
                 return {"type": "http.disconnect"}
+            await asyncio.sleep(0)  # as between two packets
             return {"type": "http.request", "body": body[at : at + _PIECE], "more_body": at + _PIECE < len(body)}
 
         await app(call.scope, receive, call.send)
