@@ -16,18 +16,23 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import orjson
+from starlette.types import Message
 
 from benchmarks.load import TYPICAL
 from sendbox.app import PARTS, make_app
 from sendbox.contract.validators import Contract
+from sendbox.control.routes import STREAMS
 from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.bounds import ESCAPES
 from sendbox.engine.world import World
 from sendbox.language import LANGUAGE
 from sendbox.runtime import collector
 from sendbox.runtime.worlds import Runtime
 from sendbox.server.asgi import AsgiCall
+from sendbox.server.listener import HEAD, HttpServer
 from sendbox.server.loop import new_loop
 from sendbox.services.account.account import Account
+from sendbox.services.http import forms
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.settings import Settings
@@ -92,6 +97,9 @@ def bytes_per_message(count: int = 20_000) -> float:
 
 
 WORLD: Final = "/_sandbox/worlds/test-bench"
+#: How a form of a client begins, and how much of a body comes at once.
+_FORM: Final = b"apikey=test-bench&number=420777000101&message=Hello&"
+_PIECE: Final = 64 * 1024
 #: Name, method, path and body of what any client may ask of a world with many messages.
 HELD: Final[tuple[tuple[str, str, str, Any], ...]] = (
     ("checkpoint", "PUT", f"{WORLD}/checkpoints/c", None),
@@ -114,7 +122,12 @@ HELD: Final[tuple[tuple[str, str, str, Any], ...]] = (
         {"sendbox": 1, "attempts": [{"when": {"phone": f"4207{n:05}*"}, "then": "failed"} for n in range(5_000)]},
     ),
     ("100,000 opt-outs", "PATCH", f"{WORLD}/account", {"optout": [f"4207{n:08}" for n in range(100_000)]}),
+    ("a rule of 10 MB", "POST", f"{WORLD}/rules", {"when": {"body": "x" * 10_000_000}, "then": "failed"}),
     ("a form of 3,000,000 fields", "POST", "/Send", b"a=1&" * 3_000_000),
+    ("a form of 15 MB with a good key", "POST", "/Send", _FORM + b"message=" + b"x" * 15_000_000),
+    ("a form of 64 KiB, all fields", "POST", "/Send", (_FORM + b"a=1&" * 20_000)[: forms.LONGEST]),
+    ("a form of 64 KiB, all numbers", "POST", "/Send", (_FORM + b"number=" + b"1;" * 40_000)[: forms.LONGEST]),
+    ("a form with all escapes", "POST", "/Send", _FORM + b"message=" + b"%41" * ESCAPES),
     ("a body of 100 MB", "POST", "/_sandbox/worlds", b"x" * 100_000_000),
 )
 
@@ -128,22 +141,62 @@ async def holds() -> dict[str, int]:
     async def ask(method: str, path: str, body: bytes) -> None:
         kind = "application/x-www-form-urlencoded" if path == "/Send" else "application/json"
         headers = [(b"host", b"box"), (b"content-type", kind.encode()), (b"x-api-key", b"test-bench")]
-        call = AsgiCall(method, "http", ("127.0.0.1", 80), path, "", headers, body)
-        await call.run(app)
+        call = AsgiCall(method, "http", ("127.0.0.1", 80), path, "", headers)
+        places = iter(range(0, max(1, len(body)), _PIECE))
+
+        async def receive() -> Message:
+            at = next(places, None)
+            if at is None:
+                return {"type": "http.disconnect"}
+            await asyncio.sleep(0)  # as between two packets
+            return {"type": "http.request", "body": body[at : at + _PIECE], "more_body": at + _PIECE < len(body)}
+
+        await app(call.scope, receive, call.send)
+
+    async def longest(asked: asyncio.Future[Any]) -> int:
+        most, worked = 0, time.thread_time_ns()
+        while not asked.done():
+            await asyncio.sleep(0)
+            now = time.thread_time_ns()
+            most, worked = max(most, now - worked), now
+        return most
 
     for number in range(500):
         to = [{"phone_number": f"4207{each:02}{number:06}"} for each in range(10)]
         await ask("POST", "/v2/messages", orjson.dumps([{"body": f"Hello {number}", "to": to}] * 2))
     await ask("POST", f"{WORLD}/clock/advance", b'{"by": "1h"}')
+
+    async def unread() -> None:
+        """All streams that a world may have, whose readers take nothing, while it has much to say."""
+        readers = [await asyncio.open_connection("127.0.0.1", port, limit=1) for _ in range(STREAMS)]
+        for _, writer in readers:
+            writer.write(b"GET %b/stream HTTP/1.1\r\nhost: box\r\n\r\n" % WORLD.encode())
+        while len(runtime.worlds["test-bench"].streams) < STREAMS:
+            await asyncio.sleep(0)
+        for number in range(100):
+            to = [{"phone_number": f"4207{each:02}{number:06}"} for each in range(10)]
+            await ask("POST", "/v2/messages", orjson.dumps([{"body": f"Hi {number}", "to": to}] * 2))
+            await asyncio.sleep(0)
+        await ask("POST", f"{WORLD}/clock/advance", b'{"by": "1h"}')
+        for _, writer in readers:
+            writer.transport.abort()
+
+    async def headed() -> None:
+        """Heads of requests with as many bytes as are read, in many headers and in one."""
+        for lines in (b"".join(b"x-%d: 1\r\n" % n for n in range(5_000)), b"x: " + b"x" * (HEAD - 1_000) + b"\r\n"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET /v1/apikey/me HTTP/1.1\r\nhost: box\r\nx-api-key: test-bench\r\n%b\r\n" % lines)
+            assert b" 200 " in await reader.readline()
+            writer.transport.abort()
+
+    server = HttpServer(app)
+    port = await server.start()
+    found["streams that are not read"] = await longest(asyncio.create_task(unread()))
+    found["headers of 64 KiB"] = await longest(asyncio.create_task(headed()))
+    await server.stop()
     for name, method, path, value in HELD:
         body = value if isinstance(value, bytes) else b"" if value is None else orjson.dumps(value)
-        longest, worked = 0, time.thread_time_ns()
-        asked = asyncio.create_task(ask(method, path, body))
-        while not asked.done():
-            await asyncio.sleep(0)
-            now = time.thread_time_ns()
-            longest, worked = max(longest, now - worked), now
-        found[name] = longest
+        found[name] = await longest(asyncio.create_task(ask(method, path, body)))
     await runtime.aclose()
     return found
 

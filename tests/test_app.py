@@ -15,7 +15,7 @@ from sendbox.server.gateway import Emulated
 from sendbox.server.origin import origin_of
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
-from sendbox.services.http.desk import BODY_CAP
+from sendbox.services.http.exchange import BODY_CAP
 from tests.box import KEY, ORIGIN, WORLD, Answer, Box, boxed
 
 pytestmark = pytest.mark.asyncio

@@ -27,8 +27,8 @@ from schemathesis.specs.openapi.checks import (
 from sendbox import __version__
 from sendbox.app import SERVED
 from sendbox.server.gateway import Emulated
-from sendbox.services.http.desk import BODY_CAP, Desk
-from sendbox.services.http.exchange import Exchange, Route
+from sendbox.services.http.desk import Desk
+from sendbox.services.http.exchange import BODY_CAP, Exchange, Route
 from sendbox.services.http.openapi import document
 from tests.box import CONTRACT, KEY, ORIGIN, Answer, Box, boxed
 from tests.tiers import examples

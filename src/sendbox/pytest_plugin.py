@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 #: pytest shows a failure at the call in the test, not in this module.
 __tracebackhide__ = True
 _MARKER: Final = (
-    "sendbox(scenario=…, seed=…, clock=…, salt=…, callbacks=…, origins=…, patience=…, strict=…, ignore=…, expect=…): "
-    "how the test's world "
+    "sendbox(scenario=…, seed=…, clock=…, salt=…, callbacks=…, origins=…, patience=…, max_calls=…, max_chain=…, "
+    "strict=…, ignore=…, expect=…): how the test's world "
     "opens; strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; "
     "expect=True when an expectation of the scenario does not hold"
 )
-_LEGAL: Final = ("scenario", "seed", "clock", "salt", "callbacks", "origins", "patience", "strict", "ignore", "expect")
+#: The bounds beyond which calls of a receiver are a loop.
+_LOOPS: Final = ("max_calls", "max_chain")
+_LEGAL: Final = (
+    "scenario", "seed", "clock", "salt", "callbacks", "origins", "patience", *_LOOPS, "strict", "ignore", "expect",
+)  # fmt: skip
 #: Those of them that do not affect how the world opens.
 _STRICTNESS: Final = ("strict", "ignore", "expect")
 #: The sandboxes that a test used.
@@ -65,6 +69,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "sendbox_patience", "real time that a receiver of webhooks may take to answer, default 5s", default="5s"
+    )
+    parser.addini(
+        "sendbox_max_calls",
+        "calls of a receiver at one instant while webhooks are under way; more are a loop, default 1000",
+        default="1000",
+    )
+    parser.addini(
+        "sendbox_max_chain",
+        "calls of a receiver, each because of a webhook of the one before; more are a loop, default 100",
+        default="100",
     )
     parser.addini(
         "sendbox_origins",
@@ -116,6 +130,7 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
 
     patience = _patience("sendbox_patience", config.getini("sendbox_patience"))
     callbacks = _callbacks(config.getini("sendbox_callbacks"))
+    max_calls, max_chain = (_bound(name, config.getini(name)) for name in ("sendbox_max_calls", "sendbox_max_chain"))
     url = config.getoption("--sendbox-url")
     if url:
         return RemoteServer(url, patience=patience, callbacks=callbacks)
@@ -124,7 +139,14 @@ def _server(config: pytest.Config) -> SandboxServer | RemoteServer:
     port += int(worker.removeprefix("gw")) if port else 0
     covers = _GATHERING in config.stash
     settings = Settings(
-        port=port, mode="manual", patience=patience, public_url=None, callbacks=callbacks, coverage=covers
+        port=port,
+        mode="manual",
+        patience=patience,
+        max_calls=max_calls,
+        max_chain=max_chain,
+        public_url=None,
+        callbacks=callbacks,
+        coverage=covers,
     )
     return SandboxServer(settings)
 
@@ -135,6 +157,16 @@ def _patience(place: str, value: Any) -> float:
 
     try:
         return patience_of(value)
+    except ValueError as error:
+        raise pytest.UsageError(f"{place}: {error}") from None
+
+
+def _bound(place: str, value: Any) -> int:
+    """A bound for the calls of receivers, from the ini file or the marker."""
+    from sendbox.fixture.opening import bound_of
+
+    try:
+        return bound_of(value)
     except ValueError as error:
         raise pytest.UsageError(f"{place}: {error}") from None
 
@@ -215,6 +247,7 @@ def _opening_arguments(node: pytest.Item) -> dict[str, Any]:
         arguments["callbacks"] = _callbacks(arguments["callbacks"])
     if "patience" in arguments:
         arguments["patience"] = _patience("patience", arguments["patience"])
+    arguments |= {name: _bound(name, arguments[name]) for name in _LOOPS if name in arguments}
     arguments["origins"] = _origins(arguments.get("origins", node.config.getini("sendbox_origins")))
     return {name: value for name, value in arguments.items() if name not in _STRICTNESS}
 

@@ -10,12 +10,13 @@ import pytest
 
 from sendbox.control import routes
 from sendbox.engine import bounds
+from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.runtime.slot import CHECKPOINTS
 from sendbox.scenario.language import Language
+from sendbox.scenario.model import TOLD
 from sendbox.server.asgi import AsgiCall
 from sendbox.server.origin import key_field
-from sendbox.services.http.desk import BODY_CAP
-from sendbox.services.http.forms import ESCAPES
+from sendbox.services.http.exchange import BODY_CAP
 from tests.box import KEY, WORLD, Box, boxed, turns
 
 pytestmark = pytest.mark.asyncio
@@ -71,7 +72,7 @@ async def test_long_scenarios_and_accounts_are_compiled_beside_the_loop(
 ) -> None:
     """With thousands of unknown keys, rules, or numbers the loop has its turns; short ones do not change the thread."""
     beside: list[bool] = []
-    for name in ("load", "compile_patch"):
+    for name in ("load", "compile_patch", "compile_rule"):
         compiled = getattr(Language, name)
 
         def watched(*given: Any, _compiled: Any = compiled, **more: Any) -> Any:
@@ -83,11 +84,18 @@ async def test_long_scenarios_and_accounts_are_compiled_beside_the_loop(
         await box.open()
         beside.clear()
         unknown = {"sendbox": 1, **{f"key{number}": 1 for number in range(count)}}
-        assert len((await box.put(f"{WORLD}/scenario", unknown)).json["problems"]) == count
+        problems = (await box.put(f"{WORLD}/scenario", unknown)).json
+        assert len(problems["problems"]) == count
+        lines = problems["message"].split("\n")
+        assert len(lines) == min(count, TOLD + 1)
+        assert lines[TOLD:] == ([f"{count - TOLD} more problems"] if count > TOLD else [])
         numbers = [f"420777{number:06}" for number in range(count)]
         answer = await box.patch(f"{WORLD}/account", {"optout": numbers})
         assert (answer.status, answer.json["optout"]) == (200, numbers)
-        assert beside == [count > 1] * 2
+        for field, status in (("body", 201), ("bodie", 422)):
+            rule = {"when": {field: "x" * 5 * count}, "then": "failed"}
+            assert (await box.post(f"{WORLD}/rules", rule)).status == status
+        assert beside == [count > 1] * 4
 
 
 async def test_a_world_keeps_so_many_checkpoints() -> None:
@@ -123,11 +131,40 @@ async def test_the_escapes_of_a_form_are_bounded() -> None:
         await box.open()
         start = b"apikey=test-1&number=420777000101&message="
         assert (await box.call("POST", "/Send", start + b"%41" * 1_000, FORM)).status == 200
-        await box.call("POST", "/Send", start + b"%41" * ESCAPES, FORM)
+        await box.call("POST", "/Send", start + b"%41" * (ESCAPES + 1), FORM)
         requests = (await box.get(f"{WORLD}/requests")).json["requests"]
         assert [[finding["message"] for finding in request["findings"]] for request in requests] == [
             [], [f"more than {ESCAPES} escapes (%XX) are not read"],
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize("crowd", [b"a=1&" * PARAMETERS, b"%41" * (ESCAPES + 1)], ids=["parameters", "escapes"])
+@pytest.mark.parametrize("path", ["/v2/message", "/v2/simple/message", "/Send"])
+async def test_what_has_too_many_parameters_is_parsed_nowhere(
+    path: str, crowd: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither for the rules of `api`, nor for the diagnosis of the refusal, nor for coverage."""
+    parsed: list[int] = []
+
+    def parse(text: str, **_: Any) -> dict[str, list[str]]:
+        parsed.append(len(text))
+        return {}
+
+    places = {
+        "services.http.addressee": "parse_qs",
+        "services.http.diagnosis": "parse_qs",
+        "engine.kinds.own": "parse_qsl",
+    }
+    for place, name in places.items():
+        monkeypatch.setattr(f"sendbox.{place}.{name}", parse)
+    async with boxed() as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {"in": "api", "when": {"phone": "420777000199"}, "fault": 503})
+        headers = FORM if path != "/v2/message" else {}
+        answer = await box.call("POST", path, b"apikey=test-1&a=" + crowd, {"x-api-key": KEY, **headers})
+        assert answer.status == 400
+        assert (await box.get(f"{WORLD}/coverage")).status == 200
+        assert max(parsed, default=0) == 0
 
 
 async def streaming(box: Box, sent: list[Any], read: asyncio.Event | None = None) -> None:
@@ -157,6 +194,25 @@ async def test_a_world_has_so_many_streams() -> None:
         assert [reader.done() for reader in readers] == [True] + [False] * routes.STREAMS
         for reader in readers[1:]:
             reader.cancel()
+
+
+async def test_a_stream_sends_few_entries_in_a_turn() -> None:
+    """All streams of a world wake in one turn of the loop, so each does little in it."""
+    async with boxed() as box:
+        await box.open()
+        sent: list[Any] = []
+        reader = asyncio.create_task(streaming(box, sent))
+        await turns()
+        for _ in range(20):
+            await box.send()
+        most = 0
+        for _ in range(100):
+            before = len(sent)
+            await asyncio.sleep(0)
+            most = max(most, len(sent) - before)
+        assert sum(b"event: entry" in message.get("body", b"") for message in sent) >= 20
+        assert most <= routes.AT_ONCE + 1
+        reader.cancel()
 
 
 async def test_a_reader_that_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:

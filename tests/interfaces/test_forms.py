@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sendbox.engine.bounds import PARAMETERS
 from sendbox.engine.remarks import Advice, Finding
-from sendbox.services.http.forms import MOST, Unreadable, media_type, read_form, relocated, unknown_parameters
+from sendbox.services.http.forms import Unreadable, media_type, read_form, relocated, unknown_parameters
 from sendbox.services.messaging.http.legacy.routes import ROUTES
 from tests.interfaces.fakes import exchange
 
@@ -58,7 +59,7 @@ def test_s4_1_parameters_are_decoded(raw: bytes, expected: dict[str, str]) -> No
             '"%FF" in the name of a parameter is not UTF-8, the only encoding of parameters (§4.1)',
             id="name",
         ),
-        pytest.param(b"&" * MOST, "$", "1001 parameters are more than the 1000 that are read", id="too-many"),
+        pytest.param(b"&" * PARAMETERS, "$", "201 parameters are more than the 200 that are read", id="too-many"),
     ],
 )
 def test_s4_1_what_is_not_utf_8_is_refused(raw: bytes, path: str, message: str) -> None:

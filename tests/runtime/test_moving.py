@@ -6,6 +6,7 @@ import asyncio
 import re
 from typing import Any
 
+import orjson
 import pytest
 
 from sendbox.runtime.policy import HttpCall, Outcome
@@ -207,7 +208,7 @@ async def test_a_chain_of_calls_is_a_loop(spread: bool) -> None:
                 assert (answer.status, answer.json["error"], answer.json["at"]) == (409, "loop", here)
                 assert answer.json["message"] == (
                     f"test-1 stays at {here}: 11 × sendMessage to 420777000102 from your receiver: more than 10 calls, "
-                    "each because of a webhook of the one before (--max-chain)"
+                    "each because of a webhook of the one before (max_chain)"
                 )
                 assert len((await box.get(f"{WORLD}/messages")).json["messages"]) == 1 + 11 * times
             assert (here == at(0)) is not spread
@@ -229,10 +230,62 @@ async def test_too_many_calls_at_one_instant_are_a_loop() -> None:
             answer = await box.post(f"{WORLD}/clock/advance", {"by": "1m"})
             assert answer.json["message"] == (
                 f"test-1 stays at {at(0)}: 21 × showKey from your receiver: "
-                "more than 20 calls at one instant (--max-calls)"
+                "more than 20 calls at one instant (max_calls)"
             )
             answered.set()
             assert (await box.advance("1m"))["to"] == at(60)  # the webhook that was under way is waited for first
+
+
+async def test_a_loop_over_many_recipients_is_told_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operation with all its calls, and how many recipients it had, as far as they are told apart."""
+    for known, said in ((100, "11 recipients"), (5, "5 recipients at least")):
+        monkeypatch.setattr("sendbox.runtime.loops._NAMED", known)
+        async with boxed(max_calls=11) as box:
+
+            async def react(_: Events, box: Box = box) -> int:
+                await box.get("/v1/apikey/me", x_api_key=KEY)
+                for number in range(11):
+                    await box.send(f"4207770002{number:02}")
+                return 200
+
+            async with receiving(react) as receiver:
+                await box.send(callback=receiver.url)
+                answer = await box.post(f"{WORLD}/clock/advance", {"by": "1m"})
+            assert f"11 × sendMessage to {said} from your receiver: more than 11 calls" in answer.json["message"]
+
+
+@pytest.mark.parametrize("clients", [1, 40])
+async def test_clients_of_an_auto_clock_are_no_loop(clients: int) -> None:
+    """They call while a slow receiver has a webhook, each for its own recipients; the clock stays until they end."""
+    async with boxed(mode="auto", quiet=0.0, max_chain=10, max_calls=20) as box:
+        await box.open()
+        await box.only_sending()
+        hosted = box.runtime.worlds[KEY]
+        taken: list[HttpCall] = []
+        calling = asyncio.Event()
+
+        async def slow(call: HttpCall) -> Outcome:
+            taken.append(call)
+            calling.set()
+            await turns(20)
+            return Outcome(200)
+
+        async def client(number: int) -> None:
+            for round in range(15):
+                before = len(taken)
+                await box.send(f"4207770{number}{round:02}0", callback=f"http://{number}.example/")
+                while len(taken) == before and hosted.calls.loop is None:
+                    await asyncio.sleep(0)
+
+        box.runtime.deliver_to(hosted, slow)
+        await box.send(callback="http://a.example/")
+        await calling.wait()
+        await asyncio.gather(*map(client, range(10, 10 + clients)))
+        while not hosted.world.idle and hosted.calls.loop is None:
+            await asyncio.sleep(0)
+        assert hosted.calls.loop is None
+        assert [line for _, line in box.log if "loop" in line or "from your receiver" in line] == []
+        assert sum(len(orjson.loads(call.body)) for call in taken) == 1 + clients * 15
 
 
 async def test_calls_that_cause_no_webhook_are_no_loop() -> None:

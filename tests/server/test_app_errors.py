@@ -14,6 +14,7 @@ from sendbox.contract import validators
 from sendbox.contract.validators import Contract
 from sendbox.runtime.worlds import Runtime, masked
 from sendbox.server.gateway import Emulated
+from sendbox.server.origin import read_body
 from sendbox.services.http.desk import Desk
 from sendbox.services.http.exchange import Answer as Reply
 from sendbox.services.http.exchange import Exchange
@@ -173,25 +174,51 @@ async def test_a_body_in_many_pieces_is_read_whole() -> None:
         assert answer.status == 200
 
 
-@pytest.mark.parametrize(("path", "body"), [("/v2/message", {"Message": "…"}), ("/Send", "ERROR|101")])
-async def test_too_long_a_body_is_refused_before_it_is_read_whole(path: str, body: Any) -> None:
-    """Beyond 16 MiB nothing more is read, in one piece or in many."""
+@pytest.mark.parametrize(
+    ("path", "body", "most"),
+    [("/v2/message", "Message", 2**24), ("/Send", None, 2**16), ("/v2/simple/message", "Message", 2**16)],
+)
+async def test_too_long_a_body_is_refused_before_it_is_read_whole(path: str, body: str | None, most: int) -> None:
+    """Beyond 16 MiB nothing more is read, and of a form beyond 64 KiB, in one piece or in many."""
     async with boxed() as box:
         read = 0
 
         async def receive() -> dict[str, Any]:
             nonlocal read
             read += 1
-            return {"type": "http.request", "body": b"apikey=test-1&" + b"x" * 2**20, "more_body": True}
+            return {"type": "http.request", "body": b"apikey=test-1&" + b"x" * 2**16, "more_body": True}
 
         answer = await box.call("POST", path, headers={"x-api-key": KEY, **FORM}, receive=receive)
         assert answer.status == 413
-        assert read == 16
-        text = "the body is longer than 16777216 bytes, the most that is read"
-        assert (answer.body.decode() if isinstance(body, str) else answer.json) == (
-            body if isinstance(body, str) else {"Message": text}
-        )
+        assert read == most // 2**16
+        text = f"the body is longer than {most} bytes, the most that is read"
+        if body is None:
+            assert answer.body == b"ERROR|101"
+        else:
+            assert answer.json == {body: text}
         assert "sendbox-journal" in answer.headers
+
+
+@pytest.mark.parametrize("size", [2**20, 2**20 + 1])
+async def test_a_long_body_is_put_together_beside_the_loop(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To copy megabytes holds the loop."""
+    loop = asyncio.get_running_loop()
+    beside: list[int] = []
+
+    def run(_: Any, work: Any, pieces: list[bytes]) -> Any:
+        beside.append(len(pieces))
+        future = loop.create_future()
+        future.set_result(work(pieces))
+        return future
+
+    monkeypatch.setattr(loop, "run_in_executor", run)
+    pieces = [b"a" * (size - 1), b"b"]
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+
+    assert await read_body(receive) == b"a" * (size - 1) + b"b"
+    assert beside == ([2] if size > 2**20 else [])
 
 
 @pytest.mark.parametrize("path", ["/v2/message", "/Send"])

@@ -243,7 +243,7 @@ def sendbox(context: click.Context) -> None:
     type=Whole(1),
     default=1_000,
     show_default=True,
-    help="Calls of a receiver at one instant while webhooks are under way; more are a loop, which ends an advance.",
+    help="Calls at one instant of a manual clock while webhooks are under way; more are a loop, which ends an advance.",
 )
 @setting(
     "--max-chain",

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from sendbox.control.operation import ControlError
 from sendbox.engine import bounds
 from sendbox.engine.characters import foreign
 from sendbox.engine.durations import duration, shown
+
+K = TypeVar("K")
+
+
+class Compiled(dict[str, Any]):
+    """A long body as it came, and beside it what it was compiled to; `of` is what that depends on besides the body."""
+
+    of: Any
+    result: Any
+
+
+async def beside(raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]) -> Compiled:
+    """A body, compiled off the loop. Raises what `compile` raises."""
+    long = Compiled(raw)
+    long.of = of
+    long.result = await asyncio.get_running_loop().run_in_executor(None, compile, long, of)
+    return long
+
+
+def compiled(raw: Mapping[str, Any], of: K, compile: Callable[[Mapping[str, Any], K], Any]) -> Any:
+    """What a body is compiled to, here unless it was before."""
+    return raw.result if isinstance(raw, Compiled) and raw.of == of else compile(raw, of)
 
 
 def milliseconds(value: Any, name: str) -> int:

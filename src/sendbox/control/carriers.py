@@ -94,8 +94,15 @@ class InProcess(Carrier):
         """Calls `then` on the sandbox's thread, whose clock no freezer of the test reaches."""
         return self._thread.submit(_after(seconds, then)).cancel
 
-    def settle(self, world: str, callbacks: Callbacks | None, patience: float | None) -> None:
-        """Says where deliveries of a world may go, and how many real seconds their receivers have.
+    def settle(
+        self,
+        world: str,
+        callbacks: Callbacks | None,
+        patience: float | None,
+        max_calls: int | None = None,
+        max_chain: int | None = None,
+    ) -> None:
+        """Says where deliveries of a world may go, how many real seconds their receivers have, and what is a loop.
 
         No operation of control does: a client could widen it.
         """
@@ -103,6 +110,7 @@ class InProcess(Carrier):
         def settle() -> None:
             hosted = self._hosted(world)
             hosted.callbacks, hosted.patience = callbacks, patience
+            hosted.calls.max_calls, hosted.calls.max_chain = max_calls, max_chain
 
         self._thread.call(settle)
 

@@ -20,10 +20,10 @@ from sendbox.control.operation import Control, ControlError, Operation, Text, ou
 from sendbox.control.worlds import clock_view
 from sendbox.engine import bounds
 from sendbox.engine.kinds.rows import Observer
-from sendbox.runtime.worlds import Hosted, Slice
+from sendbox.runtime.worlds import Hosted
 from sendbox.server.origin import origin_of as origin_of
 from sendbox.server.origin import read_body
-from sendbox.services.http.desk import BODY_CAP
+from sendbox.services.http.exchange import BODY_CAP
 
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"
@@ -35,6 +35,8 @@ LONGEST = 64 * 1024
 UNREAD = 30.0
 #: Streams of one world; a further one ends the oldest.
 STREAMS = 16
+#: Entries that a stream sends in one turn of the loop.
+AT_ONCE = 2
 #: How many items of a list are encoded before other tasks of the loop run.
 PIECE = 50
 
@@ -215,7 +217,6 @@ async def _entries(control: Control, hosted: Hosted) -> AsyncGenerator[bytes, No
     next_entry = len(hosted.world.journal)
     epoch = hosted.world.epoch
     clock: tuple[int, str] | None = None
-    work = Slice()
     yield b": open\n\n"
     while not hosted.gone:
         changes = hosted.changes
@@ -230,7 +231,8 @@ async def _entries(control: Control, hosted: Hosted) -> AsyncGenerator[bytes, No
                 data = orjson.dumps(Observer(world, control.served.kinds).entry(next_entry))
                 yield b"event: entry\nid: %d\ndata: %s\n\n" % (next_entry, data)
                 next_entry += 1
-                await work.pause()
+                if next_entry % AT_ONCE == 0:  # all streams of a world have their entries in the same turn
+                    await asyncio.sleep(0)
             if clock != (world.now, world.clock.mode):
                 clock = (world.now, world.clock.mode)
                 yield b"event: clock\ndata: %s\n\n" % orjson.dumps(clock_view(hosted))

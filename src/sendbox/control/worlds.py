@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from sendbox import __version__
-from sendbox.control.arguments import flag, json_object, one_of
+from sendbox.control.arguments import beside, compiled, flag, json_object, one_of
 from sendbox.control.operation import Call, ControlError, operation, unreadable
 from sendbox.control.reading import each, newest
 from sendbox.engine import bounds
@@ -268,40 +268,42 @@ def blueprint_differences(language: Language, old: Blueprint, new: Blueprint) ->
     return [name for name, (before, after) in pairs.items() if before != after]
 
 
-async def _invented(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a rule wants invented is invented off the loop, and known from then on."""
-    raw = arguments["raw"]
-    if isinstance(raw, dict) and invents(raw):
-        world = call.here.world
-        rule = {name: value for name, value in raw.items() if name != "in"}
-        country = account_of(world).country
-
-        def compiling() -> None:
-            with contextlib.suppress(ScenarioError, KeyError):  # said when the rule is put
-                call.runtime.language.compile_rule(
-                    raw.get("in", "attempts"), rule, country=country, assume=world.assume
-                )
-
-        await asyncio.get_running_loop().run_in_executor(None, compiling)
-    return arguments
-
-
-@operation("POST", "/worlds/{id}/rules", status=201, raw=True, act=True, journals=True, prepare=_invented)
-async def put_rule(call: Call, raw: Any = None) -> Any:
-    """Puts a rule in front of a list; answers its id."""
-    fields = dict(json_object(raw, "a rule"))
-    world = call.here.world
-    lists = world.rulebooks
-    list_name = fields.pop("in", "attempts")
-    one_of(list_name, "in", lists)
-    country = account_of(world).country
+def _rule(call: Call, raw: Mapping[str, Any], of: tuple[str, str, Any]) -> Any:
+    """A rule for this list, in a world of this country and these assumptions. Raises `ControlError`."""
+    name, country, assume = of
+    fields = {field: value for field, value in raw.items() if field != "in"}
     try:
-        rule = call.runtime.language.compile_rule(list_name, fields, country=country, assume=world.assume)
+        return call.runtime.language.compile_rule(name, fields, country=country, assume=assume)
     except ScenarioError as error:
         raise unreadable(error, "bad_rule") from None
-    rule_id = lists[list_name].put_rule(rule)
-    world.control("rule", {"id": rule_id, "rule": fields, "in": list_name})
-    return {"id": rule_id, "in": list_name}
+
+
+def _place(call: Call, raw: Mapping[str, Any]) -> tuple[str, str, Any]:
+    """The list of a rule, and what else it is compiled by. Raises `ControlError`."""
+    world = call.here.world
+    name = raw.get("in", "attempts")
+    one_of(name, "in", world.rulebooks)
+    return name, account_of(world).country, world.assume
+
+
+async def _compiled_rule(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A long rule, and one for which texts must be invented, is compiled off the loop."""
+    raw = arguments.get("raw")
+    if not isinstance(raw, dict) or not (bounds.large(raw) or invents(raw)):
+        return arguments
+    return {**arguments, "raw": await beside(raw, _place(call, raw), partial(_rule, call))}
+
+
+@operation("POST", "/worlds/{id}/rules", status=201, raw=True, act=True, journals=True, prepare=_compiled_rule)
+async def put_rule(call: Call, raw: Any = None) -> Any:
+    """Puts a rule in front of a list; answers its id."""
+    raw = json_object(raw, "a rule")
+    place = name, *_ = _place(call, raw)
+    world = call.here.world
+    rule_id = world.rulebooks[name].put_rule(compiled(raw, place, partial(_rule, call)))
+    fields = {field: value for field, value in raw.items() if field != "in"}
+    world.control("rule", {"id": rule_id, "rule": fields, "in": name})
+    return {"id": rule_id, "in": name}
 
 
 @operation("DELETE", "/worlds/{id}/rules/{rule}", act=True)

@@ -22,6 +22,9 @@ DEEPEST: Final = 200
 #: More parts, or characters of one text, are worked on beside the event loop.
 LARGE: Final = 200
 LONG: Final = 4_000
+#: So many parameters of a form or a query are read, and so many escapes (%XX) in them.
+PARAMETERS: Final = 200
+ESCAPES: Final = 10_000
 #: 0001-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z, in milliseconds since 1970.
 BEGINNING: Final = -62_135_596_800_000
 END: Final = 253_402_300_799_999
@@ -166,6 +169,11 @@ def large(value: Any) -> bool:
         elif isinstance(item, str) and len(item) > LONG:
             return True
     return False
+
+
+def crowded(raw: bytes) -> bool:
+    """Whether a form or a query has more parameters, or more escapes, than are read."""
+    return raw.count(b"&") >= PARAMETERS or raw.count(b"%") > ESCAPES
 
 
 def too_deep(place: tuple[str | int, ...] = ()) -> Outside:

@@ -85,7 +85,7 @@ class Carrier:
     async def _deliver(self, hosted: Hosted, world: World, delivery: Delivery, call: HttpCall) -> None:
         """One try of one delivery; its outcome is fed back unless the world began a new epoch meanwhile."""
         try:
-            with hosted.calls.delivered(world.outlets.requests_of(delivery)):
+            with hosted.calls.delivered(world.outlets.requests_of(delivery), world.clock):
                 outcome = await self._carry(hosted, delivery, call)
         except Exception as error:  # a receiver in this process that broke: to the world it is one that hung up
             outcome = Outcome(None, "closed", repr(error))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from sendbox.engine.clock import Clock
     from sendbox.settings import Settings
 
-#: So many different calls are told apart.
-_NAMED: Final = 1_000
+#: So many recipients of an operation are told apart.
+_NAMED: Final = 100_000
 #: So many requests of receivers are remembered; an older one counts as one that no receiver made.
 _REMEMBERED: Final = 10_000
 
@@ -21,17 +22,24 @@ class Calls:
 
     The chain behind a call is how many calls lie behind it, one because of a webhook of the other, itself included: 0
     where no receiver made it. `loop` says in words which loop was found, None while there is none. Counted per instant
-    and per chain, never by real time (`max_calls`, `max_chain`).
+    and per chain, never by real time; `max_calls` and `max_chain` are bounds of this world, None: those of all.
+
+    Where the clock runs by itself, any client may call while a slow receiver has a webhook, and nothing tells its calls
+    from those of the receiver. A loop is there only what keeps the clock at one instant by a chain that comes to the
+    same recipient again and again.
     """
 
-    __slots__ = ("_at", "_chains", "_count", "_named", "_under_way", "loop")
+    __slots__ = ("_at", "_chains", "_count", "_named", "_under_way", "loop", "max_calls", "max_chain")
 
     def __init__(self) -> None:
+        self.max_calls: int | None = None
+        self.max_chain: int | None = None
         #: the chain behind each request, by its id
         self._chains: dict[str, int] = {}
         #: webhooks under way, by the chain behind them
         self._under_way: Counter[int] = Counter()
-        self._named: Counter[str] = Counter()
+        #: how often each operation was called, by recipient, "" for none
+        self._named: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._at, self._count = 0, 0
         self.loop: str | None = None
 
@@ -43,12 +51,13 @@ class Calls:
         self.loop = None
 
     @contextmanager
-    def delivered(self, requests: Iterable[str]) -> Iterator[None]:
+    def delivered(self, requests: Iterable[str], clock: Clock) -> Iterator[None]:
         """While it lasts a webhook is under way, with events of these requests.
 
         Each may be what causes a call: the shortest chain counts, here and among webhooks, so that no call is taken for
         a part of a loop that it has no part in.
         """
+        self._present(clock)
         chain = min((self._chains.get(request, 0) for request in requests), default=0) if self._chains else 0
         self._under_way[chain] += 1
         try:
@@ -63,22 +72,42 @@ class Calls:
         """The chain behind a call that comes now."""
         return 1 + min(self._under_way) if self._under_way else 0
 
-    def made(self, chain: int, operation: str, sent: tuple[str, str] | None, at: int, settings: Settings) -> None:
-        """A call of a receiver was answered at this instant; `sent` is the id of its request, and its first phone."""
-        name = operation
+    def made(self, chain: int, operation: str, sent: tuple[str, str] | None, clock: Clock, settings: Settings) -> None:
+        """A call of a receiver was answered; `sent` is the id of its request, and its first phone."""
+        self._present(clock)
+        recipient = ""
         if sent is not None:
-            name = f"{operation} to {sent[1]}"
+            recipient = sent[1]
             self._chains[sent[0]] = chain
             if len(self._chains) > _REMEMBERED:
                 del self._chains[next(iter(self._chains))]
-        if name in self._named or len(self._named) < _NAMED:
-            self._named[name] += 1
-        self._at, self._count = at, self._count + 1 if at == self._at else 1
+        recipients = self._named[operation]
+        recipients[recipient if recipient in recipients or len(recipients) < _NAMED else ""] += 1
+        self._count += 1
+        max_calls, max_chain = self.max_calls or settings.max_calls, self.max_chain or settings.max_chain
         why = None
-        if self._count > settings.max_calls:
-            why = f"more than {settings.max_calls:,} calls at one instant (--max-calls)"
-        elif chain > settings.max_chain:
-            why = f"more than {settings.max_chain:,} calls, each because of a webhook of the one before (--max-chain)"
+        if clock.mode == "manual" and self._count > max_calls:
+            why = f"more than {max_calls:,} calls at one instant (max_calls)"
+        elif chain > max_chain and (clock.mode == "manual" or recipients[recipient] > max_chain):
+            why = f"more than {max_chain:,} calls, each because of a webhook of the one before (max_chain)"
         if why is not None:
-            name, count = self._named.most_common(1)[0]
-            self.loop = f"{count:,} × {name} from your receiver: {why}"
+            self.loop = f"{self._most()} from your receiver: {why}"
+
+    def _present(self, clock: Clock) -> None:
+        """Calls of another instant do not count; nor do chains, where the clock runs by itself."""
+        if clock.now != self._at:
+            self._at, self._count = clock.now, 0
+            if clock.mode != "manual":
+                self._chains.clear()
+                self._named.clear()
+
+    def _most(self) -> str:
+        """The operation that was called most, how often, and to whom."""
+        operation, recipients = max(self._named.items(), key=lambda named: named[1].total())
+        numbers = [number for number in recipients if number]
+        to = f"{len(numbers):,} recipients"
+        if len(recipients) > len(numbers) >= _NAMED:
+            to += " at least"
+        elif len(numbers) == 1:
+            to = numbers[0]
+        return f"{recipients.total():,} × {operation}{f' to {to}' if numbers else ''}"

@@ -125,11 +125,16 @@ class Problem:
         return {field.name: getattr(self, field.name) for field in fields(self)} | {"value": _short(self.value)}
 
 
+#: So many problems have a line each.
+TOLD: Final = 100
+
+
 class ScenarioError(Exception):
-    """A scenario that cannot be used, with every problem found in it; the text has one line for each."""
+    """A scenario that cannot be used, with every problem found in it; the text has a line for each of the first."""
 
     def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("\n".join(map(str, problems)))
+        further = [f"{len(problems) - TOLD:,} more problems"] if len(problems) > TOLD else []
+        super().__init__("\n".join([*map(str, problems[:TOLD]), *further]))
         self.problems = problems
 
 

@@ -22,7 +22,7 @@ from sendbox.runtime.spool import LONGEST
 from sendbox.runtime.worlds import Hosted, Runtime
 from sendbox.server.faults import carry_out, reply
 from sendbox.server.origin import Headers, call_of, heading_of, key_field, origin_of, read_body
-from sendbox.services.http.desk import TOO_LONG, Desk, Handled
+from sendbox.services.http.desk import Desk, Handled
 from sendbox.services.http.exchange import Answer, Route, Tokens, Whose
 from sendbox.services.http.handling import handled
 
@@ -30,7 +30,6 @@ from sendbox.services.http.handling import handled
 MOST_TOLD: Final = 1_000
 #: Why a call reached no world, and what to do about it.
 _NO_KEY: Final = ("no API key came with the call", "send it where this operation takes it (section 5)")
-_TOO_LONG: Final = (TOO_LONG, "send less at once")
 _LATE: Final = (
     "its world was closed or reset while the call was on its way",
     "stop clients before their test ends",
@@ -69,10 +68,10 @@ class Emulated:
             body: bytes | None = None
             read = False
             if route.auth == "form":  # the key stands in the body
-                body, read = await read_body(receive), True
+                body, read = await read_body(receive, route.longest), True
                 key = None if body is None else key_field(body if route.method == "POST" else scope["query_string"])
             elif route.whose is not None:  # no key: what the body names tells whose call it is
-                body, read = await read_body(receive), True
+                body, read = await read_body(receive, route.longest), True
                 owner = None if body is None else self._runtime.by_tag(route.whose.name_of(body))
                 if owner is None:
                     await reply(send, await self._homeless(scope, route, route.whose, body))
@@ -83,22 +82,22 @@ class Emulated:
                 if key is None and route.auth == "header-or-query":
                     key = key_field(scope["query_string"])
                 elif key is None and route.tokens is not None:
-                    body, read = await read_body(receive), True
+                    body, read = await read_body(receive, route.longest), True
                     jwt = None if body is None else route.tokens.given(body)
                     key = None if jwt is None else await self._world_of(route.tokens, jwt)
             hosted = None if key is None else self._runtime.find(key, path)
             if key is None or hosted is None:
                 answer = self._refused(scope, route.deny(key is not None))
                 if key is None and read and body is None:
-                    self._runtime.refuse(None, path, *_TOO_LONG)
-                    answer = self._refused(scope, route.error(413, TOO_LONG))
+                    self._runtime.refuse(None, path, route.too_long, "send less at once")
+                    answer = self._refused(scope, route.error(413, route.too_long))
                 elif key is None:
                     self._runtime.refuse(None, path, *(_NO_KEY if route.tokens is None else route.tokens.missing))
                 await reply(send, answer)
                 return
             world = hosted.world
             if not read:
-                body = await read_body(receive)
+                body = await read_body(receive, route.longest)
             token = hosted.request_began()  # an advance does not wait for a body that is on its way
             try:
                 answer = await self._serve(scope, route, params, heading.headers, hosted, world, key, body)
@@ -146,7 +145,7 @@ class Emulated:
             outcome = await hosted.whole(outcome)
         self.note(hosted, outcome)
         if chain:
-            hosted.calls.made(chain, route.operation, outcome.sent, world.now, runtime.settings)
+            hosted.calls.made(chain, route.operation, outcome.sent, world.clock, runtime.settings)
             if hosted.calls.loop is not None:
                 hosted.stir()
         if outcome.hasty and hosted.world is world:
@@ -176,7 +175,7 @@ class Emulated:
     async def _homeless(self, scope: Scope, route: Route, whose: Whose, body: bytes | None) -> Answer:
         """A call without key whose world is not known: answered as in an empty world, and not journaled."""
         if body is None:
-            return self._refused(scope, route.error(413, TOO_LONG))
+            return self._refused(scope, route.error(413, route.too_long))
         self._runtime.refuse(None, scope["path"], *whose.unknown)
         exchange = self.desk.exchange(self._keyless, call_of(self._runtime, scope, "", body), route, {})
         while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qs
 
@@ -9,8 +10,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
 from sendbox.engine.commands.command import Body, Call
-from sendbox.services.http.desk import BODY_CAP, HEADERS
-from sendbox.services.http.exchange import header
+from sendbox.services.http.desk import HEADERS
+from sendbox.services.http.exchange import BODY_CAP, header
 
 if TYPE_CHECKING:
     from sendbox.runtime.worlds import Runtime
@@ -27,6 +28,8 @@ class Heading(NamedTuple):
 
 #: So many origins, and so many sets of headers, are remembered: nearly all calls have the same ones.
 _REMEMBERED: Final = 1024
+#: A body of more bytes is put together beside the event loop.
+_JOINED: Final = 1024 * 1024
 #: A form or query up to so many bytes is read whole for its key.
 _SHORT: Final = 8 * 1024
 _ORIGINS: Final[dict[tuple[str, bytes], str]] = {}
@@ -82,9 +85,13 @@ async def read_body(receive: Receive, longest: int = BODY_CAP) -> bytes | None:
         size += len(chunk)
         if size > longest:
             return None
-        if not message.get("more_body", False):
-            return b"".join((*chunks, chunk)) if chunks else chunk
+        if not message.get("more_body", False) and not chunks:
+            return chunk
         chunks.append(chunk)
+        if not message.get("more_body", False):
+            if size <= _JOINED:
+                return b"".join(chunks)
+            return await asyncio.get_running_loop().run_in_executor(None, b"".join, chunks)
 
 
 def key_field(raw: bytes) -> str | None:

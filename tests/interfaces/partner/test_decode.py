@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.services.http.desk import BODY_CAP
+from sendbox.services.http.exchange import BODY_CAP
 from tests.box import KEY, WORLD, boxed
 
 pytestmark = pytest.mark.asyncio

@@ -13,7 +13,7 @@ from sendbox.app import PARTS, make_app
 from sendbox.contract import validators
 from sendbox.contract.validators import Contract
 from sendbox.runtime.worlds import Runtime
-from sendbox.services.http.desk import BODY_CAP
+from sendbox.services.http.exchange import BODY_CAP
 from sendbox.services.verify.verify import Verify
 from sendbox.settings import Settings
 from tests.scenarios import load

@@ -15,7 +15,7 @@ from sendbox.control.export.source import stem
 from sendbox.engine.bounds import deeper
 from sendbox.engine.commands.requests import JSON_TYPE
 from sendbox.engine.durations import iso, show
-from sendbox.services.http.desk import BODY_CAP
+from sendbox.services.http.exchange import BODY_CAP
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
+from sendbox.engine.bounds import crowded
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry
@@ -101,7 +102,7 @@ def _parsed(row: Row, record: RequestRecord) -> Any:
     if row.takes == "json":
         return json_of(record.body)
     raw = record.query if row.takes == "query" else record.body
-    return dict(parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True))
+    return {} if crowded(raw) else dict(parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def json_of(raw: bytes) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
-from sendbox.control.arguments import json_object
+from sendbox.control.arguments import Compiled, beside, compiled, json_object
 from sendbox.control.export.rows import Exported
 from sendbox.control.operation import Call, operation, unreadable
 from sendbox.control.reading import chosen
@@ -21,13 +21,6 @@ from sendbox.services.account.account import Account
 async def account(call: Call) -> Any:
     """The present account."""
     return account_view(call.here.world)
-
-
-class _Compiled(dict[str, Any]):
-    """A long change as it came, and beside it what it was compiled to, for an account `of` this kind."""
-
-    of: tuple[str, str]
-    changes: dict[str, Any]
 
 
 def _compile(call: Call, raw: Mapping[str, Any], of: tuple[str, str]) -> dict[str, Any]:
@@ -61,10 +54,7 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
     if not isinstance(raw, dict) or not bounds.large(raw):
         return arguments
     of = _kind(call)
-    long = _Compiled(_written(raw, of))
-    long.of = of
-    long.changes = await asyncio.get_running_loop().run_in_executor(None, _compile, call, long, of)
-    return {**arguments, "raw": long}
+    return {**arguments, "raw": await beside(_written(raw, of), of, partial(_compile, call))}
 
 
 @operation("PATCH", "/worlds/{id}/account", raw=True, act=True, journals=True, prepare=_compiled)
@@ -73,11 +63,9 @@ async def change_account(call: Call, raw: Any = None) -> Any:
     world = call.here.world
     raw = json_object(raw, "a change of an account")
     of = _kind(call)
-    if isinstance(raw, _Compiled) and raw.of == of:
-        changes = raw.changes
-    else:
+    if not isinstance(raw, Compiled):
         raw = _written(raw, of)
-        changes = _compile(call, raw, of)
+    changes = compiled(raw, of, partial(_compile, call))
     world.control("account", {"changes": raw})
     Account.of(world).change(changes)
     return account_view(world)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from sendbox.contract.parse import Malformed, parse_json
+from sendbox.engine import bounds
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 
@@ -37,7 +38,7 @@ def _fields(raw: bytes) -> Any:
             return parse_json(raw)
         except Malformed:
             return None
-    return parse_qs(raw.decode("utf-8", "replace")) if raw else None
+    return None if bounds.crowded(raw) else parse_qs(raw.decode("utf-8", "replace"))
 
 
 def _in(value: Any, deep: int = _DEEP) -> str:

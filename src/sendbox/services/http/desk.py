@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.http.interfaces import Incoming, Interface, Link, Upload
 
-#: The longest body that is read; a longer one is refused before it is read whole.
-BODY_CAP: Final = 16 * 1024 * 1024
-TOO_LONG: Final = f"the body is longer than {BODY_CAP} bytes, the most that is read"
 #: Headers that have a part in what is answered.
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
 #: So much of an upload is read at a time.
@@ -121,7 +118,9 @@ class Desk:
     def serve(self, world: World, call: Call, route: Route, params: Mapping[str, str]) -> Handled | Work:
         """Carries out a call of a row, or hands back the work that takes time; `params` is what stands in its path."""
         if call.body is None:
-            return _refused(world, call, route.operation, route.error(413, TOO_LONG), _call_finding(TOO_LONG))
+            return _refused(
+                world, call, route.operation, route.error(413, route.too_long), _call_finding(route.too_long)
+            )
         decision = NO_FAULT
         if world.api.rules:
             about = "" if route.about is None else route.about(world, params)

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs
 import orjson
 
 from sendbox.contract.findings import show
+from sendbox.engine import bounds
 from sendbox.services.http.exchange import Refused
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def _request(exchange: Exchange) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        fields = parse_qs((body or exchange.query).decode("latin-1"), keep_blank_values=True)
+        raw = body or exchange.query
+        fields = {} if bounds.crowded(raw) else parse_qs(raw.decode("latin-1"), keep_blank_values=True)
         return {name: values[-1] for name, values in fields.items()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sendbox.engine.commands.requests import JSON_TYPE
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from sendbox.engine.remarks import Advice, Finding
     from sendbox.engine.world import World
     from sendbox.services.ports import Key
+
+
+#: The longest body that is read; a longer one is refused before it is read whole.
+BODY_CAP: Final = 16 * 1024 * 1024
 
 
 class Refused(Exception):
@@ -182,3 +186,10 @@ class Route:
     about: About | None = None
     #: for coverage: a call that is refused, where that takes more than a body that is not legal
     refused: str | None = None
+    #: the most bytes of a body that are read
+    longest: int = BODY_CAP
+
+    @property
+    def too_long(self) -> str:
+        """Why a longer body is refused."""
+        return f"the body is longer than {self.longest} bytes, the most that is read"

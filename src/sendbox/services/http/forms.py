@@ -12,6 +12,8 @@ from urllib.parse import unquote_to_bytes
 
 from sendbox.contract.findings import QUOTED, show
 from sendbox.contract.parse import GZIP
+from sendbox.engine import bounds
+from sendbox.engine.bounds import ESCAPES, PARAMETERS
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import REPEATED_PARAMETER, advise
 from sendbox.services.http.names import unknown_fields
@@ -22,10 +24,8 @@ if TYPE_CHECKING:
 #: Media type of a form (§4.1).
 FORM: Final = "application/x-www-form-urlencoded"
 
-#: So many parameters are read; no call has more than a dozen.
-MOST: Final = 1000
-#: So many escapes are read: they are what takes long.
-ESCAPES: Final = 20_000
+#: So many bytes of a form are read: a hundred numbers and a text take a few thousand.
+LONGEST: Final = 64 * 1024
 
 Remark = TypeVar("Remark", Finding, Advice)
 
@@ -55,16 +55,15 @@ def read_form(raw: bytes, advice: list[Advice]) -> dict[str, str]:
     if raw.startswith(GZIP):
         text = "a body compressed with gzip is not a form; legal: a form in UTF-8, uncompressed (§4.1)"
         raise Unreadable(Finding("$", "encoding", text, "§4.1"))
-    pieces = raw.split(b"&", MOST)
-    if len(pieces) > MOST:
+    if bounds.crowded(raw):
         count = raw.count(b"&") + 1
-        raise Unreadable(Finding("$", "count", f"{count} parameters are more than the {MOST} that are read", "§4.1"))
-    if len(raw.split(b"%", ESCAPES)) > ESCAPES:
-        text = f"more than {ESCAPES} escapes (%XX) are not read"
+        text = f"{count} parameters are more than the {PARAMETERS} that are read"
+        if count <= PARAMETERS:
+            text = f"more than {ESCAPES} escapes (%XX) are not read"
         raise Unreadable(Finding("$", "count", text, "§4.1"))
     fields: dict[str, str] = {}
     repeated: dict[str, None] = {}
-    for piece in pieces:
+    for piece in raw.split(b"&"):
         name, _, value = piece.partition(b"=")
         key = _text(name, "$", "the name of a parameter")
         if key in fields:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from sendbox.engine.commands.requests import JSON_TYPE
-from sendbox.services.http.exchange import About, Answer, Auth, Handler, Refusal, Route, Tokens, Whose
-from sendbox.services.http.forms import FORM
+from sendbox.services.http.exchange import BODY_CAP, About, Answer, Auth, Handler, Refusal, Route, Tokens, Whose
+from sendbox.services.http.forms import FORM, LONGEST
 from sendbox.services.operations import CALLS
 
 JSON: Final = JSON_TYPE.decode()
@@ -52,4 +52,5 @@ def route(
         whose=whose,
         about=about,
         refused=refused,
+        longest=LONGEST if row.part == "form" else BODY_CAP,
     )
