@@ -103,7 +103,7 @@ def _fetched(address: str) -> Journal:
     if match is None:
         raise Failure(USAGE, f"{address} is not the address of a world; legal: http://HOST:PORT/_sandbox/worlds/ID")
     arguments = {"form": "canonical", "limit": _ALL}
-    answer = call(match[1], "journal", unquote(match[2]), arguments, refused=CANNOT)
+    answer = call(match[1], "journal", unquote(match[2]), arguments)
     return Journal(address, answer["entries"])
 
 

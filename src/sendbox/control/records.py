@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import orjson
 
-from sendbox.control.arguments import one_of, whole
+from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
 from sendbox.control.reading import chosen, each, newest, wait_for
 from sendbox.engine.bounds import in_value
@@ -19,7 +19,7 @@ from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.digest import ENGINE, canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import iso
-from sendbox.engine.expect.verdict import verdict_in_slices
+from sendbox.engine.expect.verdict import good, lines, verdict_in_slices
 from sendbox.engine.journal import CODE, Forgotten
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
@@ -312,14 +312,19 @@ def proof_of(world: World, text: str) -> dict[str, Any]:
 
 
 @operation("GET", "/worlds/{id}/verdict")
-async def verdict(call: Call) -> Any:
+async def verdict(call: Call, status: Any = False) -> Any:
     """What the scenario expects, and the results; not `trusted` when journal entries are `lost`.
 
-    `unused` are its rules that never decided anything, without those of the library's `default`.
+    `unused` are its rules that never decided anything, without those of the library's `default`. With `status=true` the
+    answer is 417 `not_passed` when an expectation does not hold, or the verdict is not `trusted`.
     """
+    by_status = flag(status, "status")
     language = call.served.language
     # read at its first use, which takes long
     usual = await asyncio.get_running_loop().run_in_executor(None, language.load, call.served.scenario)
     rules = [rule for key in language.keys.values() if key.rules is not None for rule in usual.of(key.name)]
     world = call.here.world
-    return await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect, rules))
+    judged = await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect, rules))
+    if by_status and not good(judged):
+        raise ControlError(417, "not_passed", "\n".join(lines(judged)), **judged)
+    return judged

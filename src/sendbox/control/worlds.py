@@ -100,6 +100,12 @@ async def health(call: Call) -> Any:
     }
 
 
+@operation("GET", "/schema")
+async def schema(call: Call) -> Any:
+    """The JSON Schema of scenarios, by which editors complete and check them."""
+    return dict(call.served.language.shape.schema)
+
+
 @operation("POST", "/worlds", status=201)
 async def open_world(
     call: Call,

@@ -250,6 +250,18 @@ def verdict_in_slices(
     }
 
 
+def good(verdict: dict[str, Any]) -> bool:
+    """Whether everything that is expected holds, and the verdict can be trusted."""
+    return bool(verdict["passed"] and verdict["trusted"])
+
+
+def untrusted(verdict: dict[str, Any]) -> str | None:
+    """Why a verdict cannot be trusted, None where it can."""
+    if verdict["trusted"]:
+        return None
+    return f"NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten (--max-journal)"
+
+
 def lines(verdict: dict[str, Any]) -> list[str]:
     """A verdict as text that a person reads: a line that sums up, then each expectation, the failed ones explained."""
     judged = verdict["expectations"]
@@ -261,12 +273,12 @@ def lines(verdict: dict[str, Any]) -> list[str]:
     else:
         summary = f"all {len(judged)} expectations hold" if len(judged) > 1 else "the expectation holds"
     text = [f"verdict: {summary}"]
-    if not verdict["trusted"]:
-        text.append(f"  NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten (--max-journal)")
+    if (doubt := untrusted(verdict)) is not None:
+        text.append(f"  {doubt}")
     for view in judged:
         text.append(f"  {'ok    ' if view['passed'] else 'FAILED'}  {view['name']}")
         if not view["passed"]:
-            text += _explained(view)
+            text += [f"          {line}" for line in reasons(view)]
     if failed and verdict["next_due"]:
         text.append(f"  something is still to come, next at {verdict['next_due']}: was the clock moved far enough?")
     return text + unused_lines(verdict)
@@ -291,11 +303,12 @@ def _file(place: str) -> str:
     return place.rpartition("/")[2]
 
 
-def _explained(failed: dict[str, Any]) -> list[str]:
+def reasons(failed: dict[str, Any]) -> list[str]:
+    """Why an expectation does not hold, and what came nearest, as text that a person reads."""
     where = f" ({_file(failed['place'])})" if failed["place"] else ""
     step = f"then, {failed['step']}: " if failed["step"] else ""
-    text = [f"          {step}{failed['why']}{where}"]
+    text = [f"{step}{failed['why']}{where}"]
     for near in failed["nearest"]:
         entry = "" if near["entry"] is None else f", entry {near['entry']}"
-        text += [f"          nearest: {near['what']} (at {near['at']}{entry})", f"            {near['why_not']}"]
+        text += [f"nearest: {near['what']} (at {near['at']}{entry})", f"  {near['why_not']}"]
     return text
