@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -10,14 +11,17 @@ import yaml
 
 from sendbox import data
 from sendbox.app import SERVED
+from sendbox.engine import durations
 from sendbox.engine.delivery.faults import table as deliveries
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults import table as calls
 from sendbox.engine.faults.row import F
 from sendbox.engine.faults.table import CALLS
 from sendbox.language import SUBJECTS
+from sendbox.scenario.environment import MARK
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import SETTINGS
+from sendbox.services.numbers import written
 from sendbox.services.operations import CALLS as OPERATIONS
 from sendbox.services.operations import EMULATED
 from sendbox.services.setting import definition
@@ -34,6 +38,8 @@ UNLISTED: Final = frozenset(
 )
 #: So many legal words are listed in a table; a text lists more.
 MOST: Final = 12
+#: Forms of texts, by the word that a node of the schema has in `x-form`.
+FORMS: Final = durations.FORMS | written.FORMS
 LANGUAGE: Final = data.folder("schemas") / "scenario.schema.json"
 
 
@@ -47,7 +53,16 @@ def with_tables(text: str) -> str:
     parts["called"]["examples"] = list(EMULATED)
     parts["trafficRequest"]["properties"]["operation"]["examples"] = list(OPERATIONS)
     parts["trafficControl"]["properties"]["operation"]["enum"] = _controlled()
+    for node in _nodes(schema):
+        if "x-form" in node:
+            node["pattern"] = _pattern(node["x-form"])
+            node["patternErrorMessage"] = f"Wanted: {node['x-says']}."  # which editors show in place of the pattern
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _pattern(form: str) -> str:
+    """The texts of a form, as an editor checks them; one with a value of the environment can be anything."""
+    return f"^(?:{FORMS[form]})$(?!\n)|{re.escape(MARK)}"
 
 
 def _controlled() -> list[str]:
