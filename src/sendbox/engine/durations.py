@@ -207,7 +207,12 @@ def rate(value: object) -> Rate:
         within = f"1{time}" if time in dict(_UNITS) else time
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ValueError(f"{shown(value)} is not a rate: 10/s, 5/10m or {{max: 5, within: 1h}} are legal")
-    length = duration(within)
+    try:
+        length = duration(within)
+    except ValueError:
+        if isinstance(value, dict):
+            raise
+        raise ValueError(f"{shown(value)} is not a rate: 10/s, 5/10m or {{max: 5, within: 1h}} are legal") from None
     if not length:
         raise ValueError(f"{shown(value)} is a rate within a time of zero: 1ms and longer are legal")
     return Rate(count, length)
