@@ -35,9 +35,10 @@ def refusal(findings: Sequence[Finding], status: int = 400) -> Refused:
 
 
 def parsed(exchange: Exchange, line: int = 1) -> Any:
-    """The body of a call as JSON, the first line of which has this number; under `nulls: absent` without the fields that are null (A56).
+    """The body of a call as JSON; under `nulls: absent` without the fields that are null (A56).
 
-    Raises `Refused` for malformed JSON (A75), and for JSON out of bounds. Another content type is advice only (A75).
+    `line` is the number of its first line. Raises `Refused` for malformed JSON (A75), and for JSON out of bounds.
+    Another content type is advice only (A75).
     """
     remark_content_type(exchange)
     body = exchange.body
