@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import sys
 from collections.abc import Callable
 from itertools import chain
 from typing import Any, get_args
@@ -39,14 +40,16 @@ async def journal(
     call: Call,
     kind: str | None = None,
     after: Any = -1,
-    limit: Any = LIMIT,
+    limit: Any = None,
     wait: Any = None,
     last: Any = None,
     form: str | None = None,
 ) -> Any:
     """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
-    With `form=canonical` they have the form of which the digest is made: equal runs of two worlds have equal entries.
+    There are 1,000 of them unless `limit` says otherwise, and `more` says that others follow. With `form=canonical`
+    they have the form of which the digest is made: equal runs of two worlds have equal entries, and all of them are
+    answered unless `limit` is given.
     """
     if form is not None:
         one_of(form, "form", ("plain", "canonical"))
@@ -59,7 +62,7 @@ async def journal(
                 one_of(word, "kind", shown)
             legal_kinds |= set(shown.get(word, (word,)))
         kinds = frozenset(legal_kinds)
-    start, most = max(whole(after, "after"), -1), whole(limit, "limit", 1)
+    start, most = max(whole(after, "after"), -1), _most(limit, form)
     hosted = call.here
     codes = None if kinds is None else frozenset(CODE[kind] for kind in kinds)
     looked: tuple[World | None, int] = (None, 0)
@@ -76,7 +79,7 @@ async def journal(
             return await newest(range(max(start + 1, journal.first), len(journal)), fits, last)
         first = looked[1] if looked[0] is world else start + 1  # entries are only added, so none is read twice
         first, length = max(first, journal.first), len(journal)
-        numbers = await chosen(range(first, length), fits, most)
+        numbers = await chosen(range(first, length), fits, most + 1)  # one more says that there is more
         looked = (world, max(first, length))
         return numbers
 
@@ -84,12 +87,21 @@ async def journal(
     world = hosted.world
     present = range(world.journal.first, len(world.journal))
     numbers = [number for number in numbers if number in present]  # a reset may have come in between
-    bounds = {"length": len(world.journal), "first": world.journal.first}
+    more = last is None and len(numbers) > most
+    numbers = numbers if last is not None else numbers[:most]
+    bounds = {"length": len(world.journal), "first": world.journal.first, "more": more}
     if form == "canonical":
         wanted_numbers = frozenset(numbers)
         lines = await Slice().through(canonical_in_slices(world, call.served.kinds))
         return {"form": form, "entries": [line for line in lines if line["n"] in wanted_numbers], **bounds}
     return {"entries": await each(numbers, Observer(world, call.served.kinds).entry), **bounds}
+
+
+def _most(limit: Any, form: str | None) -> int:
+    """How many entries are answered."""
+    if limit is not None:
+        return whole(limit, "limit", 1)
+    return sys.maxsize if form == "canonical" else LIMIT
 
 
 @operation("GET", "/worlds/{id}/journal/{n}")
@@ -106,10 +118,10 @@ async def journal_entry(call: Call, n: Any) -> Any:
 
 
 @operation("GET", "/worlds/{id}/requests")
-async def requests(call: Call, after: Any = -1, limit: Any = LIMIT, wait: Any = None) -> Any:
-    """Calls of the emulated interfaces, with findings and advice."""
+async def requests(call: Call, after: Any = -1, limit: Any = None, wait: Any = None) -> Any:
+    """Calls of the emulated interfaces, with findings and advice; `limit` and `more` are those of the journal."""
     answer = await journal(call, "request", after, limit, wait)
-    return {"requests": answer["entries"]}
+    return {"requests": answer["entries"], "more": answer["more"]}
 
 
 @operation("GET", "/worlds/{id}/deliveries")
