@@ -466,8 +466,8 @@ def diff(a: str, b: str, format: str) -> int:
     """Compare two journals, and show the first entry that differs.
 
     A and B are files that hold what /_sandbox/worlds/ID/journal?form=canonical answered, or what play --format json
-    printed, or addresses of worlds. Names, receivers and the order within one instant do not count. Exit code
-    1 when they differ.
+    printed, or addresses of worlds. Names, receivers and the order within one instant do not count. Where entries were
+    forgotten (--max-journal), what is left is compared, and that is said. Exit code 1 when they differ.
 
     \b
     Examples:
