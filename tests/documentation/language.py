@@ -31,7 +31,8 @@ from tests.documentation.markdown import code, table
 #: example says what a table would.
 UNLISTED: Final = frozenset(
     (
-        *"bulk click content credit digest entry limits mix moment price prices proof queue rate timing".split(),
+        *"bulk click content coverage credit digest entry limits mix moment price prices proof queue rate".split(),
+        "timing",
         *("verify then", "verify when", "traffic expect", "clock change"),
         *("api fault", "webhook fault", "following thing"),
     )

@@ -543,19 +543,26 @@ def assumptions(as_json: bool) -> None:
     metavar="PERCENT",
     help="Exit code 1 if less was tried; DIMENSION=PERCENT sets it for one dimension.",
 )
-def coverage(files: tuple[str, ...], format: str, output: Path | None, minima: tuple[str, ...]) -> int:
+@click.option(
+    "--scope",
+    metavar="LIST",
+    help="Only what is about these operations, with commas between them; used: those that were called.  [default: all]",
+)
+def coverage(
+    files: tuple[str, ...], format: str, output: Path | None, minima: tuple[str, ...], scope: str | None
+) -> int:
     """Add up reports of what tests tried, of several runs and jobs.
 
     FILE is what `--sendbox-coverage=FILE.json` wrote, or what a server says at /_sandbox/coverage.
 
     \b
     Example:
-      sendbox coverage job-*.json --format html --output coverage.html --min 40
+      sendbox coverage job-*.json --format html --output coverage.html --min 40 --scope used
     """
     from sendbox.cli.coverage import merged, minimum
 
     least = dict(map(minimum, minima))
-    report = merged(files)
+    report = merged(files, scope)
     write(report.render(format), output)
     below = report.below(least)
     for line in below:
