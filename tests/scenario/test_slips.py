@@ -116,6 +116,8 @@ def test_most_values_have_no_hint() -> None:
         ("mesages", ["messages", "message"], "messages"),
         ("frist_name", ["fake.first_name", "first_name"], "first_name"),
         ("SENT", ["sent"], "sent"),
+        ("eur", ["EUR", "CZK"], "EUR"),
+        ("opt", ["otp"], "otp"),
         ("automatic", ["auto", "manual"], "auto"),
         ("first_name", ["fake.first_name", "fake.name"], "fake.first_name"),
         ("/message", ["/v2/message", "/v1/messages"], "/v2/message"),

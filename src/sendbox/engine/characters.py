@@ -68,7 +68,7 @@ def _distance(a: str, b: str) -> int | None:
     """How many letters must be added, removed, replaced or exchanged; None where it is more than a slip."""
     same = a[0] == b[:1]
     most = max(1, (max(len(a), len(b)) + 2 * same) // 4)
-    if abs(len(a) - len(b)) > most or (min(len(a), len(b)) < _SHORT and (not same or len(a) == len(b))):
+    if abs(len(a) - len(b)) > most or (min(len(a), len(b)) < _SHORT and (not same or a.isdigit())):
         return None
     before, row = list(range(len(b) + 1)), list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
