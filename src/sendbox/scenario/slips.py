@@ -249,7 +249,7 @@ HINTS: Final = (
 )
 
 #: What the text of a scenario looks like whose line breaks were lost.
-_ONE_LINE: Final = re.compile(r"#.*\bsendbox: ?1|.*\bsendbox: ?1\D.*:")
+_ONE_LINE: Final = re.compile(r"#.*sendbox: ?1|.*\bsendbox: ?1\D.*:")
 LOST_BREAKS: Final = (
     "this text is a single line, as if its line breaks were lost; with curl send the file by --data-binary @FILE, "
     "because -d @FILE removes them"
