@@ -20,17 +20,18 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 _MARKER: Final = (
     "sendbox(scenario=…, seed=…, clock=…, salt=…, callbacks=…, origins=…, patience=…, max_calls=…, max_chain=…, "
-    "strict=…, ignore=…, expect=…): how the test's world "
+    "strict=…, ignore=…, expect=…, coverage=…): how the test's world "
     "opens; strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; "
-    "expect=True when an expectation of the scenario does not hold"
+    "expect=True when an expectation of the scenario does not hold; coverage={'operations': […]} what it is to try"
 )
 #: The bounds beyond which calls of a receiver are a loop.
 _LOOPS: Final = ("max_calls", "max_chain")
 _LEGAL: Final = (
-    "scenario", "seed", "clock", "salt", "callbacks", "origins", "patience", *_LOOPS, "strict", "ignore", "expect",
-)  # fmt: skip
+    *("scenario", "seed", "clock", "salt", "callbacks", "origins", "patience", *_LOOPS, "strict", "ignore", "expect"),
+    "coverage",
+)
 #: Those of them that do not affect how the world opens.
-_STRICTNESS: Final = ("strict", "ignore", "expect")
+_STRICTNESS: Final = ("strict", "ignore", "expect", "coverage")
 #: The sandboxes that a test used.
 _USED: Final = pytest.StashKey[list[Any]]()
 #: Whether a report of the test contains the crashes of its applications.
@@ -67,6 +68,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PERCENT",
         help="fail the session when less was tried; DIMENSION=PERCENT for one dimension",
     )
+    group.addoption(
+        "--sendbox-coverage-scope",
+        metavar="LIST",
+        help="compare only with what is about these operations, with commas between; used: those that were called",
+    )
+    parser.addini("sendbox_coverage_scope", "the same as --sendbox-coverage-scope", type="args", default=[])
     parser.addini(
         "sendbox_patience", "real time that a receiver of webhooks may take to answer, default 5s", default="5s"
     )
@@ -243,6 +250,7 @@ def _opening_arguments(node: pytest.Item) -> dict[str, Any]:
     arguments = _marker_arguments(node)
     _strictness(node.config, arguments)
     _expects(arguments)
+    _covers(node.config, arguments)
     if "callbacks" in arguments:
         arguments["callbacks"] = _callbacks(arguments["callbacks"])
     if "patience" in arguments:
@@ -258,6 +266,17 @@ def _expects(arguments: dict[str, Any]) -> bool:
     if not isinstance(expect, bool):
         raise pytest.UsageError(f"{expect!r} is not a value of expect; legal: True, False")
     return expect
+
+
+def _covers(config: pytest.Config, arguments: dict[str, Any]) -> None:
+    """Tells the report of coverage which operations the test is to try."""
+    scope = arguments.get("coverage", {"operations": []})
+    names = scope.get("operations") if isinstance(scope, dict) and len(scope) == 1 else None
+    if not isinstance(names, list | tuple):
+        raise pytest.UsageError(f"{scope!r} is not a value of coverage; legal: {{'operations': ['sendMessage']}}")
+    gathering: Gathering | None = config.stash.get(_GATHERING, None)
+    if gathering is not None and names:
+        gathering.declare(names)
 
 
 def _strictness(config: pytest.Config, arguments: dict[str, Any]) -> tuple[frozenset[str], bool]:

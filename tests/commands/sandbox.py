@@ -1,4 +1,4 @@
-"""A sandbox as `sendbox serve` runs it, inside a test, on a free port."""
+"""The command line inside a test; and a sandbox as `sendbox serve` runs it, on a free port."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from click.testing import CliRunner, Result
+
+from sendbox.cli import main as cli
 from sendbox.cli.serve import Options, Served, serving
 from sendbox.settings import Settings
+
+
+def sendbox(*args: str, env: dict[str, str] | None = None) -> Result:
+    """What a command printed, and its exit code."""
+    return CliRunner().invoke(cli.sendbox, args, env=env)
 
 
 def options(**given: Any) -> Options:

@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from sendbox import __version__
 from sendbox.cli import main as cli
 from sendbox.cli import serve as serving
-from sendbox.cli.outcome import CANNOT, NO, OK, USAGE
+from sendbox.cli.outcome import CANNOT, CODES, INTERRUPTED, NO, OK, USAGE
 from sendbox.cli.serve import Options
 from sendbox.services.assumptions import registry
+from tests.commands.sandbox import sendbox
 
 
 @pytest.fixture(autouse=True)
@@ -26,10 +26,6 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of whoever runs the tests reaches them."""
     for name in [name for name in os.environ if name.startswith("SENDBOX_")]:
         monkeypatch.delenv(name)
-
-
-def sendbox(*args: str, env: dict[str, str] | None = None) -> Result:
-    return CliRunner().invoke(cli.sendbox, args, env=env)
 
 
 # --- help, errors, exit codes -----------------------------------------------------------------------------------------
@@ -87,7 +83,7 @@ def test_wrong_use_is_told_in_one_line(args: list[str], said: str) -> None:
 
 @pytest.mark.parametrize(
     ("error", "code"),
-    [(KeyboardInterrupt, 130), (click.Abort, 130), (lambda: click.ClickException("no"), NO)],
+    [(KeyboardInterrupt, INTERRUPTED), (click.Abort, INTERRUPTED), (lambda: click.ClickException("no"), NO)],
     ids=["ctrl-c", "abort", "other"],
 )
 def test_other_ends_have_their_codes(monkeypatch: pytest.MonkeyPatch, error: Any, code: int) -> None:
@@ -98,6 +94,43 @@ def test_other_ends_have_their_codes(monkeypatch: pytest.MonkeyPatch, error: Any
 
     monkeypatch.setattr("sendbox.scenario.numbers.magic", fail)
     assert sendbox("numbers").exit_code == code
+
+
+#: Commands with a file that they read, at this place.
+READING = [
+    ["check", "X"],
+    ["play", "X"],
+    ["explain", "X"],
+    ["explain", "default", "X"],
+    ["serve", "--scenario", "X"],
+    ["serve", "--tls-cert", "X", "--tls-key", __file__],
+    ["serve", "--callback-ca", "X"],
+    ["coverage", "X"],
+    ["diff", "X", "X"],
+    ["replay", "X"],
+    ["forward", "--to", "http://127.0.0.1:1/", "--cacert", "X"],
+]
+
+
+@pytest.mark.parametrize("args", READING, ids="-".join)
+def test_a_file_that_is_not_there_has_one_exit_code(args: list[str]) -> None:
+    """The same in every command, which names the file on one line."""
+    result = sendbox(*(word.replace("X", "no/such.yaml") for word in args))
+    assert (result.exit_code, "no/such.yaml" in result.output) == (CANNOT, True)
+
+
+@pytest.mark.parametrize("args", [["check"], ["play"], ["explain"], ["serve", "--scenario"]], ids="-".join)
+def test_a_scenario_with_problems_has_one_exit_code(args: list[str], tmp_path: Path) -> None:
+    """The same in every command that reads it."""
+    (tmp_path / "wrong.yaml").write_text("sendbox: 1\nsed: 7\n")
+    assert sendbox(*args, str(tmp_path / "wrong.yaml")).exit_code == NO
+
+
+def test_the_exit_codes_are_in_the_help() -> None:
+    """Every code of the table, with its meaning."""
+    said = " ".join(sendbox("--help").output.split())
+    assert [meaning for code, meaning in CODES.items() if f"{code} {meaning}" not in said] == []
+    assert list(CODES) == [OK, NO, USAGE, CANNOT, INTERRUPTED]
 
 
 # --- serve ------------------------------------------------------------------------------------------------------------
@@ -205,7 +238,7 @@ def test_serve_takes_several_scenarios(served: list[Options]) -> None:
 def test_the_environment_is_blamed_for_its_own(name: str, value: str, said: str) -> None:
     """A wrong value is blamed on the variable that has it; given as an option, on the option."""
     result = sendbox("serve", env={f"SENDBOX_{name}": value})
-    assert result.exit_code == USAGE
+    assert result.exit_code == (CANNOT if name == "TLS_CERT" else USAGE)  # the value is legal, the file is not there
     assert f"Invalid value for {said}" in result.stderr
     option = f"--{name.lower().replace('_', '-')}"
     if name != "ANY_KEY":
@@ -244,105 +277,6 @@ def test_assumptions_as_json() -> None:
     assert json.loads(result.output)[0].keys() == {
         "id", "section", "title", "default", "setting", "confidence", "built"
     }  # fmt: skip
-
-
-# --- check and init ---------------------------------------------------------------------------------------------------
-
-
-def test_check_accepts_the_library() -> None:
-    """Scenarios of the library are checked by name."""
-    result = sendbox("check", "default", "otp-fallback")
-    assert (result.exit_code, result.output) == (OK, "default: ok\notp-fallback: ok\n")
-
-
-@pytest.fixture
-def wrong(tmp_path: Path) -> str:
-    """A scenario with two problems."""
-    file = tmp_path / "wrong.yaml"
-    file.write_text("sendbox: 1\nsed: 7\nclock: {mod: real}\n")
-    return str(file)
-
-
-def test_check_prints_every_problem(wrong: str) -> None:
-    """Each problem is a line with file, line and column, on stdout; the exit code says that there are any."""
-    result = sendbox("check", wrong, "default")
-    assert result.exit_code == NO
-    assert [re.sub(r" .*", "", line) for line in result.stdout.splitlines()] == [
-        f"{wrong}:2:1:",
-        f"{wrong}:3:9:",
-        "default:",
-    ]
-
-
-def test_check_as_json(wrong: str) -> None:
-    """The same as one object, for editors and CI."""
-    result = sendbox("check", "--format", "json", wrong)
-    answer = json.loads(result.output)
-    assert (result.exit_code, answer["ok"]) == (NO, False)
-    assert [(each["line"], each["nearest"]) for each in answer["problems"]] == [(2, "seed"), (3, "mode")]
-    assert json.loads(sendbox("check", "--format", "json", "default").output) == {"ok": True, "problems": []}
-
-
-def test_check_warns(tmp_path: Path) -> None:
-    """Warnings do not count, unless they are to; each format has them."""
-    file = tmp_path / "doubtful.yaml"
-    file.write_text("sendbox: 1\nattempts:\n  - then: sent\n  - then: failed\n")
-    warned = f"{file}:4:5: warning: "
-    for args, code in (((), OK), (("--strict",), NO), (("--together", "--strict"), NO)):
-        result = sendbox("check", *args, str(file))
-        assert (result.exit_code, result.stdout.startswith(warned)) == (code, True)
-    answer = json.loads(sendbox("check", "--format", "json", str(file)).output)
-    assert (answer["ok"], [each["severity"] for each in answer["problems"]]) == (True, ["warning"])
-    result = sendbox("check", "--format", "github", str(file), "default")
-    assert (result.exit_code, result.output.count("\n")) == (OK, 1)
-    assert result.output.startswith("::warning file=")
-    assert sendbox("check", "--format", "github", "default").output == ""
-
-
-def test_check_joins(tmp_path: Path) -> None:
-    """Files are checked by themselves, or as one; what the environment says is asked."""
-    for name, text in {"a": "seed: ${SENDBOX_TEST_SEED}\n", "b": "extends: default\n"}.items():
-        (tmp_path / f"{name}.yaml").write_text(f"sendbox: 1\n{text}")
-    names = [str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")]
-    env = {"SENDBOX_TEST_SEED": "7"}
-    assert sendbox("check", *names, env=env).output == f"{names[0]}: ok\n{names[1]}: ok\n"
-    assert sendbox("check", "--together", *names, env=env).output == f"{names[0]} + {names[1]}: ok\n"
-    assert "is empty or not set" in sendbox("check", *names).output
-
-
-def test_check_names_a_file_that_is_not_there() -> None:
-    """A missing file is a problem of it."""
-    result = sendbox("check", "no/such.yaml")
-    assert result.exit_code == NO
-    assert "cannot be read: No such file" in result.output
-
-
-def test_init_writes_a_scenario_that_is_right(tmp_path: Path) -> None:
-    """What is written passes the check, and is told how to use."""
-    file = tmp_path / "first.yaml"
-    result = sendbox("init", str(file))
-    assert result.exit_code == OK
-    assert f"sendbox serve --scenario {file}" in result.output
-    assert sendbox("check", str(file)).output == f"{file}: ok\n"
-    schema = re.search(r"\$schema=file://(\S+)", file.read_text("utf-8"))
-    assert schema
-    assert Path(schema[1]).is_file()
-
-
-def test_init_never_overwrites(tmp_path: Path) -> None:
-    """A file that is there stays as it is."""
-    file = tmp_path / "mine.yaml"
-    file.write_text("mine")
-    result = sendbox("init", str(file))
-    assert (result.exit_code, file.read_text()) == (CANNOT, "mine")
-    assert result.stderr == f"sendbox: {file} exists already, and is left as it is: name another file\n"
-
-
-def test_init_says_where_it_cannot_write(tmp_path: Path) -> None:
-    """A folder that is not there is told."""
-    result = sendbox("init", str(tmp_path / "no" / "such.yaml"))
-    assert result.exit_code == CANNOT
-    assert "cannot be written: No such file or directory" in result.stderr
 
 
 # --- ready and forward ------------------------------------------------------------------------------------------------

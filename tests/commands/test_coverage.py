@@ -64,6 +64,19 @@ def test_a_minimum(files: list[Path]) -> None:
     assert '--min: "field" is not a dimension of coverage; legal: operations, results' in wrong.stderr
 
 
+def test_a_scope(files: list[Path]) -> None:
+    """Only what is about some operations counts; a name that no operation has is refused."""
+    assert run(*files, "--scope", "used", "--min", "operations=50").exit_code == OK
+    assert run(*files, "--scope", "sendMessage,createValidation").stdout.splitlines()[1] == (
+        "in the scope of sendMessage, createValidation"
+    )
+    wrong = run(*files, "--scope", "sendMesage")
+    assert (wrong.exit_code, wrong.stderr) == (
+        USAGE,
+        'sendbox: --scope: "sendMesage" is not an operation; did you mean "sendMessage"?\n',
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [(b"no", "is not JSON"), (b"\xff", "is not JSON"), (b"{}", "cannot be added: it is not a report of coverage")],

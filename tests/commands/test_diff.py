@@ -234,3 +234,65 @@ async def test_worlds_are_compared_by_their_addresses(tmp_path: Path) -> None:
         result = await asyncio.to_thread(sendbox, a, f"{served.origin}/_sandbox/worlds/test-c")
         assert result.exit_code == CANNOT
         assert '"test-c" is not an open world' in result.stderr
+
+
+def at(*instants: int) -> list[dict[str, Any]]:
+    return [{"n": n, "at": instant, "kind": "transition", "phone": str(instant)} for n, instant in enumerate(instants)]
+
+
+def kept(folder: Path, name: str, instants: tuple[int, ...], **more: Any) -> Path:
+    """A canonical journal of which a part is there."""
+    file = folder / name
+    file.write_text(json.dumps({"form": "canonical", "entries": at(*instants), **more}))
+    return file
+
+
+def test_what_is_left_is_compared(tmp_path: Path) -> None:
+    """Where entries were forgotten, or not saved, the instants that both have whole are compared, and that is said."""
+    whole = kept(tmp_path, "whole", (0, 1000, 1000, 2000, 3000))
+    forgotten = kept(tmp_path, "forgotten", (1000, 2000, 3000), first=2)
+    result = sendbox(whole, forgotten)
+    assert result.exit_code == OK
+    assert result.output == (
+        f"{forgotten}: the first 2 entries were forgotten (--max-journal); only later instants are compared\n"
+        "equal: 2 entries\n"
+    )
+    limited = kept(tmp_path, "limited", (0, 1000), more=True)
+    assert json.loads(sendbox("--format", "json", limited, whole).output)["left_out"] == [
+        f"{limited}: it was saved with a limit, and more entries follow; only earlier instants are compared"
+    ]
+    assert sendbox(limited, whole).output.endswith("equal: 1 entries\n")
+    other = kept(tmp_path, "other", (0, 1000, 2000, 2500), first=2)
+    assert sendbox(other, forgotten).exit_code == NO
+    assert sendbox(kept(tmp_path, "nothing", (), first=9), whole).output.endswith("equal: 0 entries\n")
+    assert sendbox(kept(tmp_path, "none", (), more=True), whole).output.endswith("equal: 0 entries\n")
+
+
+def test_a_plain_journal_without_its_start(tmp_path: Path) -> None:
+    """Its instants cannot be counted from the start of the world, which was forgotten."""
+    file = tmp_path / "plain"
+    file.write_text(json.dumps({"entries": [{"n": 5, "at": "2026-03-01T09:00:00Z", "kind": "request"}], "first": 5}))
+    result = sendbox(file, file)
+    assert (result.exit_code, "save it with form=canonical" in result.stderr) == (CANNOT, True)
+
+
+@pytest.mark.asyncio
+async def test_worlds_that_forgot_are_compared() -> None:
+    """Of two equal worlds of a server that keeps few entries, what is left is equal; the digest is not trusted."""
+    import asyncio
+
+    import httpx
+
+    async with sandbox(max_journal=20) as served, httpx.AsyncClient(trust_env=False) as client:
+        for world in ("test-a", "test-b"):
+            opened = {"id": world, "clock": {"mode": "manual", "start": "2026-03-02T09:00:00Z"}}
+            await client.post(f"{served.origin}/_sandbox/worlds", json=opened)
+            for _ in range(6):
+                body = {"body": "Hello", "to": [{"phone_number": "420777000101"}]}
+                await client.post(f"{served.origin}/v2/message", json=body, headers={"x-api-key": world})
+                await client.post(f"{served.origin}/_sandbox/worlds/{world}/clock/advance", json={"by": "1m"})
+        result = await asyncio.to_thread(sendbox, *(f"{served.origin}/_sandbox/worlds/test-{x}" for x in "ab"))
+        assert result.exit_code == OK
+        assert result.output.count("were forgotten (--max-journal)") == 2
+        proof = (await client.get(f"{served.origin}/_sandbox/worlds/test-a/digest")).json()
+        assert (proof["trusted"], proof["lost"] > 0) == (False, True)

@@ -10,7 +10,7 @@ import pytest
 
 from sendbox.cli.export import export
 from sendbox.cli.main import write
-from sendbox.cli.outcome import CANNOT, NO, Failure
+from sendbox.cli.outcome import CANNOT, Failure
 from tests.commands.sandbox import sandbox
 
 KEY = "test-export"
@@ -38,7 +38,7 @@ async def test_export(tmp_path: Path) -> None:
         assert there.value.code == CANNOT
         with pytest.raises(Failure, match='"test-none" is not an open world') as missing:
             await fetch(served.origin, "test-none", None)
-        assert missing.value.code == NO
+        assert missing.value.code == CANNOT
         assert "traffic:" in (await fetch(served.origin, KEY, None, "scenario"))
     with pytest.raises(Failure, match="cannot be reached") as gone:
         await fetch(served.origin, KEY, None)

@@ -1,13 +1,20 @@
-"""Scenario files that are looked at."""
+"""Scenario files: `sendbox check`, `init` and `schema`."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
-from sendbox.cli.files import check, report
+from sendbox.cli import serve as serving
+from sendbox.cli.files import check, expanded, report
+from sendbox.cli.outcome import CANNOT, NO, OK, Failure
+from sendbox.cli.serve import Options
 from sendbox.scenario.model import Problem
+from sendbox.scenario.shape import schema
+from tests.commands.sandbox import sendbox
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +73,7 @@ def test_a_report_in_text() -> None:
     """A line for each problem, warnings marked as such, and a line for each file without any."""
     found = [("a", [ERROR, WARNING]), ("b", [])]
     assert report(found, "text") == (
-        False,
+        NO,
         "dir/a,b.yaml:2:3: 100% wrong:\\n\\x1b[2J, no\nc.yaml:4:5: warning: doubtful\nb: ok",
     )
 
@@ -75,7 +82,7 @@ def test_a_report_for_github(tmp_path: Path) -> None:
     """Workflow commands: what would end a property or a command is escaped, paths begin at the working folder."""
     inside = Problem(str(tmp_path / "s" / "d.yaml"), 1, 1, "$", 1, "empty", "nothing")
     assert report([("a", [ERROR, WARNING, NOWHERE]), ("b", [inside, inside])], "github") == (
-        False,
+        CANNOT,
         (
             "::error file=dir/a%2Cb.yaml,line=2,col=3,title=enum::100%25 wrong:%0A\\x1b[2J, no\n"
             "::warning file=c.yaml,line=4,col=5,title=shadowed::doubtful\n"
@@ -83,11 +90,162 @@ def test_a_report_for_github(tmp_path: Path) -> None:
             "::error file=s/d.yaml,line=1,col=1,title=empty::nothing"
         ),
     )
-    assert report([("a", [])], "github") == (True, "")
+    assert report([("a", [])], "github") == (OK, "")
 
 
 @pytest.mark.parametrize("how", ["text", "json", "github"])
 def test_what_counts(how: str) -> None:
-    """An error is a no in every format, a warning is one if it is to count."""
-    assert [report([("a", found)], how)[0] for found in ([], [WARNING], [ERROR])] == [True, True, False]
-    assert [report([("a", found)], how, strict=True)[0] for found in ([], [WARNING], [ERROR])] == [True, False, False]
+    """An error is a no in every format, a warning is one if it is to count; a file that cannot be read is neither."""
+    every: tuple[list[Problem], ...] = ([], [WARNING], [ERROR], [ERROR, NOWHERE])
+    assert [report([("a", found)], how)[0] for found in every] == [OK, OK, NO, CANNOT]
+    assert [report([("a", found)], how, strict=True)[0] for found in every] == [OK, NO, NO, CANNOT]
+
+
+def test_a_directory_is_its_scenarios(tmp_path: Path) -> None:
+    """Every YAML file below it, in order, without what is hidden; a directory without any cannot be checked."""
+    for name in ("b.yaml", "a/c.yml", "a/.hidden/d.yaml", ".e.yaml", "a/sendbox.schema.json", "notes.txt"):
+        (tmp_path / "all" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "all" / name).write_text("sendbox: 1\n")
+    (tmp_path / "none").mkdir()
+    assert expanded(["otp-fallback", "all", "x.yaml"]) == ("otp-fallback", "all/a/c.yml", "all/b.yaml", "x.yaml")
+    with pytest.raises(Failure, match="none holds no scenario") as caught:
+        expanded(["none"])
+    assert caught.value.code == CANNOT
+
+
+# --- check and init ---------------------------------------------------------------------------------------------------
+
+
+def test_check_accepts_the_library() -> None:
+    """Scenarios of the library are checked by name."""
+    result = sendbox("check", "default", "otp-fallback")
+    assert (result.exit_code, result.output) == (OK, "default: ok\notp-fallback: ok\n")
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    """A scenario with two problems."""
+    file = tmp_path / "wrong.yaml"
+    file.write_text("sendbox: 1\nsed: 7\nclock: {mod: real}\n")
+    return str(file)
+
+
+def test_check_prints_every_problem(wrong: str) -> None:
+    """Each problem is a line with file, line and column, on stdout; the exit code says that there are any."""
+    result = sendbox("check", wrong, "default")
+    assert result.exit_code == NO
+    assert [re.sub(r" .*", "", line) for line in result.stdout.splitlines()] == [
+        f"{wrong}:2:1:",
+        f"{wrong}:3:9:",
+        "default:",
+    ]
+
+
+def test_check_as_json(wrong: str) -> None:
+    """The same as one object, for editors and CI."""
+    result = sendbox("check", "--format", "json", wrong)
+    answer = json.loads(result.output)
+    assert (result.exit_code, answer["ok"]) == (NO, False)
+    assert [(each["line"], each["nearest"]) for each in answer["problems"]] == [(2, "seed"), (3, "mode")]
+    assert json.loads(sendbox("check", "--format", "json", "default").output) == {"ok": True, "problems": []}
+
+
+def test_check_warns(tmp_path: Path) -> None:
+    """Warnings do not count, unless they are to; each format has them."""
+    file = tmp_path / "doubtful.yaml"
+    file.write_text("sendbox: 1\nattempts:\n  - then: sent\n  - then: failed\n")
+    warned = f"{file}:4:5: warning: "
+    for args, code in (((), OK), (("--strict",), NO), (("--together", "--strict"), NO)):
+        result = sendbox("check", *args, str(file))
+        assert (result.exit_code, result.stdout.startswith(warned)) == (code, True)
+    answer = json.loads(sendbox("check", "--format", "json", str(file)).output)
+    assert (answer["ok"], [each["severity"] for each in answer["problems"]]) == (True, ["warning"])
+    result = sendbox("check", "--format", "github", str(file), "default")
+    assert (result.exit_code, result.output.count("\n")) == (OK, 1)
+    assert result.output.startswith("::warning file=")
+    assert sendbox("check", "--format", "github", "default").output == ""
+
+
+def test_check_joins(tmp_path: Path) -> None:
+    """Files are checked by themselves, or as one; what the environment says is asked."""
+    for name, text in {"a": "seed: ${SENDBOX_TEST_SEED}\n", "b": "extends: default\n"}.items():
+        (tmp_path / f"{name}.yaml").write_text(f"sendbox: 1\n{text}")
+    names = [str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")]
+    env = {"SENDBOX_TEST_SEED": "7"}
+    assert sendbox("check", *names, env=env).output == f"{names[0]}: ok\n{names[1]}: ok\n"
+    assert sendbox("check", "--together", *names, env=env).output == f"{names[0]} + {names[1]}: ok\n"
+    assert "is empty or not set" in sendbox("check", *names).output
+
+
+def test_check_names_a_file_that_is_not_there() -> None:
+    """A missing file is a problem of it."""
+    result = sendbox("check", "no/such.yaml")
+    assert result.exit_code == CANNOT
+    assert "cannot be read: No such file" in result.output
+
+
+def test_check_looks_through_a_directory(tmp_path: Path, wrong: str) -> None:
+    """A directory stands for the scenarios in it."""
+    (tmp_path / "right.yaml").write_text("sendbox: 1\n")
+    result = sendbox("check", str(tmp_path))
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (NO, f"{tmp_path / 'right.yaml'}: ok")
+    assert result.stdout.count(wrong) == 2
+    (tmp_path / "lengths.yaml").write_text("sendbox: 1\nattempts: [{then: [sent: {after: 5}]}]\n")
+    assert "5 is now 5ms" in sendbox("check", "--fix", str(tmp_path)).stderr
+
+
+def test_the_schema_is_printed(tmp_path: Path) -> None:
+    """As it is in the package; an older file is replaced."""
+    text = sendbox("schema").output
+    assert json.loads(text) == schema()
+    file = tmp_path / "sendbox.schema.json"
+    file.write_text("old")
+    assert sendbox("schema", "--output", str(file)).exit_code == OK
+    assert file.read_text("utf-8") == text
+
+
+def test_init_writes_a_scenario_that_is_right(tmp_path: Path) -> None:
+    """What is written passes the check; the schema that it names stands beside it."""
+    file = tmp_path / "first.yaml"
+    result = sendbox("init", str(file))
+    assert result.exit_code == OK
+    assert sendbox("check", str(file)).output == f"{file}: ok\n"
+    named = re.match(r"# yaml-language-server: \$schema=(\S+)\n", file.read_text("utf-8"))
+    assert named
+    assert json.loads((tmp_path / named[1]).read_text("utf-8")) == schema()
+
+
+def test_the_commands_that_init_names_fit_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them does something with it; `explain` shows that the first rule decides."""
+    served: list[Options] = []
+    monkeypatch.setattr(serving, "run", served.append)
+    result = sendbox("init", str(tmp_path / "first.yaml"))
+    commands = [line.split()[1:] for line in result.output.splitlines()[1:]]
+    assert [command[0] for command in commands] == ["explain", "play", "serve"]
+    for command in commands:
+        assert sendbox(*command).exit_code == OK
+    assert "+ rich messages never arrive" in sendbox(*commands[0]).output
+    assert len(served) == 1
+
+
+def test_init_leaves_a_schema_that_is_there(tmp_path: Path) -> None:
+    """A second scenario in the folder uses the schema of the first."""
+    (tmp_path / "sendbox.schema.json").write_text("mine")
+    assert sendbox("init", str(tmp_path / "a.yaml")).exit_code == OK
+    assert (tmp_path / "sendbox.schema.json").read_text() == "mine"
+
+
+def test_init_never_overwrites(tmp_path: Path) -> None:
+    """A file that is there stays as it is."""
+    file = tmp_path / "mine.yaml"
+    file.write_text("mine")
+    result = sendbox("init", str(file))
+    assert (result.exit_code, file.read_text()) == (CANNOT, "mine")
+    assert result.stderr == f"sendbox: {file} exists already, and is left as it is: name another file\n"
+
+
+def test_init_says_where_it_cannot_write(tmp_path: Path) -> None:
+    """A folder that is not there is told."""
+    result = sendbox("init", str(tmp_path / "no" / "such.yaml"))
+    assert result.exit_code == CANNOT
+    assert "cannot be written: No such file or directory" in result.stderr

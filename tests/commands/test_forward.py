@@ -15,7 +15,7 @@ import pytest
 
 from sendbox.cli import forward as module
 from sendbox.cli.forward import forward, target
-from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure
+from sendbox.cli.outcome import CANNOT, USAGE, Failure
 from sendbox.cli.serve import Served
 from tests.commands.sandbox import sandbox
 from tests.webhooks.receiver import OK, answering, hanging, header, receiving
@@ -240,7 +240,7 @@ async def test_a_world_that_is_closed_ends_it() -> None:
         await client.delete(f"/_sandbox/worlds/{KEY}")
         with pytest.raises(Failure, match=f'"{KEY}" is not an open world|{KEY} was closed') as caught:
             await task
-        assert caught.value.code == NO
+        assert caught.value.code == CANNOT
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ async def test_a_world_that_is_closed_ends_it() -> None:
         ("localhost", "http://127.0.0.1:1", None, "localhost is not an address", USAGE),
         ("http://h/", "box", None, "box is not an address", USAGE),
         ("http://h/", "http://127.0.0.1:1", None, "127.0.0.1:1 cannot be reached", CANNOT),
-        ("http://h/", "http://127.0.0.1:1", __file__, "holds no certificates", USAGE),
+        ("http://h/", "http://127.0.0.1:1", __file__, "holds no certificates", CANNOT),
     ],
     ids=["to", "url", "nobody", "cacert"],
 )

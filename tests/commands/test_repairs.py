@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.commands.test_cli import sendbox
+from tests.commands.sandbox import sendbox
 
 OLD = """\
 sendbox: 1   # a scenario of before

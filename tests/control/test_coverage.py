@@ -249,7 +249,7 @@ async def test_formats() -> None:
     async with boxed() as box:
         await box.send()
         plain = await box.get(f"{WORLD}/coverage")
-        assert plain.json.keys() == {"sendbox", "engine", "items", "leaned"}
+        assert plain.json.keys() == {"sendbox", "engine", "scope", "total", "items", "leaned"}
         assert list(plain.json["items"]) == list(DIMENSIONS)
         text = await box.get(f"{WORLD}/coverage?format=text")
         assert text.headers["content-type"] == "text/plain; charset=utf-8"
@@ -261,6 +261,45 @@ async def test_formats() -> None:
             wrong = await box.get(f"{at}/coverage?format=xml")
             assert wrong.status == 400
             assert wrong.json["message"] == 'format: "xml" is not known; legal: text, json, html'
+
+
+@pytest.mark.asyncio
+async def test_the_total_is_of_a_scope() -> None:
+    """Of the operations that are asked for, that were called, or that the scenario names; the items are all there."""
+    async with boxed() as box:
+        await box.send()
+        everything = (await box.get(f"{WORLD}/coverage")).json
+        assert (everything["scope"], everything["total"]["of"]) == (None, len(ITEMS))
+        scoped = (await box.get(f"{WORLD}/coverage?scope=createValidation,verifyCode")).json
+        assert scoped["scope"] == ["createValidation", "verifyCode"]
+        assert scoped["total"]["tried"] == 0 < scoped["total"]["of"] < len(ITEMS)
+        assert scoped["items"] == everything["items"]
+        used = (await box.get("/_sandbox/coverage?scope=used")).json
+        assert (used["scope"], used["total"]["tried"]) == (["sendMessage"], everything["total"]["tried"])
+        wrong = await box.get(f"{WORLD}/coverage?scope=sendMesage")
+        assert (wrong.status, wrong.json["message"]) == (
+            400,
+            'scope: "sendMesage" is not an operation; did you mean "sendMessage"?',
+        )
+        wrong = await box.get(f"{WORLD}/coverage?scope=everything")
+        assert wrong.json["message"] == (
+            'scope: "everything" is not an operation; legal: used, or names such as sendMessage'
+        )
+
+
+@pytest.mark.asyncio
+async def test_a_scenario_says_what_is_to_be_tried() -> None:
+    """Of a world its own scenario counts, of a server all together, those of closed worlds too where it reads them."""
+    async with boxed(coverage=True) as box:
+        for number, name in enumerate(("sendMessage", "createValidation")):
+            scenario = {"sendbox": 1, "coverage": {"operations": [name]}}
+            opening = json.dumps({"id": f"test-{number}", "scenario": scenario})
+            await box.call("POST", "/_sandbox/worlds", opening.encode())
+            own = (await box.get(f"/_sandbox/worlds/test-{number}/coverage")).json
+            assert own["scope"] == [name]
+        assert (await box.get("/_sandbox/coverage")).json["scope"] == ["sendMessage", "createValidation"]
+        await box.call("DELETE", "/_sandbox/worlds/test-0")
+        assert (await box.get("/_sandbox/coverage")).json["scope"] == ["sendMessage", "createValidation"]
 
 
 @pytest.mark.asyncio

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.control import records
 from sendbox.engine.digest import ENGINE
 from sendbox.services.assumptions import registry
 from tests.box import KEY, ORIGIN, WORLD, boxed, turns
@@ -16,6 +17,26 @@ pytestmark = pytest.mark.asyncio
 
 
 # --- journal ----------------------------------------------------------------------------------------------------------
+
+
+async def test_nothing_is_left_out_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list that is cut says that more follows; the canonical form, of which the digest is made, is whole."""
+    monkeypatch.setattr(records, "LIMIT", 2)
+    async with boxed() as box:
+        for _ in range(3):
+            await box.send("420777000105")
+        shown = (await box.get(f"{WORLD}/journal")).json
+        assert (len(shown["entries"]), shown["more"]) == (2, True)
+        rest = (await box.get(f"{WORLD}/journal?after=1&limit=99")).json
+        assert (len(rest["entries"]), rest["more"]) == (shown["length"] - 2, False)
+        requests = (await box.get(f"{WORLD}/requests")).json
+        assert (len(requests["requests"]), requests["more"]) == (2, True)
+        newest = (await box.get(f"{WORLD}/journal?last=3")).json
+        assert (len(newest["entries"]), newest["more"]) == (3, False)
+        canonical = (await box.get(f"{WORLD}/journal?form=canonical")).json
+        assert (len(canonical["entries"]) > 2, canonical["more"]) == (True, False)
+        cut = (await box.get(f"{WORLD}/journal?form=canonical&limit=2")).json
+        assert (len(cut["entries"]) <= 2, cut["more"]) == (True, True)
 
 
 async def kinds(box: Any, query: str) -> list[tuple[int, str]]:

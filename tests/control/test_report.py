@@ -9,8 +9,9 @@ import pytest
 
 from sendbox import __version__
 from sendbox.app import SERVED
-from sendbox.control.report import Report, Unreadable, minimum
-from sendbox.engine.coverage.tally import Catalog, FieldRow, Row
+from sendbox.control.catalog import catalog
+from sendbox.control.report import Report, Unreadable, minimum, scope_of
+from sendbox.engine.coverage.tally import Catalog, FieldRow, Item, Row, Tally
 from sendbox.engine.digest import ENGINE
 from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
 
@@ -24,6 +25,7 @@ SMALL = Catalog(
     SERVED.kinds,
 )
 ITEMS = len(SMALL.items)
+SERVED_CATALOG = catalog(SERVED)
 
 
 def report(**dimensions: dict[str, int]) -> Report:
@@ -83,6 +85,72 @@ def test_text_says_first_what_was_never_tried() -> None:
     whole = Report(SMALL).text()
     assert " more" not in whole
     assert "Assumptions" not in whole
+
+
+#: A service with two operations, and what a message and a code can become.
+PAIR = Catalog(
+    {"operations": "Operations", "results": "Results", "states": "States"},
+    [
+        Item("results", "sms sent", "§1", "python", "1", of=("sending",)),
+        Item("results", "sms failed", "§1", "python", "2", of=("sending",)),
+        Item("results", "rcs sent", "§1", "python", "3", of=("sending",)),
+        Item("states", "code gone", "§1", "python", "4", of=("ask",)),
+    ],
+    [
+        Row("send", "sending", "§4", "json", (), "POST /send", ("request", "POST /send {}")),
+        Row("ask", "verify", "§4", "json", (), "GET /ask", None),
+    ],
+    SERVED.kinds,
+)
+
+
+def test_a_scope() -> None:
+    """Only what is about its operations is counted and shown; an empty dimension is left out, and below no minimum."""
+    counts: Tally = {"operations": {"send accepted": 3}, "results": {"sms sent": 2}}
+    asked = Report(PAIR, counts, scope=scope_of(["ask"], PAIR.rows))
+    assert (asked.scope, asked.figures(), list(asked.headings)) == (["ask"], (0, 2), ["operations", "states"])
+    assert asked.below({"results": 50, "operations": 1}) == [
+        "coverage of operations is 0.0 %, below the minimum of 1 %"
+    ]
+    lines = asked.text().splitlines()
+    assert lines[:2] == ["0 of 2 items tried, 0.0 %", "in the scope of ask"]
+    assert "In the scope of ask" in asked.html()
+    assert asked.as_json()["items"]["results"]["sms sent"] == 2
+    used = Report(PAIR, counts, scope=scope_of(["used"], PAIR.rows))
+    assert (used.scope, used.figures()) == (["send"], (2, 5))
+    nothing = Report(PAIR, scope="used")
+    assert (nothing.scope, nothing.figures(), nothing.percent()) == ([], (0, 0), 100)
+    assert "in the scope of no operation" in nothing.text()
+    assert "In the scope of no operation" in nothing.html()
+
+
+def test_what_is_declared_is_the_scope() -> None:
+    """Without a scope that is asked for; worlds that declare nothing add nothing."""
+    assert Report(PAIR, declared=["ask"]).scope == ["ask"]
+    assert Report(PAIR, scope=frozenset({"send"}), declared=["ask"]).scope == ["send"]
+    assert Report(PAIR).scope is None
+
+
+def test_gaps_come_in_order_of_use() -> None:
+    """First what is about operations that the client calls most, then what is like something that it tried."""
+    report = Report(PAIR, {"operations": {"ask accepted": 1, "send accepted": 5}, "results": {"rcs sent": 2}})
+    assert [item.name for item, _ in report.items("results")] == ["sms sent", "sms failed", "rcs sent"]
+    report = Report(PAIR, {"results": {"rcs sent": 2, "sms failed": 1}, "operations": {"ask accepted": 9}})
+    assert [item.name for item, _ in report.items("operations")] == ["send accepted", "send refused", "ask accepted"]
+    channels = Report(SERVED_CATALOG, {"results": {"richmsg sent": 1}, "operations": {"verifyCode refused": 1}})
+    assert channels.items("results")[0][0].name.startswith("richmsg ")
+    assert channels.items("operations")[0][0].name == "verifyCode accepted"
+
+
+def test_every_item_is_about_something() -> None:
+    """The words of an item are operations or interfaces; what is about every operation is known."""
+    words = {word for row in SERVED_CATALOG.rows.values() for word in (row.operation, row.interface)}
+    assert [item.name for item in SERVED_CATALOG.items if not words.issuperset(item.of)] == []
+    assert {(item.dimension, item.name) for item in SERVED_CATALOG.items if not item.of} == {
+        ("errors", "unknown path"),
+        ("errors", "wrong method"),
+        *(("api faults", item.name) for item in SERVED_CATALOG.dimensions["api faults"]),
+    }
 
 
 def test_html_escapes_everything() -> None:

@@ -15,6 +15,7 @@ from openapi_spec_validator import validate
 from sendbox.app import SERVED
 from sendbox.control import routes
 from sendbox.control.operation import Control
+from sendbox.scenario.shape import schema
 from tests.box import KEY, WORLD, Box, boxed, turns
 
 pytestmark = pytest.mark.asyncio
@@ -202,6 +203,14 @@ async def test_a_stream_ends_when_nobody_listens_any_more() -> None:
         leave.set()
         assert (await asking).body.startswith(b": open\n\nevent: clock")
         assert (hosted.changed, hosted.readers) == (set(), 0)
+
+
+async def test_the_schema_is_served() -> None:
+    """Editors can name its address; what is answered stays whole."""
+    async with boxed() as box:
+        for _ in range(2):
+            answer = await box.get("/_sandbox/schema")
+            assert (answer.status, answer.json) == (200, schema())
 
 
 async def test_what_breaks_a_stream_is_not_swallowed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -267,3 +268,13 @@ async def test_what_is_no_change_of_an_account(body: Any, status: int, error: st
         answer = await box.patch(f"{WORLD}/account", body)
         assert (answer.status, answer.json["error"]) == (status, error)
         assert (await box.get(f"{WORLD}/account")).json == before
+
+
+async def test_a_scenario_without_its_line_breaks() -> None:
+    """`curl -d @FILE` removes them; the refusal says how to send the file whole."""
+    async with boxed() as box:
+        await box.call("POST", "/_sandbox/worlds", json.dumps({"id": KEY}).encode())
+        for text in (b"# a comment\nsendbox: 1\nname: x\n", b"sendbox: 1\nname: x\n"):
+            assert (await box.call("PUT", f"{WORLD}/scenario", text)).status == 200
+            lost = await box.call("PUT", f"{WORLD}/scenario", text.replace(b"\n", b""))
+            assert (lost.status, "--data-binary @FILE" in lost.json["message"]) == (422, True)

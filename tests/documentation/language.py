@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from types import NoneType
 from typing import Any, Final
@@ -12,14 +13,17 @@ import yaml
 from sendbox import data
 from sendbox.app import SERVED
 from sendbox.control.operation import Operation
+from sendbox.engine import durations
 from sendbox.engine.delivery.faults import table as deliveries
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults import table as calls
 from sendbox.engine.faults.row import F
 from sendbox.engine.faults.table import CALLS
 from sendbox.language import SUBJECTS
+from sendbox.scenario.environment import MARK
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import SETTINGS
+from sendbox.services.numbers import written
 from sendbox.services.operations import CALLS as OPERATIONS
 from sendbox.services.operations import EMULATED
 from sendbox.services.setting import definition
@@ -29,13 +33,16 @@ from tests.documentation.markdown import code, table
 #: example says what a table would.
 UNLISTED: Final = frozenset(
     (
-        *"bulk click content credit digest entry limits mix moment price prices proof queue rate timing".split(),
+        *"bulk click content coverage credit digest entry limits mix moment price prices proof queue rate".split(),
+        "timing",
         *("verify then", "verify when", "traffic expect", "clock change"),
         *("api fault", "webhook fault", "following thing"),
     )
 )
 #: So many legal words are listed in a table; a text lists more.
 MOST: Final = 12
+#: Forms of texts, by the word that a node of the schema has in `x-form`.
+FORMS: Final = durations.FORMS | written.FORMS
 LANGUAGE: Final = data.folder("schemas") / "scenario.schema.json"
 
 
@@ -51,7 +58,16 @@ def with_tables(text: str) -> str:
     operation = parts["trafficControl"]["properties"]["operation"]
     operation["enum"] = _controlled()
     operation["x-arguments"] = {name: _arguments(SERVED.by_name[name]) for name in _controlled()}
+    for node in _nodes(schema):
+        if "x-form" in node:
+            node["pattern"] = _pattern(node["x-form"])
+            node["patternErrorMessage"] = f"Wanted: {node['x-says']}."  # which editors show in place of the pattern
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _pattern(form: str) -> str:
+    """The texts of a form, as an editor checks them; one with a value of the environment can be anything."""
+    return f"^(?:{FORMS[form]})$(?!\n)|{re.escape(MARK)}"
 
 
 def _controlled() -> list[str]:

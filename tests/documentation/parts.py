@@ -15,6 +15,7 @@ import click
 
 from sendbox.app import SERVED
 from sendbox.cli.main import sendbox as command_line
+from sendbox.cli.outcome import CODES
 from sendbox.control.catalog import catalog
 from sendbox.control.operation import Operation
 from sendbox.engine.lifecycle import Table, diagram
@@ -199,6 +200,11 @@ def commands() -> str:
     return "\n\n".join(_command(name, command, context) for name, command in sorted(command_line.commands.items()))
 
 
+def exit_codes() -> str:
+    """What the exit codes mean."""
+    return table(("exit code", "means"), [(str(number), meaning) for number, meaning in CODES.items()])
+
+
 def _command(name: str, command: click.Command, parent: click.Context) -> str:
     context = click.Context(command, info_name=name, parent=parent)
     usage = " ".join(["sendbox", name, *command.collect_usage_pieces(context)])
@@ -356,6 +362,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "lifecycle orders": lambda: drawn(ORDER),
     "journal kinds": kinds,
     "commands": commands,
+    "exit codes": exit_codes,
     "settings": settings,
     "fixture sandbox": lambda: fixture("sandbox"),
     "fixture phone": lambda: fixture("phone"),

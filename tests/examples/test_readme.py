@@ -149,8 +149,9 @@ def test_the_scenario_is_right_and_plays(folder: Folder) -> None:
     block = only("yaml")
     assert block.file == "unlucky.yaml"
     (folder.path / block.file).write_text(block.text, "utf-8")
+    folder.run("sendbox init")
     (schema,) = re.findall(r"\A# yaml-language-server: \$schema=(\S+)\n", block.text)
-    assert (ROOT / schema).is_file()
+    assert (folder.path / schema).is_file()
     (commands,) = bash("sendbox")
     check, play, explain, serve = commands.text.splitlines()
     assert folder.run(check) == f"{block.file}: ok\n"

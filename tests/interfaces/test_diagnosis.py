@@ -221,6 +221,28 @@ def test_a_bad_line_of_a_bulk_file_has_all_findings(sendbox: Sandbox) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b'{"to": x}', "x at line 3, column 8 is not JSON"),
+        (b'{"to": \xff}', "byte 0xff at line 3, column 8 is not UTF-8"),
+        (b"\xef\xbb\xbf{}", "a byte order mark at line 3, column 1 is not JSON"),
+    ],
+    ids=["json", "utf-8", "mark"],
+)
+def test_a_bad_line_of_a_bulk_file_has_its_number(sendbox: Sandbox, line: bytes, said: str) -> None:
+    """An error in the third line of the file names line 3."""
+    with httpx.Client(transport=sendbox.transport, base_url=sendbox.origin) as client:
+        asked = {"bulk_id": "b", "filetype": "jsonl"}
+        url = client.post("/v1/messaging/url", headers={"x-api-key": sendbox.api_key}, json=asked).json()["url"]
+        good = b'{"to": [{"phone_number": "420777000101"}], "body": "Hello"}\n'
+        client.put(url, content=good + b"\n" + line, headers={"content-type": "application/jsonl"})
+    sendbox.settle()
+    entry = [entry for entry in sendbox.journal if entry.kind == "bulk_line"][-1]
+    assert entry.line == 3
+    assert entry.findings[0].message.startswith(said)
+
+
 def test_what_stood_in_a_long_body_is_not_looked_up(sendbox: Sandbox) -> None:
     """A body of a quarter of a mebibyte is not read a second time."""
     body = {"to": [], "body": "x", "payload": {"x": "y" * (1 << 18)}}

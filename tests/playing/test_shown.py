@@ -153,8 +153,8 @@ KEPT = {"delivery": "d", "events": [{"message_id": "x", "result": "sent", "event
         ),
         (
             "bulk_line",
-            {"bulk_id": "a", "line": 2, "request_id": None, "findings": [{"message": "no"}]},
-            "sendbox: bulk file a, line 2: skipped: no",
+            {"bulk_id": "a", "line": 2, "request_id": None, "findings": [{"message": "no " * 90 + "end"}]},
+            f"sendbox: bulk file a, line 2: skipped: {'no ' * 90}end",
         ),
         ("news", {"phone": PHONE, "message_id": "x", "what": "this"}, f"{PHONE}: news: message_id m1, what this"),
         ("news", {"phone": None, "empty": [], "order_sensitive": True}, "sendbox: news:  [order-sensitive]"),

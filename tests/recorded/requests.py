@@ -186,4 +186,5 @@ SERVER: Final[tuple[Step, ...]] = (
     _whole("GET /_sandbox/coverage", query={"format": "text"}),
     _whole("GET /_sandbox/coverage", query={"format": "what"}),
     _whole("PUT /_sandbox/health"),
+    _whole("GET /_sandbox/schema", query={"format": "yaml"}),
 )

@@ -115,9 +115,9 @@ def test_an_alias_repeats_what_it_names() -> None:
         pytest.param(
             [
                 'a.yaml:1:4: "!!str" is a tag; scenarios have none, a value is what it looks like',
-                'a.yaml:2:4: "!mine" is a tag; scenarios have none, a value is what it looks like',
+                'a.yaml:2:4: "!m" is a tag; scenarios have none, a value is what it looks like; or quote it: b: "!m c"',
             ],
-            "a: !!str 5\nb: !mine {c: 1}\n",
+            "a: !!str 5\nb: !m c\n",
             id="tag",
         ),
         pytest.param(
@@ -134,7 +134,9 @@ def test_an_alias_repeats_what_it_names() -> None:
             id="key-alias",
         ),
         pytest.param(
-            ['a.yaml:1:4: "*x" refers to no anchor; &x must stand before it'], "a: *x\nb: &x 1\n", id="no-anchor"
+            ['a.yaml:1:4: "*x" refers to no anchor; &x must stand before it; or quote it: a: "*x"'],
+            "a: *x\nb: &x 1\n",
+            id="no-anchor",
         ),
         pytest.param(
             ['a.yaml:1:9: "*x" refers to a value that contains it, which would never end'],
@@ -157,22 +159,22 @@ def test_an_alias_repeats_what_it_names() -> None:
             id="deep",
         ),
         pytest.param(
-            ["a.yaml:2:3: this is not YAML: while parsing a flow sequence did not find expected ',' or ']'"],
-            "a: [1\n b: 2",
+            ["a.yaml:1:6: this is not YAML: while parsing a flow sequence did not find expected ',' or ']'"],
+            "a: [1}]",
             id="syntax",
         ),
         pytest.param(
             [
                 f"a.yaml:2:1: this is not YAML: {NO_TOKEN}; tabs cannot indent, use spaces",
             ],
-            "a:\n\tb: 1\n",
+            "a:\n\tb: @1\n",
             id="tab",
         ),
         pytest.param(
             [
-                f"a.yaml:2:4: this is not YAML: {NO_TOKEN}",
+                f"a.yaml:2:5: this is not YAML: {NO_TOKEN}",
             ],
-            "a: 1\nb: @c\n",
+            "a: 1\nb: [@]c]\n",
             id="reserved-character",
         ),
         pytest.param(
@@ -182,8 +184,8 @@ def test_an_alias_repeats_what_it_names() -> None:
             ["a.yaml:2:2: '\\ud800' is half of a character and cannot be encoded"], "a: 1\nb\ud800: 1\n", id="surrogate"
         ),
         pytest.param(
-            ["a.yaml:1:4: this is not YAML: while parsing a node found undefined tag handle"],
-            "a: !x!y z\n",
+            ["a.yaml:1:8: this is not YAML: while parsing a node found undefined tag handle"],
+            "a: [1, !x!y z}]\n",
             id="undefined-tag",
         ),
     ],

@@ -31,6 +31,12 @@ def test_wrong_scenarios(case: golden.Case, tmp_path: Path, monkeypatch: pytest.
     [
         pytest.param("sendbox: one", '"one" is not the version of the language, which is 1; legal: 1', id="word"),
         pytest.param("sendbox: 2", "2 is not the version of the language, which is 1; legal: 1", id="number"),
+        pytest.param(
+            'sendbox: "1"',
+            '"1" is not the version of the language, which is 1; legal: 1; it is a number, so write it without quotes: '
+            "sendbox: 1",
+            id="quotes",
+        ),
         pytest.param("sendbox: .inf", ".inf is not a finite number", id="not-finite"),
     ],
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
+from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.variables import injected
 from sendbox.runtime.origins import origin as parsed
 from sendbox.settings import PORT
@@ -49,8 +49,16 @@ def origin(url: str) -> str:
     return f"{address.scheme}://{address.netloc}"
 
 
-def call(origin: str, operation: str, world: str, arguments: Mapping[str, Any], refused: int = NO) -> Any:
-    """What the sandbox at an origin answers. Raises `Failure`, with the code `refused` where the sandbox refuses."""
+def only_world(worlds: Sequence[str]) -> str:
+    """The only open world. Raises `Failure` where there is not exactly one."""
+    if len(worlds) == 1:
+        return str(worlds[0])
+    names = one_line(", ".join(worlds)) if worlds else "none"
+    raise Failure(USAGE, f"{names} open: say which world with --world, for example --world test-demo")
+
+
+def call(origin: str, operation: str, world: str | None, arguments: Mapping[str, Any]) -> Any:
+    """What the sandbox at an origin answers. Raises `Failure`."""
     from sendbox.app import SERVED
     from sendbox.control.carriers import Client
     from sendbox.control.operation import ControlError
@@ -59,6 +67,6 @@ def call(origin: str, operation: str, world: str, arguments: Mapping[str, Any], 
     try:
         return client.call(operation, world, arguments)
     except ControlError as error:
-        raise Failure(CANNOT if error.error == "no_sandbox" else refused, one_line(error.message)) from None
+        raise Failure(CANNOT, one_line(error.message)) from None
     finally:
         client.close()

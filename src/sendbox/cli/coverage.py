@@ -11,13 +11,17 @@ if TYPE_CHECKING:
     from sendbox.control.report import Report
 
 
-def merged(files: tuple[str, ...]) -> Report:
+def merged(files: tuple[str, ...], scope: str | None) -> Report:
     """The sum of several reports. Raises `Failure` for a file that is not a report."""
     from sendbox.app import SERVED
     from sendbox.control.catalog import catalog
-    from sendbox.control.report import Report, Unreadable
+    from sendbox.control.report import Report, Unreadable, scope_of
 
-    report = Report(catalog(SERVED))
+    everything = catalog(SERVED)
+    try:
+        report = Report(everything, scope=None if scope is None else scope_of(scope.split(","), everything.rows))
+    except ValueError as error:
+        raise Failure(USAGE, f"--scope: {error}") from None
     for name in files:
         try:
             report.add_json(json_of(Path(name)))

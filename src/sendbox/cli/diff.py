@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,8 +27,6 @@ from sendbox.scenario.model import article
 #: How many entries are shown before the first difference, and how many characters of a value.
 CONTEXT: Final = 3
 SHOWN: Final = 70
-#: As many entries as a journal can have.
-_ALL: Final = 100_000_000
 _WORLD: Final = re.compile(r"(.*)/_sandbox/worlds/([^/]+)(?:/journal)?/?")
 #: Entries that the digest leaves out.
 _CONTROL: Final = frozenset({"opened", "reset", "restored", "control", "timeline"})
@@ -63,11 +62,17 @@ class Difference:
 
 @dataclass(slots=True)
 class Journal:
-    """The entries of a journal in canonical form, and what it was read from."""
+    """The entries of a journal in canonical form, and what it was read from.
+
+    `lost` are the first ones, which were forgotten (--max-journal); `more` says that others follow, which were not
+    saved (limit).
+    """
 
     name: str
     entries: list[Entry] = field(default_factory=list)
     canonical: bool = True
+    lost: int = 0
+    more: bool = False
 
 
 def diff(first: str, second: str) -> tuple[Journal, Journal, Difference | None]:
@@ -78,7 +83,42 @@ def diff(first: str, second: str) -> tuple[Journal, Journal, Difference | None]:
         raise Failure(
             USAGE, f"{shown.name} was saved without form=canonical, {plain.name} with it; save both in the same form"
         )
-    return a, b, compare(a.entries, b.entries)
+    return a, b, compare(*_left(a, b))
+
+
+def _left(a: Journal, b: Journal) -> tuple[list[Entry], list[Entry]]:
+    """The entries of those instants that both have whole. Entries at the edge of what is left may not be all."""
+    since = max((_edge(journal, 0) for journal in (a, b) if journal.lost), default=None)
+    until = min((_edge(journal, -1) for journal in (a, b) if journal.more), default=None)
+    for journal in (a, b):
+        journal.entries = [
+            entry
+            for entry in journal.entries
+            if (since is None or entry["at"] > since) and (until is None or entry["at"] < until)
+        ]
+    return a.entries, b.entries
+
+
+def _edge(journal: Journal, at: int) -> int:
+    """The instant of the first or last entry; without any, nothing can be compared."""
+    return int(journal.entries[at]["at"]) if journal.entries else (-1 if at else sys.maxsize)
+
+
+def notes(*journals: Journal) -> list[str]:
+    """What is left out of the comparison."""
+    return [
+        *(
+            f"{journal.name}: the first {journal.lost} entries were forgotten (--max-journal); only later instants are "
+            "compared"
+            for journal in journals
+            if journal.lost
+        ),
+        *(
+            f"{journal.name}: it was saved with a limit, and more entries follow; only earlier instants are compared"
+            for journal in journals
+            if journal.more
+        ),
+    ]
 
 
 # --- reading
@@ -93,18 +133,21 @@ def read(source: str) -> Journal:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) and "at" in entry for entry in entries):
         message = f"{source} holds no journal; legal: what /worlds/ID/journal answers, or sendbox play --format json"
         raise Failure(CANNOT, message)
+    lost, more = int(value.get("first") or 0), bool(value.get("more"))
     if "canonical" in value or value.get("form") == "canonical":
-        return Journal(source, entries)
-    return Journal(source, _normal(entries), canonical=False)
+        return Journal(source, entries, lost=lost, more=more)
+    if lost:
+        message = f"{source}: the first {lost} entries were forgotten, so the start is not known; save it with form="
+        raise Failure(CANNOT, f"{message}canonical")
+    return Journal(source, _normal(entries), canonical=False, more=more)
 
 
 def _fetched(address: str) -> Journal:
     match = _WORLD.fullmatch(address.partition("?")[0])
     if match is None:
         raise Failure(USAGE, f"{address} is not the address of a world; legal: http://HOST:PORT/_sandbox/worlds/ID")
-    arguments = {"form": "canonical", "limit": _ALL}
-    answer = call(match[1], "journal", unquote(match[2]), arguments, refused=CANNOT)
-    return Journal(address, answer["entries"])
+    answer = call(match[1], "journal", unquote(match[2]), {"form": "canonical"})
+    return Journal(address, answer["entries"], lost=answer["first"])
 
 
 def _normal(entries: list[Entry]) -> list[Entry]:
@@ -225,6 +268,7 @@ def _fields(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
 
 def as_text(a: Journal, b: Journal, difference: Difference | None) -> Iterator[str]:
     """The lines."""
+    yield from notes(a, b)
     if difference is None:
         yield f"equal: {len(a.entries)} entries"
         return
@@ -265,6 +309,7 @@ def as_object(a: Journal, b: Journal, difference: Difference | None) -> dict[str
         }
     return {
         "equal": difference is None,
+        "left_out": notes(a, b),
         "a": {"name": a.name, "entries": len(a.entries), "only": 0 if difference is None else difference.only_a},
         "b": {"name": b.name, "entries": len(b.entries), "only": 0 if difference is None else difference.only_b},
         "first": first,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sendbox import data
-from sendbox.cli.outcome import CANNOT, Failure, one_line
+from sendbox.cli.outcome import CANNOT, NO, OK, Failure, one_line
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -25,6 +25,24 @@ def source_of(name: str) -> str | Path:
     return name if _NAME.fullmatch(name) and not Path(name).exists() else Path(name)
 
 
+def expanded(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, with the scenario files below each directory in its place. Raises `Failure` where there is none."""
+    return tuple(file for name in names for file in (_below(Path(name)) if Path(name).is_dir() else [name]))
+
+
+def _below(folder: Path) -> list[str]:
+    files = [
+        str(file)
+        for file in sorted(folder.rglob("*"))
+        if file.suffix in (".yaml", ".yml")
+        and file.is_file()
+        and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    ]
+    if not files:
+        raise Failure(CANNOT, f"{folder} holds no scenario: no file below it ends in .yaml or .yml")
+    return files
+
+
 def load(*names: str, env: Mapping[str, str] | None = None) -> Blueprint:
     """The scenario of a name of the library, or of a file, or of several joined. Raises `Failure`."""
     from sendbox.language import LANGUAGE
@@ -38,8 +56,9 @@ def load(*names: str, env: Mapping[str, str] | None = None) -> Blueprint:
         raise unusable(" + ".join(names), error) from None
 
 
-def unusable(name: str, error: ScenarioError, code: int = CANNOT) -> Failure:
+def unusable(name: str, error: ScenarioError) -> Failure:
     """The failure for a scenario that cannot be used, with every problem."""
+    code = code_of(error.problems)
     problems = tuple(one_line(str(problem)) for problem in error.problems)
     if len(problems) == 1:
         return Failure(code, problems[0])
@@ -57,14 +76,20 @@ def check(
     return [(name, LANGUAGE.check(source_of(name), env=env)) for name in names]
 
 
-def report(checked: Iterable[tuple[str, list[Problem]]], form: str, *, strict: bool = False) -> tuple[bool, str]:
-    """Whether there is no problem, and the report: `form` is `text`, `json` or `github`.
+def code_of(problems: Iterable[Problem], *, strict: bool = False) -> int:
+    """The exit code of a command that found these problems; with `strict` a warning counts as well."""
+    rules = [problem.rule for problem in problems if strict or problem.severity == "error"]
+    return CANNOT if "file" in rules else NO if rules else OK
+
+
+def report(checked: Iterable[tuple[str, list[Problem]]], form: str, *, strict: bool = False) -> tuple[int, str]:
+    """The exit code, and the report: `form` is `text`, `json` or `github`.
 
     With `strict` a warning counts as well.
     """
     checked = list(checked)
-    ok = not any(strict or problem.severity == "error" for _, problems in checked for problem in problems)
-    return ok, _FORMATS[form](checked, ok)
+    code = code_of((problem for _, problems in checked for problem in problems), strict=strict)
+    return code, _FORMATS[form](checked, code == OK)
 
 
 def _as_text(checked: list[tuple[str, list[Problem]]], _ok: bool) -> str:
@@ -112,19 +137,23 @@ _FORMATS: Final[dict[str, Callable[[list[tuple[str, list[Problem]]], bool], str]
 }
 
 
-def first() -> str:
-    """The text of a first scenario."""
-    schema = (data.folder("schemas") / "scenario.schema.json").resolve().as_uri()
-    return FIRST.replace("SCHEMA", schema)
+def schema() -> str:
+    """The text of the language's schema."""
+    return (data.folder("schemas") / "scenario.schema.json").read_text("utf-8")
 
 
-FIRST = """\
-# yaml-language-server: $schema=SCHEMA
+#: The schema as `init` writes it, beside the scenario: the line that names it works in every checkout.
+SCHEMA: Final = "sendbox.schema.json"
+FIRST: Final = (
+    f"# yaml-language-server: $schema={SCHEMA}"
+    """
 #
-# The line above gives editors completion and checks; it names the schema of the Sendbox that wrote this file.
+# The line above gives editors completion and checks. The file that it names stands beside this one; `sendbox schema`
+# prints that of a newer version.
 #
-#   sendbox check FILE              says whether all of it is right
-#   sendbox serve --scenario FILE   opens every world with it
+#   sendbox check FILE                        says whether all of it is right
+#   sendbox explain FILE --channel richmsg    shows what happens to a message, and why
+#   sendbox serve --scenario FILE             opens every world with it
 #
 sendbox: 1
 name: My first scenario
@@ -145,7 +174,7 @@ account:
 
 phones:
   # These handsets have no rich-message app.
-  - {number: "4207770001*", channels: [sms]}
+  - {number: "4207770002*", channels: [sms]}
 
 # What becomes of messages: asked for each attempt, the first rule that fits decides.
 attempts:
@@ -166,3 +195,4 @@ attempts:
     then: delivered
     replies: [{after: 20s, body: "YES"}]
 """
+)

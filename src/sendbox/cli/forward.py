@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 from sendbox.cli import address
-from sendbox.cli.outcome import CANNOT, NO, USAGE, Failure, one_line
+from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.policy import HttpCall
@@ -145,7 +145,7 @@ async def _ask(control: httpx.AsyncClient, method: str, path: str, **arguments: 
             raise _Gone
         if value.get("error") == "world_exists":
             return value
-        raise Failure(NO, one_line(str(value.get("message", value))))
+        raise Failure(CANNOT, one_line(str(value.get("message", value))))
     return value
 
 
@@ -155,10 +155,7 @@ async def _world(control: httpx.AsyncClient, world: str | None) -> str:
         await _ask(control, "POST", "/worlds", json={"id": world, "deliveries": "pull"})
         return world
     worlds = [row["id"] for row in (await _ask(control, "GET", "/worlds", params={"last": "20"}))["worlds"]]
-    if len(worlds) == 1:
-        return str(worlds[0])
-    names = one_line(", ".join(worlds)) if worlds else "none"
-    raise Failure(USAGE, f"{names} open: say which world with --world, for example --world test-demo")
+    return address.only_world(worlds)
 
 
 def _trust(cacert: str | None) -> ssl.SSLContext:
@@ -167,5 +164,5 @@ def _trust(cacert: str | None) -> ssl.SSLContext:
         try:
             context.load_verify_locations(Path(cacert))
         except OSError as error:  # ssl.SSLError is one
-            raise Failure(USAGE, f"{cacert} holds no certificates: {error}") from None
+            raise Failure(CANNOT, f"{cacert} holds no certificates: {error}") from None
     return context

@@ -24,15 +24,12 @@ from click.core import ParameterSource
 
 from sendbox import __version__
 from sendbox.cli import address, variables
-from sendbox.cli.outcome import CANNOT, NO, OK, USAGE, Failure, one_line
+from sendbox.cli.outcome import CANNOT, CODES, INTERRUPTED, NO, OK, USAGE, Failure, one_line
 from sendbox.engine import bounds
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
 from sendbox.settings import PORT, Settings, hosts_of, keys_of
-
-#: The exit code of a shell command that Ctrl-C ended; `serve` and `forward` are meant to be ended so, and have 0.
-INTERRUPTED: Final = 130
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,7 +49,8 @@ class Root(click.Group):
         except click.UsageError as error:
             _blame(error)
             where = f"; see {error.ctx.command_path} --help" if error.ctx else ""
-            code = _complain(error.format_message().rstrip(".") + where, USAGE)
+            message = error.format_message().rstrip(".")
+            code = _complain(message, CANNOT) if _of_file(error) else _complain(message + where, USAGE)
         except click.ClickException as error:
             code = _complain(error.format_message(), NO)
         except (click.Abort, KeyboardInterrupt):
@@ -66,6 +64,13 @@ class Root(click.Group):
 def _complain(message: str, code: int) -> int:
     click.echo(f"sendbox: {one_line(' '.join(message.split()))}", err=True)
     return code
+
+
+def _of_file(error: click.UsageError) -> bool:
+    """Whether a file that was named is not there, or is a folder."""
+    if not isinstance(error, click.BadParameter) or isinstance(error, click.MissingParameter) or error.param is None:
+        return False
+    return isinstance(error.param.type, click.Path)
 
 
 def _blame(error: click.UsageError) -> None:
@@ -156,10 +161,18 @@ URL: Final = click.option(
 )
 DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": reading(spans.duration)}
 FILES: Final = click.argument("files", nargs=-1, required=True, metavar="FILE...")
+WORLD: Final = click.option(
+    "--world", envvar="SENDBOX_WORLD", show_envvar=True, help="The world (its key).  [default: the only one]"
+)
 FILE: Final = click.Path(dir_okay=False, exists=True)
 
 
-@click.group(cls=Root, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Root,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"Exit codes: {'; '.join(f'{code} {means}' for code, means in CODES.items())}.",
+)
 @click.version_option(__version__, "--version", message="sendbox %(version)s")
 @click.pass_context
 def sendbox(context: click.Context) -> None:
@@ -170,9 +183,6 @@ def sendbox(context: click.Context) -> None:
       sendbox serve                 serve on port 7357; says what to do next
       sendbox init                  write a first scenario
       sendbox COMMAND --help        options and an example
-
-    Exit codes: 0 all is well; 1 the answer is no (problems found, not ready); 2 wrong use; 3 it cannot be done here
-    (the port is taken, the file exists already, no sandbox answers).
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
@@ -353,30 +363,32 @@ def options(arguments: Mapping[str, Any]) -> Any:
 def check(files: tuple[str, ...], format: str, together: bool, strict: bool, fix: bool) -> int:
     """Check scenarios: every problem, with its place.
 
-    FILE is a path, or a name of the library. A problem is FILE:LINE:COLUMN: MESSAGE, or an object with --format json.
-    A warning is about something that can be used, but is probably not intended. Exit code 1 when there is any other
-    problem, with --strict also when there is a warning. What --fix changed is printed to stderr; comments, quotes and
+    FILE is a path, a name of the library, or a directory: of this every .yaml and .yml below it, but not what is
+    hidden. A problem is FILE:LINE:COLUMN: MESSAGE, or an object with --format json. A warning is about something that
+    can be used, but is probably not intended. Exit code 1 when there is any other problem, with --strict also when
+    there is a warning, and 3 when a file cannot be read. What --fix changed is printed to stderr; comments, quotes and
     layout of the file stay.
 
     \b
     Example:
-      sendbox check scenarios/*.yaml
+      sendbox check scenarios
       sendbox check --fix scenarios/*.yaml
       sendbox check --strict --format github scenarios/*.yaml
     """
     from sendbox.cli.files import check as problems_of
-    from sendbox.cli.files import report
+    from sendbox.cli.files import expanded, report
     from sendbox.cli.repairs import repair
 
-    checked = problems_of(files, os.environ, together=together)
-    if fix and (changes := repair(files, checked)):
+    names = expanded(files)
+    checked = problems_of(names, os.environ, together=together)
+    if fix and (changes := repair(names, checked)):
         for change in changes:
             click.echo(change, err=True)
-        checked = problems_of(files, os.environ, together=together)
-    ok, text = report(checked, format, strict=strict)
+        checked = problems_of(names, os.environ, together=together)
+    code, text = report(checked, format, strict=strict)
     if text:
         click.echo(text)
-    return OK if ok else NO
+    return code
 
 
 @sendbox.command()
@@ -466,8 +478,8 @@ def diff(a: str, b: str, format: str) -> int:
     """Compare two journals, and show the first entry that differs.
 
     A and B are files that hold what /_sandbox/worlds/ID/journal?form=canonical answered, or what play --format json
-    printed, or addresses of worlds. Names, receivers and the order within one instant do not count. Exit code
-    1 when they differ.
+    printed, or addresses of worlds. Names, receivers and the order within one instant do not count. Where entries were
+    forgotten (--max-journal), what is left is compared, and that is said. Exit code 1 when they differ.
 
     \b
     Examples:
@@ -543,19 +555,26 @@ def assumptions(as_json: bool) -> None:
     metavar="PERCENT",
     help="Exit code 1 if less was tried; DIMENSION=PERCENT sets it for one dimension.",
 )
-def coverage(files: tuple[str, ...], format: str, output: Path | None, minima: tuple[str, ...]) -> int:
+@click.option(
+    "--scope",
+    metavar="LIST",
+    help="Only what is about these operations, with commas between them; used: those that were called.  [default: all]",
+)
+def coverage(
+    files: tuple[str, ...], format: str, output: Path | None, minima: tuple[str, ...], scope: str | None
+) -> int:
     """Add up reports of what tests tried, of several runs and jobs.
 
     FILE is what `--sendbox-coverage=FILE.json` wrote, or what a server says at /_sandbox/coverage.
 
     \b
     Example:
-      sendbox coverage job-*.json --format html --output coverage.html --min 40
+      sendbox coverage job-*.json --format html --output coverage.html --min 40 --scope used
     """
     from sendbox.cli.coverage import merged, minimum
 
     least = dict(map(minimum, minima))
-    report = merged(files)
+    report = merged(files, scope)
     write(report.render(format), output)
     below = report.below(least)
     for line in below:
@@ -592,7 +611,7 @@ def ready(url: str | None, port: int | None, tls: str | None, wait: int) -> None
 @sendbox.command()
 @click.option("--to", required=True, help="Address of your receiver, http://127.0.0.1:3000/hooks.")
 @URL
-@click.option("--world", envvar="SENDBOX_WORLD", show_envvar=True, help="The world (its key).  [default: the only one]")
+@WORLD
 @click.option("--cacert", type=FILE, help="Authority to trust besides the usual ones (PEM), as curl's --cacert.")
 def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> None:
     """Carry webhooks from a sandbox that cannot reach you.
@@ -607,6 +626,31 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
     from sendbox.cli.forward import run as carry
 
     carry(to, url or address.default(), world, cacert, click.echo)
+
+
+@sendbox.command()
+@URL
+@WORLD
+@format_option("text", "json", "junit")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
+)
+def verdict(url: str | None, world: str | None, format: str, output: Path | None) -> int:
+    """Ask whether the expectations of a scenario hold.
+
+    The sandbox must be running. Move the clock of the world first, so that everything has happened. Exit code 1 when an
+    expectation does not hold, or the verdict cannot be trusted because entries of the journal were forgotten. With
+    --format junit every expectation is a test case of a report that CI shows.
+
+    \b
+    Example:
+      sendbox verdict --url http://sandbox:7357 --world test-demo --format junit --output verdict.xml
+    """
+    from sendbox.cli import verdict as judging
+
+    name, judged = judging.verdict(world, url or address.default())
+    write(judging.shown(name, judged, format), output)
+    return judging.code(judged)
 
 
 @sendbox.command()
@@ -660,22 +704,48 @@ def replay(file: Path) -> int:
 
 
 @sendbox.command()
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write it to.  [default: stdout]"
+)
+def schema(output: Path | None) -> None:
+    """Print the JSON Schema of scenarios, for editors.
+
+    Editors complete and check scenarios by it. A comment in the first line of a scenario names it:
+    # yaml-language-server: $schema=sendbox.schema.json. A running sandbox has it too, at /_sandbox/schema.
+
+    \b
+    Example:
+      sendbox schema --output scenarios/sendbox.schema.json
+    """
+    from sendbox.cli.files import schema as text
+
+    write(text(), output)
+
+
+@sendbox.command()
 @click.argument("file", default="sendbox.yaml", type=click.Path(path_type=Path))
 def init(file: Path) -> None:
     """Write a first scenario, with comments.
 
-    It goes to FILE, sendbox.yaml unless given. Nothing is ever overwritten.
+    It goes to FILE, sendbox.yaml unless given, and the schema of the language beside it, which its first line names
+    for editors. Keep both under version control. Nothing is ever overwritten.
 
     \b
     Example:
-      sendbox init scenarios/first.yaml && sendbox serve --scenario scenarios/first.yaml
+      sendbox init scenarios/first.yaml && sendbox explain scenarios/first.yaml --channel richmsg
     """
-    from sendbox.cli.files import first
+    from sendbox.cli.files import FIRST, SCHEMA
+    from sendbox.cli.files import schema as text
 
     if file.exists():
         raise Failure(CANNOT, f"{file} exists already, and is left as it is: name another file")
-    write(first(), file, new=True)
-    click.echo(f"{file} is written; read it, then: sendbox serve --scenario {shlex.quote(str(file))}")
+    write(FIRST, file, new=True)
+    beside = file.with_name(SCHEMA)
+    if not beside.exists():
+        write(text(), beside, new=True)
+    click.echo(f"{file} is written, with its schema {beside}; read it, then:")
+    for command in ("explain {} --channel richmsg", "play {}", "serve --scenario {}"):
+        click.echo(f"  sendbox {command.format(shlex.quote(str(file)))}")
 
 
 def write(text: str, file: Path | None, *, new: bool = False) -> None:

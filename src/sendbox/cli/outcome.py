@@ -6,12 +6,22 @@ from pathlib import Path
 from typing import Any, Final
 
 OK: Final = 0
-#: The answer is no: problems were found, nothing is ready, the world is gone.
 NO: Final = 1
-#: The arguments make no sense.
 USAGE: Final = 2
-#: It cannot be done here: the port is taken, the file exists already, no sandbox answers.
 CANNOT: Final = 3
+#: As shells have it; `serve` and `forward` are meant to be ended so, and have 0.
+INTERRUPTED: Final = 130
+
+#: The exit codes of all commands. The same case has the same code in every command.
+CODES: Final[dict[int, str]] = {
+    OK: "success",
+    NO: "the answer is no: a scenario has problems, an expectation does not hold, two runs differ, less was tried than "
+    "the minimum, a request is refused, the sandbox is not ready",
+    USAGE: "the arguments are wrong",
+    CANNOT: "it cannot be done here: a file cannot be read, used or written, the port is in use, no sandbox answers, "
+    "the world is not open",
+    INTERRUPTED: "Ctrl-C ended the command; serve and forward are meant to be ended so, and have 0",
+}
 
 
 class Failure(Exception):

@@ -28,7 +28,7 @@ def play(name: str, *, seed: int | str | None = None, until: int | None = None) 
     try:
         return run(source_of(name), seed=seed, until=until)
     except ScenarioError as error:
-        raise unusable(name, error, NO) from None
+        raise unusable(name, error) from None
     except Conflict as conflict:
         raise Failure(CANNOT, f"{name}: {conflict.message}") from None
 

@@ -33,8 +33,8 @@ class Malformed(ValueError):
         self.finding = finding or Finding("$", "json", message, "§4", "A75")
 
 
-def parse_json(raw: bytes) -> object:
-    """The value that a JSON text in UTF-8 holds; raises `Malformed` for anything else.
+def parse_json(raw: bytes, first: int = 1) -> object:
+    """The value that a JSON text in UTF-8 holds; raises `Malformed` for anything else. `first` is its first line.
 
     Not JSON are NaN, infinities (also `1e400`), lone surrogates, and a byte order mark. Of a name given twice the last
     counts.
@@ -42,7 +42,7 @@ def parse_json(raw: bytes) -> object:
     try:
         value: object = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise _malformed(raw, error) from None
+        raise _malformed(raw, error, first) from None
     outside = bounds.in_json(raw, value)
     if outside is not None:
         raise _outside(outside)
@@ -54,25 +54,27 @@ def _outside(outside: bounds.Outside) -> Malformed:
     return Malformed(message, 1, 1, Finding(json_path(outside.place), outside.rule, message, "§4"))
 
 
-def _malformed(raw: bytes, error: orjson.JSONDecodeError) -> Malformed:
+def _malformed(raw: bytes, error: orjson.JSONDecodeError, first: int) -> Malformed:
     if not raw.strip(b" \t\r\n"):
         return Malformed("an empty body is not JSON; legal: one JSON value in UTF-8 (§4)", 1, 1)
     if raw.startswith(GZIP):
         return Malformed("a body compressed with gzip is not JSON; legal: JSON in UTF-8, uncompressed (§4)", 1, 1)
     if raw.startswith(_BOM):
-        return Malformed("a byte order mark at line 1, column 1 is not JSON; legal: UTF-8 without one (§4)", 1, 1)
+        return Malformed(
+            f"a byte order mark at line {first}, column 1 is not JSON; legal: UTF-8 without one (§4)", first, 1
+        )
     try:
         text = raw.decode()
     except UnicodeDecodeError as broken:
         before = raw[: broken.start].decode()
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        line, column = before.count("\n") + first, len(before) - before.rfind("\n")
         byte = raw[broken.start]
         return Malformed(
             f"byte 0x{byte:02x} at line {line}, column {column} is not UTF-8; legal: JSON in UTF-8 (§4)", line, column
         )
     if _TOO_DEEP in error.msg and bounds.deeper(raw):
         return _outside(bounds.too_deep())
-    line, column = error.lineno, error.colno
+    line, column = error.lineno + first - 1, error.colno
     token = _TOKEN.match(text, error.pos)
     word = token[0] if token else "the end"
     if not word.isprintable():

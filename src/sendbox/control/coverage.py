@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
-from sendbox.control.operation import Call, Text, operation
-from sendbox.control.report import FORMATS, Report
+from sendbox.control.operation import Call, ControlError, Text, operation
+from sendbox.control.report import FORMATS, Report, Scope, scope_of
 from sendbox.engine.coverage.tally import Catalog, Sum
 from sendbox.services.assumptions import registry
 
@@ -16,25 +16,38 @@ _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
 
 
 @operation("GET", "/worlds/{id}/coverage")
-async def coverage(call: Call, format: str = "json") -> Any:
-    """What the client of this world tried of the service, and what it did not."""
+async def coverage(call: Call, format: str = "json", scope: str | None = None) -> Any:
+    """What the client of this world tried of the service, and what it did not.
+
+    `scope` limits the total to some operations, with commas between them, or to those that were `used`; the scenario
+    says it too (`coverage:`).
+    """
     one_of(format, "format", FORMATS)
     hosted = call.here
     everything = await loaded(call.served)
-    return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format)
+    wanted = _scope(everything, scope)
+    return await _shown(everything, await call.runtime.tried.of_world(hosted, everything), format, wanted)
 
 
 @operation("GET", "/coverage")
-async def all_coverage(call: Call, format: str = "json") -> Any:
+async def all_coverage(call: Call, format: str = "json", scope: str | None = None) -> Any:
     """The same for all worlds together, with closed ones where the server collects them (`--coverage`)."""
     one_of(format, "format", FORMATS)
     everything = await loaded(call.served)
+    wanted = _scope(everything, scope)
     total = await call.runtime.tried.of_all(list(call.runtime.worlds.values()), everything)
-    return await _shown(everything, total, format)
+    return await _shown(everything, total, format, wanted)
 
 
-async def _shown(everything: Catalog, total: Sum, form: str) -> Any:
-    report = Report(everything, total.tally, total.leaned)
+def _scope(everything: Catalog, scope: str | None) -> Scope | None:
+    try:
+        return None if scope is None else scope_of(scope.split(","), everything.rows)
+    except ValueError as error:
+        raise ControlError(400, "bad_argument", f"scope: {error}") from None
+
+
+async def _shown(everything: Catalog, total: Sum, form: str, scope: Scope | None) -> Any:
+    report = Report(everything, total.tally, total.leaned, scope=scope, declared=total.declared)
     if form == "json":
         return report.as_json()
     text = await asyncio.get_running_loop().run_in_executor(None, report.render, form)  # ten milliseconds of HTML

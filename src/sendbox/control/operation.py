@@ -10,14 +10,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from types import ModuleType, NoneType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.contract.findings import json_path
 from sendbox.engine import bounds
-from sendbox.engine.characters import foreign
+from sendbox.engine.characters import foreign, nearest
 from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import Cut
 from sendbox.runtime.worlds import Conflict, Hosted
@@ -347,8 +346,8 @@ def _known(row: Operation, arguments: Mapping[str, Any]) -> Iterator[tuple[str, 
     for name, value in arguments.items():
         if name not in row.takes:
             legal = [name for name in row.takes if name != "raw" and not row.in_path(name)]
-            near = get_close_matches(name, legal, 1)
-            hint = foreign(name) or (f'; did you mean "{near[0]}"?' if near else "")
+            near = nearest(name, legal)
+            hint = foreign(name) or (f'; did you mean "{near}"?' if near else "")
             words = ", ".join(legal) or "none"
             raise ControlError(
                 400, "unknown_argument", f'"{name}" is not an argument of {row.name}; legal: {words}{hint}'

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import sys
 from collections.abc import Callable
 from itertools import chain
 from typing import Any, get_args
 
 import orjson
 
-from sendbox.control.arguments import one_of, whole
+from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
 from sendbox.control.reading import chosen, each, newest, wait_for
 from sendbox.engine.bounds import in_value
@@ -19,7 +20,7 @@ from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.digest import ENGINE, canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import iso
-from sendbox.engine.expect.verdict import verdict_in_slices
+from sendbox.engine.expect.verdict import lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE, Forgotten
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
@@ -40,14 +41,16 @@ async def journal(
     call: Call,
     kind: str | None = None,
     after: Any = -1,
-    limit: Any = LIMIT,
+    limit: Any = None,
     wait: Any = None,
     last: Any = None,
     form: str | None = None,
 ) -> Any:
     """Entries after a number, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
 
-    With `form=canonical` they have the form of which the digest is made: equal runs of two worlds have equal entries.
+    There are 1,000 of them unless `limit` says otherwise, and `more` says that others follow. With `form=canonical`
+    they have the form of which the digest is made: equal runs of two worlds have equal entries, and all of them are
+    answered unless `limit` is given.
     """
     if form is not None:
         one_of(form, "form", ("plain", "canonical"))
@@ -60,7 +63,7 @@ async def journal(
                 one_of(word, "kind", shown)
             legal_kinds |= set(shown.get(word, (word,)))
         kinds = frozenset(legal_kinds)
-    start, most = max(whole(after, "after"), -1), whole(limit, "limit", 1)
+    start, most = max(whole(after, "after"), -1), _most(limit, form)
     hosted = call.here
     codes = None if kinds is None else frozenset(CODE[kind] for kind in kinds)
     looked: tuple[World | None, int] = (None, 0)
@@ -77,7 +80,7 @@ async def journal(
             return await newest(range(max(start + 1, journal.first), len(journal)), fits, last)
         first = looked[1] if looked[0] is world else start + 1  # entries are only added, so none is read twice
         first, length = max(first, journal.first), len(journal)
-        numbers = await chosen(range(first, length), fits, most)
+        numbers = await chosen(range(first, length), fits, most + 1)  # one more says that there is more
         looked = (world, max(first, length))
         return numbers
 
@@ -85,12 +88,21 @@ async def journal(
     world = hosted.world
     present = range(world.journal.first, len(world.journal))
     numbers = [number for number in numbers if number in present]  # a reset may have come in between
-    bounds = {"length": len(world.journal), "first": world.journal.first}
+    more = last is None and len(numbers) > most
+    numbers = numbers if last is not None else numbers[:most]
+    bounds = {"length": len(world.journal), "first": world.journal.first, "more": more}
     if form == "canonical":
         wanted_numbers = frozenset(numbers)
         lines = await Slice().through(canonical_in_slices(world, call.served.kinds))
         return {"form": form, "entries": [line for line in lines if line["n"] in wanted_numbers], **bounds}
     return {"entries": await each(numbers, Observer(world, call.served.kinds).entry), **bounds}
+
+
+def _most(limit: Any, form: str | None) -> int:
+    """How many entries are answered."""
+    if limit is not None:
+        return whole(limit, "limit", 1)
+    return sys.maxsize if form == "canonical" else LIMIT
 
 
 @operation("GET", "/worlds/{id}/journal/{n}")
@@ -107,10 +119,10 @@ async def journal_entry(call: Call, n: Any) -> Any:
 
 
 @operation("GET", "/worlds/{id}/requests")
-async def requests(call: Call, after: Any = -1, limit: Any = LIMIT, wait: Any = None) -> Any:
-    """Calls of the emulated interfaces, with findings and advice."""
+async def requests(call: Call, after: Any = -1, limit: Any = None, wait: Any = None) -> Any:
+    """Calls of the emulated interfaces, with findings and advice; `limit` and `more` are those of the journal."""
     answer = await journal(call, "request", after, limit, wait)
-    return {"requests": answer["entries"]}
+    return {"requests": answer["entries"], "more": answer["more"]}
 
 
 @operation("GET", "/worlds/{id}/deliveries")
@@ -315,14 +327,19 @@ def proof_of(world: World, text: str) -> dict[str, Any]:
 
 
 @operation("GET", "/worlds/{id}/verdict")
-async def verdict(call: Call) -> Any:
+async def verdict(call: Call, status: Any = False) -> Any:
     """What the scenario expects, and the results; not `trusted` when journal entries are `lost`.
 
-    `unused` are its rules that never decided anything, without those of the library's `default`.
+    `unused` are its rules that never decided anything, without those of the library's `default`. With `status=true` the
+    answer is 417 `not_passed` when an expectation does not hold, or the verdict is not `trusted`.
     """
+    by_status = flag(status, "status")
     language = call.served.language
     # read at its first use, which takes long
     usual = await asyncio.get_running_loop().run_in_executor(None, language.load, call.served.scenario)
     rules = [rule for key in language.keys.values() if key.rules is not None for rule in usual.of(key.name)]
     world = call.here.world
-    return await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect, rules))
+    judged = await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect, rules))
+    if by_status and not proves(judged):
+        raise ControlError(417, "not_passed", "\n".join(lines(judged)), **judged)
+    return judged

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from sendbox import __version__
+from sendbox.engine.characters import nearest
 from sendbox.engine.coverage.tally import Catalog, Item, Sum, Tally
 from sendbox.engine.digest import ENGINE
 from sendbox.services.assumptions import registry
@@ -22,12 +24,56 @@ class Unreadable(ValueError):
     """Data that is not a report."""
 
 
-class Report(Sum):
-    """What was tried, compared with all that can be tried. `leaned` counts entries by their assumption."""
+#: Operations, or the word for those that were called.
+Scope = frozenset[str] | Literal["used"]
+USED: Final = "used"
 
-    def __init__(self, catalog: Catalog, tally: Tally | None = None, leaned: Mapping[str, int] | None = None) -> None:
-        super().__init__(tally, leaned)
+
+def scope_of(words: Iterable[str], operations: Collection[str]) -> Scope:
+    """A scope as it is given: `used`, or names of operations. Raises `ValueError`."""
+    names = [word.strip() for word in words]
+    if names == [USED]:
+        return "used"
+    for name in names:
+        if name not in operations:
+            near = nearest(name, operations)
+            hint = f'did you mean "{near}"?' if near else f"legal: {USED}, or names such as {next(iter(operations))}"
+            raise ValueError(f'"{name}" is not an operation; {hint}')
+    return frozenset(names)
+
+
+class Report(Sum):
+    """What was tried, compared with all that can be tried. `leaned` counts entries by their assumption.
+
+    Only items about the operations of the `scope` are compared; without one those about the `declared` operations,
+    without any of these all.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        tally: Tally | None = None,
+        leaned: Mapping[str, int] | None = None,
+        *,
+        scope: Scope | None = None,
+        declared: Iterable[str] = (),
+    ) -> None:
+        super().__init__(tally, leaned, declared)
         self.catalog = catalog
+        self._scope = scope
+
+    @property
+    def scope(self) -> list[str] | None:
+        """The operations of the scope in the order of the catalog, None for all."""
+        wanted = self._calls() if self._scope == USED else self._scope or self.declared
+        return [name for name in self.catalog.rows if name in wanted] if wanted or self._scope == USED else None
+
+    def _calls(self) -> Counter[str]:
+        """How often each operation was called."""
+        calls: Counter[str] = Counter()
+        for name, count in self.tally.get("operations", {}).items():
+            calls[name.partition(" ")[0]] += count
+        return +calls
 
     def add_json(self, report: Any) -> None:
         """Adds what another report says. Raises `Unreadable`."""
@@ -40,10 +86,24 @@ class Report(Sum):
     # -- figures
 
     def items(self, dimension: str) -> list[tuple[Item, int]]:
-        """The items of a dimension, each with how often it was tried; items that were never tried first."""
+        """The items of a dimension that are in the scope, each with how often it was tried.
+
+        Items that were never tried come first, and of these the ones that are about what the client does most: calls of
+        their operations, then what begins with the same word.
+        """
         counts = self.tally.get(dimension, {})
-        counted = [(item, counts.get(item.name, 0)) for item in self.catalog.dimensions[dimension]]
-        return sorted(counted, key=lambda pair: pair[1] > 0)
+        calls, scope, alike = self._calls(), self.scope, Counter[str]()
+        for name, count in counts.items():
+            alike[name.partition(" ")[0]] += count
+        counted = []
+        for item in self.catalog.dimensions[dimension]:
+            about = self.catalog.operations(item)
+            if scope is None or not set(scope).isdisjoint(about):
+                count = counts.get(item.name, 0)
+                use = 0 if count else -sum(calls[name] for name in about)
+                counted.append((count > 0, use, 0 if count else -alike[item.name.partition(" ")[0]], item, count))
+        counted.sort(key=lambda row: row[:3])
+        return [(item, count) for *_, item, count in counted]
 
     def figures(self, dimension: str | None = None) -> tuple[int, int]:
         """How many items were tried, of how many; of one dimension, or of all."""
@@ -55,7 +115,12 @@ class Report(Sum):
     def percent(self, dimension: str | None = None) -> float:
         """The share of items that were tried."""
         tried, of = self.figures(dimension)
-        return 100 * tried / of
+        return 100 * tried / of if of else 100.0
+
+    @property
+    def headings(self) -> dict[str, str]:
+        """The dimensions that have an item in the scope."""
+        return {name: heading for name, heading in self.catalog.headings.items() if self.figures(name)[1]}
 
     def below(self, minima: Mapping[str | None, float]) -> list[str]:
         """A line for each minimum that is not reached; None stands for all dimensions together."""
@@ -77,10 +142,12 @@ class Report(Sum):
         return self.html() if form == "html" else self.text()
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values: every item with its count, 0 where it was never tried."""
+        """As plain values: every item with its count, 0 where it was never tried, in the scope or not."""
         return {
             "sendbox": __version__,
             "engine": ENGINE,
+            "scope": self.scope,
+            "total": dict(zip(("tried", "of"), self.figures(), strict=True)),
             "items": self.catalog.named(self.tally),
             "leaned": {row.id: self.leaned[row.id] for row in registry() if row.id in self.leaned},
         }
@@ -95,13 +162,16 @@ class Report(Sum):
     def _lines(self, most: int | None) -> Iterator[str]:
         tried, of = self.figures()
         yield f"{tried} of {of} items tried, {self.percent():.1f} %"
+        if self.scope is not None:
+            yield f"in the scope of {', '.join(self.scope) or 'no operation'}"
         yield ""
-        width = max(map(len, self.catalog.headings.values()))
-        for name, heading in self.catalog.headings.items():
+        headings = self.headings
+        width = max(map(len, headings.values()), default=0)
+        for name, heading in headings.items():
             tried, of = self.figures(name)
             bar = ("#" * (_BAR * tried // of)).ljust(_BAR, ".")
             yield f"{heading:<{width}}  {bar}  {tried:>3} of {of:>3}  {self.percent(name):5.1f} %"
-        for name, heading in self.catalog.headings.items():
+        for name, heading in headings.items():
             never = [item for item, count in self.items(name) if not count]
             if never:
                 yield ""
@@ -128,10 +198,12 @@ class Report(Sum):
             _HEAD,
             f"<p class=sum><b>{self.percent():.1f} %</b> {tried} of {of} items tried</p>",
         ]
+        if self.scope is not None:
+            parts.append(f"<p class=hint>In the scope of {escape(', '.join(self.scope) or 'no operation')}</p>")
         parts.append(
             "<p class=hint>Open a line to see what was never tried, each with a snippet that would try it.</p>"
         )
-        for name, heading in self.catalog.headings.items():
+        for name, heading in self.headings.items():
             tried, of = self.figures(name)
             parts.append(
                 f"<details><summary><span class=name>{escape(heading)}</span>"

@@ -100,6 +100,12 @@ async def health(call: Call) -> Any:
     }
 
 
+@operation("GET", "/schema")
+async def schema(call: Call) -> Any:
+    """The JSON Schema of scenarios, by which editors complete and check them."""
+    return dict(call.served.language.shape.schema)
+
+
 @operation("POST", "/worlds", status=201)
 async def open_world(
     call: Call,
@@ -263,6 +269,7 @@ def blueprint_differences(language: Language, old: Blueprint, new: Blueprint) ->
         "timeline": (old.timeline, new.timeline),
         "assume": (old.assume, new.assume),
         "digest": (old.digest_ignore, new.digest_ignore),
+        "coverage": (old.coverage, new.coverage),
         **{key.name: (old.of(key.name), new.of(key.name)) for key in brought if key.late},
     }
     return [name for name, (before, after) in pairs.items() if before != after]

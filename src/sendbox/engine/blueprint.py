@@ -48,6 +48,8 @@ class Blueprint:
     timeline: tuple[TimelineEntry, ...] = ()
     assume: Any
     digest_ignore: tuple[str, ...] = ()
+    #: the operations that a client's tests are to try
+    coverage: tuple[str, ...] = ()
     expect: tuple[Expectation, ...] = ()
     #: what a sample client sends; only `play` and tests look at it
     traffic: tuple[Traffic, ...] = ()

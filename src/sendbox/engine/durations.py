@@ -38,6 +38,17 @@ _INSTANT: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
 )
+_UNITED: Final = rf"(?=[0-9]){_SHORT.pattern}|(?=P[0-9T]){_ISO.pattern}"
+_TIME: Final = rf"(?:{_UNITED}|0+(?:\.0+)?)"
+#: What texts of each form look like, as patterns by which editors check them. A text that fits can still be refused: a
+#: day that does not exist, a time that is too long.
+FORMS: Final = {
+    "duration": _TIME,
+    "span": rf"{_TIME}|\s*{_TIME}\s*\.\.\s*{_TIME}\s*",
+    "instant": _INSTANT.pattern,
+    "moment": rf"{_TIME}|{_INSTANT.pattern}",
+    "rate": rf"(?!0+/)[0-9]{{1,9}}/(?:{'|'.join(unit for unit, _ in _UNITS)}|{_UNITED})",
+}
 _FIRST: Final = datetime.min  # noqa: DTZ901 - the text that is made of it says the zone
 #: Days in 400 years, after which the calendar comes again.
 _CYCLE: Final = 146_097
@@ -224,7 +235,12 @@ def rate(value: object) -> Rate:
         within = f"1{time}" if time in dict(_UNITS) else time
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ValueError(f"{shown(value)} is not a rate: 10/s, 5/10m or {{max: 5, within: 1h}} are legal")
-    length = duration(within)
+    try:
+        length = duration(within)
+    except ValueError:
+        if isinstance(value, dict):
+            raise
+        raise ValueError(f"{shown(value)} is not a rate: 10/s, 5/10m or {{max: 5, within: 1h}} are legal") from None
     if not length:
         raise ValueError(f"{shown(value)} is a rate within a time of zero: 1ms and longer are legal")
     return Rate(count, length)

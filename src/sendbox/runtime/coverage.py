@@ -69,7 +69,7 @@ class Tried:
         self._reading.add(world)
         collected = yield from collect_in_slices(world, self._catalog, last_restore(world))
         self._reading.discard(world)
-        self._all.add(collected)
+        self._all.add(collected, world.blueprint.coverage)
         if hosted.tried is None:
             hosted.tried = Sum()
         hosted.tried.add(collected)
@@ -93,7 +93,7 @@ class Tried:
         present = await self.present(hosted, catalog)
         await self._settle()
         total = Sum()
-        total.add(present)
+        total.add(present, hosted.world.blueprint.coverage)
         if hosted.tried is not None:
             total.add_counts(hosted.tried.tally, hosted.tried.leaned)
         return total
@@ -109,8 +109,9 @@ class Tried:
             finally:
                 hosted.readers -= 1
             if world not in self._waiting and world not in self._reading:  # else it ended meanwhile, and comes below
-                total.add(present)
+                total.add(present, world.blueprint.coverage)
         await self._settle()
         total.add_counts(self._all.tally, self._all.leaned)
+        total.declared |= self._all.declared
         total.add_counts({"errors": self.denied}, {})
         return total

@@ -48,7 +48,7 @@ WEBHOOKS: Final = Key(
 #: The values of single draws. It is compiled before all keys that generate texts.
 PLAN: Final = Key("plan", compile_plan)
 #: Keys of the schema that settle no part of a blueprint by themselves.
-SETTINGS: Final = frozenset("sendbox name extends include seed locale clock digest assume".split())
+SETTINGS: Final = frozenset("sendbox name extends include seed locale clock digest coverage assume".split())
 #: The general kind of happening.
 CLOCK: Final = Happening("clock")
 
@@ -239,6 +239,7 @@ class Language:
         start, rate, mode = clock.get("start"), clock.get("rate"), clock.get("mode")
         title, seed, digest = node.get("name"), node.get("seed"), node.get("digest")
         ignored = None if digest is None else digest.get("ignore")
+        covered = None if (scope := node.get("coverage")) is None else scope.get("operations")
         reader.start = None if start is None or start.value is None else reader.instant(start)
         compiled = {key.name: key.compile(node.get(key.name), reader) for key in self.keys.values()}
         brought = {key: compiled.pop(key) for key in self.brought}
@@ -251,6 +252,7 @@ class Language:
             compiled=brought,
             assume=reader.assume,
             digest_ignore=() if ignored is None else tuple(dict.fromkeys(str(item.value) for item in ignored.items())),
+            coverage=reader.operations(covered, reader.emulated, "not an operation of an emulated interface") or (),
             source=standalone(node),
             **compiled,
         )

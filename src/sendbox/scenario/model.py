@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import orjson
 
 from sendbox.engine.characters import foreign
+from sendbox.engine.characters import nearest as nearest
+from sendbox.scenario import slips
 
 #: Longest value that a message quotes whole, and longest that a problem carries as it is.
 QUOTED: Final = 60
@@ -167,6 +168,9 @@ def problem(
     strange = foreign(value) if isinstance(value, str) and len(value) <= QUOTED else ""
     if strange and (rule in _WORDS if nearest is None else nearest.isascii()):
         message, nearest = f"{message}{strange}", None
+    addition, meant = slips.hint(path, message)
+    nearest = meant or (None if addition else nearest)
+    message += addition
     if nearest is not None:
         message = f'{message}; did you mean "{nearest}"?'
     return Problem(node.source.file, line, column, path, value, rule, message, nearest, severity)
@@ -216,12 +220,3 @@ def listed(words: Iterable[str]) -> str:
 def article(noun: str) -> str:
     """A noun with its article."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-
-
-def nearest(word: object, words: Iterable[str]) -> str | None:
-    """The legal word that is most similar to `word`, whatever the case; None when none is similar."""
-    if not isinstance(word, str) or len(word) > QUOTED:
-        return None
-    folded = {legal.lower(): legal for legal in words}
-    matches = get_close_matches(word.lower(), folded, 1)
-    return folded[matches[0]] if matches else None

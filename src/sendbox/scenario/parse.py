@@ -18,6 +18,7 @@ from typing import Any, Final
 import yaml
 
 from sendbox.engine import bounds
+from sendbox.scenario import repair
 from sendbox.scenario.model import Node, Problem, Scalar, Source, child, problem, show
 
 #: How often aliases may be used, and how many values a text with aliases may stand for.
@@ -65,6 +66,16 @@ def unfit(value: Scalar, text: str) -> tuple[str, str] | None:
 
 def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
     """The nodes of a YAML text and the problems of its form; None when the text cannot be read."""
+    reader = _parsed(text, source)
+    if reader.problems:
+        return reader.root, repair.told(
+            reader.problems, text, reader.context, lambda better: _parsed(better, source).problems
+        )
+    return reader.root, []
+
+
+def _parsed(text: str, source: Source) -> _Reader:
+    """The reader of a text, which has its nodes and problems."""
     reader = _Reader(source)
     try:
         reader.read(yaml.parse(text, Loader=_LOADER))
@@ -73,6 +84,10 @@ def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = " ".join(filter(None, (error.context, error.problem)))
+        if error.context_mark is not None:
+            reader.context = error.context_mark.line + 1
+            if "quoted scalar" in reason:  # it did not end, and the text does not end where it began
+                mark = error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         message = f"this is not YAML: {reason}{_remedy(reason, text, line)}"
         reader.problems.append(_at(source, line, column, "syntax", message))
@@ -86,7 +101,7 @@ def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
         reader.problems.append(_at(source, *place, "character", message))
     if reader.root is None and not reader.problems:
         reader.problems.append(_at(source, 1, 1, "empty", 'this is empty; a scenario begins with "sendbox: 1"'))
-    return reader.root, reader.problems
+    return reader
 
 
 def from_object(value: object, source: Source) -> tuple[Node, list[Problem]]:
@@ -162,6 +177,8 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self.problems: list[Problem] = []
         self.root: Node | None = None
+        #: the line in which what cannot be read began
+        self.context = 0
         self._source = source
         self._frames: list[_Frame] = []
         #: anchor -> what it names, and how many values that is
@@ -194,7 +211,7 @@ class _Reader:
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         node = self._node(event, event.value)
-        tagged = self._tagged(event)
+        tagged = node.cut = self._tagged(event)
         if self._wants_key():
             self._key(node)
             return
@@ -280,6 +297,7 @@ class _Reader:
                 problem(node, "key", f"{show_kind(node)} stands where a key is expected; a key is text")
             )
             frame.key, frame.lost = "", True
+            frame.node.cut = True
             return
         frame.size += size
         parent = frame.node

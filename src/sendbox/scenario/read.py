@@ -200,7 +200,7 @@ class _Reading:
             file = Path(source)
         else:
             origin = Source(given or text)
-            self.problems.append(_unknown(Node(None, origin, ""), "extends", text, paths=self._paths))
+            self.problems.append(_unknown(Node(None, origin, ""), "file", text, paths=self._paths))
             return None, None, origin
         layer = self.layers.get(file.resolve())
         if layer is not None:

@@ -2,7 +2,8 @@
 
 `jsonschema-rs` decides, which takes microseconds; `jsonschema` is imported only to explain what it refused. A node of
 the schema has in `x-says` what is wanted there, in words; in `x-without` what is wrong with a mapping that has none of
-the keys of which it needs one; in `x-refused` keys that people expect and that do not exist, with the reason.
+the keys of which it needs one; in `x-refused` keys that people expect and that do not exist, with the reason. A text
+with `x-form` is read by a parser, which says more than the `pattern` that editors have for it.
 
 After the problems are noted, the deviating parts are cut off, and missing keys get a small legal value, so that the
 rules of meaning can check everything else and no problem hides another.
@@ -49,6 +50,12 @@ class Shape:
     def __init__(self, *additions: Mapping[str, Any]) -> None:
         self._additions = additions
         self._validators: dict[str, Any] = {}
+
+    @functools.cached_property
+    def _checked(self) -> dict[str, Any]:
+        """The schema without the patterns of texts that a parser reads."""
+        checked: dict[str, Any] = _without_patterns(self.schema)
+        return checked
 
     @functools.cached_property
     def schema(self) -> dict[str, Any]:
@@ -124,7 +131,7 @@ class Shape:
                 entries[key] = _stand_in(self.least(error.schema["properties"][key]), node)
 
     def _part(self, definition: str) -> dict[str, Any]:
-        whole = self.schema
+        whole = self._checked
         if definition == SCENARIO:
             return whole
         return {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": f"#/$defs/{definition}"}
@@ -146,6 +153,12 @@ def _joined(base: Any, addition: Any) -> Any:
     if isinstance(base, dict):
         return {**base, **{key: _joined(base.get(key), item) for key, item in addition.items()}}
     return [*base, *addition] if isinstance(base, list) else addition
+
+
+def _without_patterns(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _without_patterns(item) for key, item in node.items() if key != "pattern" or "x-form" not in node}
+    return list(map(_without_patterns, node)) if isinstance(node, list) else node
 
 
 def needed(schema_node: dict[str, Any]) -> list[str]:

@@ -41,6 +41,8 @@ _UNITS: Final = (
     (re.compile(r"hours?|hrs?"), "h"),
     (re.compile(r"days?"), "d"),
 )
+#: A rate within a unit without a number, before the unit.
+_BARE_UNIT: Final = re.compile(r"/(?=[a-z])")
 _MILLIONTHS: Final = 1_000_000
 
 
@@ -77,7 +79,7 @@ class Reader:
         try:
             return read(value)
         except ValueError as error:
-            near = _in_units(value, read) if rule in ("duration", "span") else None
+            near = _in_units(value, read) if rule in ("duration", "span", "rate") else None
             rule = UNIT if isinstance(error, spans.NoUnit) else rule
             self.complain(node, rule, _requoted(str(error), value), near=near)
             return stand_in
@@ -191,7 +193,7 @@ class Reader:
         meant = [place for place in every if node.value in (place.mcc, place.iso)]
         if not meant:
             by_name = {place.name: place.iso for place in every}
-            near = by_name.get(nearest(node.value, by_name) or "")
+            near = by_name.get(str(node.value)) or by_name.get(nearest(node.value, by_name) or "")
             message = f"{show(node.value)} is not a country: an MCC such as 230 (§6), or two letters such as CZ"
             self.complain(node, "country", message, near=near)
         return meant
@@ -285,10 +287,11 @@ def _from_start(value: Any) -> int:
 
 
 def _in_units(value: object, read: Callable[[Any], object]) -> str | None:
-    """The duration that `5 minutes` or `2S` probably means, None where it means none."""
+    """The duration that `5 minutes` or `2S` probably means, or the rate of `10/min`; None where it means none."""
     text = str(value).lower().replace(" ", "")
     for words, unit in _UNITS:
         text = words.sub(unit, text)
+    text = _BARE_UNIT.sub("/1", text)
     try:
         read(text)
     except ValueError:

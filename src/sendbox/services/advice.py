@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 
+from sendbox.engine.characters import nearest
 from sendbox.engine.remarks import Advice
 
 UNKNOWN_FIELD: Final = "unknown-field"
@@ -141,7 +141,7 @@ def codes(words: Iterable[str]) -> frozenset[str]:
     chosen = frozenset(words)
     for word in sorted(map(str, chosen)):
         if word not in ADVICE:
-            near = get_close_matches(word, ADVICE, 1)
-            hint = f'; did you mean "{near[0]}"?' if near else ""
+            near = nearest(word, ADVICE)
+            hint = f'; did you mean "{near}"?' if near else ""
             raise ValueError(f"{word!r} is not a code of advice{hint}; legal: {', '.join(ADVICE)}")
     return chosen

@@ -52,7 +52,10 @@ class Collected(NamedTuple):
 
 
 class Item(NamedTuple):
-    """One thing that a client's tests may try: its name in its dimension, where it is written, and how to try it."""
+    """One thing that a client's tests may try: its name in its dimension, where it is written, and how to try it.
+
+    `of` are the operations and interfaces that it is about, empty for all.
+    """
 
     dimension: str
     name: str
@@ -60,6 +63,7 @@ class Item(NamedTuple):
     form: Form
     snippet: str
     assumed: str | None = None
+    of: tuple[str, ...] = ()
 
 
 class FieldRow(NamedTuple):
@@ -101,6 +105,8 @@ class Catalog:
         for item in self.items:
             self.dimensions[item.dimension].append(item)
         self.assumed = {(item.dimension, item.name): item.assumed for item in self.items if item.assumed is not None}
+        #: operations by the words of items that are about them
+        self._about: dict[tuple[str, ...], list[str]] = {}
         self._paths = {row.operation: _tree(row) for row in rows}
 
     def fields(self, operation: str, request: Any) -> set[str]:
@@ -108,6 +114,14 @@ class Catalog:
         names: set[str] = set()
         _find(self._paths[operation], request, names)
         return names - {""}
+
+    def operations(self, item: Item) -> list[str]:
+        """The operations that an item is about."""
+        if item.of not in self._about:
+            self._about[item.of] = [
+                name for name, row in self.rows.items() if not item.of or {name, row.interface} & {*item.of}
+            ]
+        return self._about[item.of]
 
     def named(self, tally: Tally) -> Tally:
         """A tally of everything that can be tried, with 0 where it was not; what is not in the catalog is left out."""
@@ -121,15 +135,16 @@ class Catalog:
 def _of_operations(rows: Sequence[Row]) -> list[Item]:
     items = []
     for row in rows:
-        items.append(Item("operations", f"{row.operation} accepted", row.section, "request", row.accepted))
+        of = (row.operation,)
+        items.append(Item("operations", f"{row.operation} accepted", row.section, "request", row.accepted, of=of))
         if row.refused is not None:
-            items.append(Item("operations", f"{row.operation} refused", row.section, *row.refused))
+            items.append(Item("operations", f"{row.operation} refused", row.section, *row.refused, of=of))
     return items
 
 
 def _of_fields(rows: Sequence[Row]) -> list[Item]:
     return [
-        Item("fields", f"{row.operation} {path}", row.section, "request", snippet, assumed)
+        Item("fields", f"{row.operation} {path}", row.section, "request", snippet, assumed, (row.operation,))
         for row in rows
         for path, assumed, snippet in row.fields
     ]
@@ -182,15 +197,25 @@ def last_restore(world: World) -> int:
 
 
 class Sum:
-    """Counts of several worlds: items tried, and by id how many entries rest on an assumption."""
+    """Counts of several worlds: items tried, and by id how many entries rest on an assumption.
 
-    def __init__(self, tally: Tally | None = None, leaned: Mapping[str, int] | None = None) -> None:
+    `declared` are the operations that are to be tried, as the scenarios of these worlds say.
+    """
+
+    def __init__(
+        self,
+        tally: Tally | None = None,
+        leaned: Mapping[str, int] | None = None,
+        declared: Iterable[str] = (),
+    ) -> None:
         self.tally: Tally = tally or {}
         self.leaned = Counter(leaned or {})
+        self.declared = set(declared)
 
-    def add(self, collected: Collected) -> None:
+    def add(self, collected: Collected, declared: Iterable[str] = ()) -> None:
         """Adds what was tried in one world."""
         self.add_counts(collected.tally, {id_: leaned.count for id_, leaned in collected.leaned.items()})
+        self.declared.update(declared)
 
     def add_counts(self, tally: Mapping[str, Mapping[str, int]], leaned: Mapping[str, int]) -> None:
         """Adds counts from elsewhere."""

@@ -261,6 +261,13 @@ def proves(verdict: dict[str, Any]) -> bool:
     return bool(verdict["passed"] and verdict["trusted"] and not any(view["never"] for view in verdict["expectations"]))
 
 
+def untrusted(verdict: dict[str, Any]) -> str | None:
+    """Why a verdict cannot be trusted, None where it can."""
+    if verdict["trusted"]:
+        return None
+    return f"NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten (--max-journal)"
+
+
 def lines(verdict: dict[str, Any]) -> list[str]:
     """A verdict as text that a person reads: a line that sums up, then each expectation, the failed ones explained."""
     judged = verdict["expectations"]
@@ -274,12 +281,12 @@ def lines(verdict: dict[str, Any]) -> list[str]:
     if doubted := sum(bool(view["never"]) for view in judged):
         summary += f"; {doubted} with a condition that nothing can meet"
     text = [f"verdict: {summary}"]
-    if not verdict["trusted"]:
-        text.append(f"  NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten (--max-journal)")
+    if (doubt := untrusted(verdict)) is not None:
+        text.append(f"  {doubt}")
     for view in judged:
         text.append(f"  {'FAILED' if not view['passed'] else 'DOUBT ' if view['never'] else 'ok    '}  {view['name']}")
         if not view["passed"]:
-            text += _explained(view)
+            text += [f"          {line}" for line in reasons(view)]
         text += [f"          never: {never['message']}" for never in view["never"]]
     if failed and verdict["next_due"]:
         text.append(f"  something is still to come, next at {verdict['next_due']}: was the clock moved far enough?")
@@ -305,11 +312,12 @@ def _file(place: str) -> str:
     return place.rpartition("/")[2]
 
 
-def _explained(failed: dict[str, Any]) -> list[str]:
+def reasons(failed: dict[str, Any]) -> list[str]:
+    """Why an expectation does not hold, and what came nearest, as text that a person reads."""
     where = f" ({_file(failed['place'])})" if failed["place"] else ""
     step = f"then, {failed['step']}: " if failed["step"] else ""
-    text = [f"          {step}{failed['why']}{where}"]
+    text = [f"{step}{failed['why']}{where}"]
     for near in failed["nearest"]:
         entry = "" if near["entry"] is None else f", entry {near['entry']}"
-        text += [f"          nearest: {near['what']} (at {near['at']}{entry})", f"            {near['why_not']}"]
+        text += [f"nearest: {near['what']} (at {near['at']}{entry})", f"  {near['why_not']}"]
     return text

@@ -79,7 +79,8 @@ class Linter:
         """Warns about a pattern that no tag can match."""
         text = str(node.value)
         if _NO_TAG.search(text) or not text:
-            near = _NO_TAG.sub("", text.lower()) or None
+            # what is left of a negated pattern would be the opposite
+            near = None if text.startswith("!") else _NO_TAG.sub("", text.lower()) or None
             message = f"{show(text)} is not a tag after cleaning: lower case, a-z 0-9 . _ - (A60)"
             self.warn(node, "tag", message, near=near)
 

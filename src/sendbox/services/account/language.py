@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
@@ -15,6 +16,9 @@ from sendbox.scenario.vocabulary import Key, Vocabulary
 from sendbox.services.account.spec import AccountSpec, SubKeySpec
 from sendbox.services.language import compile_sender, template_makes_sense
 from sendbox.services.ports import SenderForm
+
+#: A code of a language, with that of a country or without.
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(_[A-Z]{2})?")
 
 
 def compile_account(node: Node | None, reader: Reader, forms: Mapping[str, SenderForm]) -> AccountSpec:
@@ -165,6 +169,15 @@ def _changed(node: Node, reader: Reader, currency: str, forms: Mapping[str, Send
     return changes(node, reader, currency if stated is None else str(stated.value), node.source.file, forms)
 
 
+def _languages(linter: Linter) -> None:
+    """Templates in a language that is written as a word."""
+    for _, item in linter.entries("account", "templates"):
+        language = item.get("language")
+        if language is not None and not _LANGUAGE.fullmatch(str(language.value)):
+            message = f"{show(language.value)} is not a language code such as en or pt_BR; it is kept as it is"
+            linter.warn(language, "language", message)
+
+
 def _lint(linter: Linter) -> None:
     """Calls with sub-keys that do not exist."""
     subkeys = [subkey.name for subkey in linter.blueprint.compiled["account"].subkeys]
@@ -183,5 +196,5 @@ def account_vocabulary(forms: Mapping[str, SenderForm]) -> Vocabulary:
     return Vocabulary(
         keys=(Key("account", partial(compile_account, forms=forms), patch=partial(_patch, forms=forms)),),
         happenings=(Happening("account", partial(_happening, forms=forms)),),
-        lints=(_lint,),
+        lints=(_lint, _languages),
     )

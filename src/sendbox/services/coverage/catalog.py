@@ -18,6 +18,7 @@ from sendbox.engine.faults.table import CALLS
 from sendbox.engine.lifecycle import Table
 from sendbox.services.account.orders import ORDER
 from sendbox.services.coverage import limits
+from sendbox.services.coverage.scopes import about
 from sendbox.services.messaging.channels import ATTEMPT, CHANNELS, FAMILY, ROWS, TEMPLATED, USUAL
 from sendbox.services.messaging.checks import CREDIT
 from sendbox.services.messaging.outages import IN_FLIGHT, NEW
@@ -329,7 +330,7 @@ def _states() -> Iterator[Item]:
         yield Item("states", f"key {word}", "§2.5", "request", snippet, "A32")
 
 
-FACTS: Final[tuple[Item, ...]] = (
+FACTS: Final[tuple[Item, ...]] = tuple(map(about, (
     *_results(), *_transitions(), *_flows(), *_refusals(), *_infos(), *_errors(), *_events(), *_webhooks(), *_faults(),
     *_outages(), *_phones(), *_states(), *limits.ITEMS,
-)  # fmt: skip
+)))  # fmt: skip

@@ -34,15 +34,16 @@ def refusal(findings: Sequence[Finding], status: int = 400) -> Refused:
     return Refused(list(findings), status, line(findings[0]))
 
 
-def parsed(exchange: Exchange) -> Any:
+def parsed(exchange: Exchange, line: int = 1) -> Any:
     """The body of a call as JSON; under `nulls: absent` without the fields that are null (A56).
 
-    Raises `Refused` for malformed JSON (A75), and for JSON out of bounds. Another content type is advice only (A75).
+    `line` is the number of its first line. Raises `Refused` for malformed JSON (A75), and for JSON out of bounds.
+    Another content type is advice only (A75).
     """
     remark_content_type(exchange)
     body = exchange.body
     try:
-        request = parse_json(body)
+        request = parse_json(body, line)
     except Malformed as malformed:
         raise refusal([malformed.finding]) from None
     if b"null" in body and Assume.of(exchange.world).nulls == "absent":

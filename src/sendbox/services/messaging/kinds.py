@@ -285,7 +285,7 @@ def _count_bulk_line(collector: Collector, line: BulkLine) -> None:
 
 def _tell_bulk_line(_teller: Teller, entry: Entry) -> Told:
     findings = entry["findings"]
-    outcome = f"skipped: {cut(findings[0]['message'])}" if findings else "taken"
+    outcome = f"skipped: {findings[0]['message']}" if findings else "taken"
     tone = "bad" if entry["request_id"] is None else "plain"
     return Told(WORLD, f"bulk file {entry['bulk_id']}, line {entry['line']}: {outcome}", tone)
 

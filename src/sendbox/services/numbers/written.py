@@ -15,6 +15,11 @@ LEGAL: Final = "8 to 15 digits with an assigned calling code (A14)"
 _SEPARATED: Final = "digits, which may have a + before them, and blanks or ( ) - . / between them"
 _PLAIN: Final = re.compile(r"[0-9 \t()./-]*")
 _PATTERN: Final = re.compile(r"[0-9*?]*")
+#: What texts of each form look like, as patterns by which editors check them; not whether a number is assigned.
+FORMS: Final = {
+    "number": rf"[ \t]*\+?{_PLAIN.pattern}",
+    "numberPattern": rf"{_PATTERN.pattern}|[ \t]*\+?{_PLAIN.pattern}",
+}
 
 
 def number(text: str, prefix: str) -> str:

@@ -85,7 +85,7 @@ def line_decoder(contract: Contract) -> Decoder:
         headers = [(b"content-type", b"application/json")]
         exchange = Exchange(_SEND, world, bulk.key, headers, b"", raw, bulk.origin, contract)
         try:
-            message = read_json(exchange)
+            message = read_json(exchange, bulk.line)
             send = decode_message(message, "$", exchange, exchange.advice)
             content = canonical(without_callback(message))
         except Refused as refused:

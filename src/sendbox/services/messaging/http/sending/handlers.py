@@ -50,12 +50,12 @@ def send_messages(exchange: Exchange) -> Answer:
     return Answer(200, messages_response(accepted.request_id, accepted.base_ids, accepted.messages))
 
 
-def read_json(exchange: Exchange) -> Any:
-    """The body of a call, parsed and legal by the route's schema.
+def read_json(exchange: Exchange, line: int = 1) -> Any:
+    """The body of a call, parsed and legal by the route's schema. `line` is the number of its first line.
 
     Raises `Refused`: malformed JSON (A75), or what the schema finds. Another content type is advice only (A75).
     """
-    request = parsed(exchange)
+    request = parsed(exchange, line)
     checker = exchange.contract.checker(exchange.route.request or "")
     if not checker.is_valid(request):
         findings = _findings(request, checker.findings(request), exchange)

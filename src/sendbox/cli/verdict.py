@@ -1,0 +1,78 @@
+"""`sendbox verdict`: asks a sandbox which expectations of a world hold, and prints that as text, JSON or JUnit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+from xml.etree import ElementTree as ET
+
+from sendbox.cli import address
+from sendbox.cli.outcome import NO, OK, one_line
+from sendbox.engine.expect.verdict import lines, proves, reasons, untrusted, unused_lines
+
+Verdict = dict[str, Any]
+
+
+def verdict(world: str | None, url: str) -> tuple[str, Verdict]:
+    """The world, and what is expected of it; the only open world unless one is named. Raises `Failure`."""
+    origin = address.origin(url)
+    if world is None:
+        rows = address.call(origin, "worlds", None, {"last": 20})["worlds"]
+        world = address.only_world([row["id"] for row in rows])
+    return world, address.call(origin, "verdict", world, {})
+
+
+def shown(world: str, judged: Verdict, form: str) -> str:
+    """A verdict in a format: text, json, junit."""
+    return _FORMATS[form](world, judged)
+
+
+def code(judged: Verdict) -> int:
+    """0 where everything that is expected holds and can be trusted, else 1."""
+    return OK if proves(judged) else NO
+
+
+def _as_text(_world: str, judged: Verdict) -> str:
+    return "".join(f"{one_line(line)}\n" for line in lines(judged))
+
+
+def _as_json(_world: str, judged: Verdict) -> str:
+    return json.dumps(judged, indent=2, ensure_ascii=False) + "\n"
+
+
+def _as_junit(world: str, judged: Verdict) -> str:
+    """A test case for each expectation, and one with an error where the verdict cannot be trusted."""
+    views, doubt = judged["expectations"], untrusted(judged)
+    failed = sum(not view["passed"] for view in views)
+    counts = {"tests": len(views) + bool(doubt), "failures": failed, "errors": int(bool(doubt)), "skipped": 0}
+    suite = ET.Element("testsuite", {"name": one_line(f"sendbox {world}"), **_texts(counts)})
+    for view in views:
+        case = ET.SubElement(suite, "testcase", name=one_line(view["name"]), classname=one_line(world))
+        if not view["passed"]:
+            _reason(case, "failure", view["why"], reasons(view))
+    if doubt is not None:
+        case = ET.SubElement(suite, "testcase", name="the verdict can be trusted", classname=one_line(world))
+        _reason(case, "error", doubt, [doubt])
+    if unused := unused_lines(judged):
+        ET.SubElement(suite, "system-out").text = _text(unused)
+    root = ET.Element("testsuites", _texts(counts))
+    root.append(suite)
+    ET.indent(root)
+    return ET.tostring(root, "unicode", xml_declaration=True) + "\n"
+
+
+def _texts(counts: dict[str, int]) -> dict[str, str]:
+    return {name: str(count) for name, count in counts.items()}
+
+
+def _reason(case: ET.Element, kind: str, message: str, explained: list[str]) -> None:
+    ET.SubElement(case, kind, message=one_line(message)).text = _text(explained)
+
+
+def _text(explained: list[str]) -> str:
+    """Lines as the text of an element; XML allows no control characters."""
+    return "\n".join(one_line(line) for line in explained)
+
+
+_FORMATS: Final[dict[str, Callable[[str, Verdict], str]]] = {"text": _as_text, "json": _as_json, "junit": _as_junit}

@@ -1,0 +1,66 @@
+"""Problems of the form of a text, told with the line that would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import replace
+from typing import Final
+
+from sendbox.scenario import slips
+from sendbox.scenario.model import Problem
+
+#: So many problems of a text are given a line: each is tried.
+MOST: Final = 3
+#: Rules of problems that a line may solve, and of those of a text whose line breaks were lost.
+_REPAIRED: Final = ("syntax", "alias", "key", "tag")
+_FORM: Final = ("syntax", "empty")
+
+#: The problems of a text.
+Read = Callable[[str], Sequence[Problem]]
+
+
+def told(problems: Sequence[Problem], text: str, context: int, read: Read) -> list[Problem]:
+    """The problems of a text as they are told. What cannot be read began in the line `context`."""
+    for broken in problems:
+        if broken.rule in _FORM and slips.breaks_lost(text):
+            return [replace(broken, line=1, column=1, message=slips.LOST_BREAKS)]
+    return list(_with_lines(problems, text, context, read))
+
+
+def _with_lines(problems: Sequence[Problem], text: str, context: int, read: Read) -> Iterator[Problem]:
+    """The first problems with the line that would be right; what one line repairs is one problem."""
+    known = _places(problems)
+    shown: set[tuple[int, str]] = set()
+    tries = MOST
+    for broken in problems:
+        found = None
+        if tries and broken.line is not None and broken.rule in _REPAIRED:
+            tries -= 1
+            found = _line(broken, broken.line, text, context, read, known)
+        if found is None:
+            yield broken
+        elif (found.line, found.text) not in shown:
+            shown.add((found.line, found.text))
+            message = f"{broken.message}; or quote it" if broken.rule != "syntax" else f"this is not YAML: {found.says}"
+            yield replace(broken, line=found.line, column=found.column, message=f"{message}: {found.text}")
+
+
+def _line(
+    broken: Problem, line: int, text: str, context: int, read: Read, known: Set[tuple[int, str]]
+) -> slips.Repaired | None:
+    """The line with which a problem is gone, and no other one comes up to there. `known` are all problems."""
+
+    def readable(better: str, until: int) -> bool:
+        left = _places(read(better))
+        return (line, broken.message) not in left and not any(place <= until for place, _ in left - known)
+
+    found = slips.repaired(text, (line, context, line - 1), readable)
+    if found is None or broken.rule == "syntax":
+        return found
+    # elsewhere it is a text only if it begins right there, or in the brace before
+    begins = found.quoted and found.line == line and (broken.column or 0) - found.column in (0, 1)
+    return found if begins else None
+
+
+def _places(problems: Sequence[Problem]) -> set[tuple[int, str]]:
+    return {(problem.line or 0, problem.message) for problem in problems}
