@@ -44,9 +44,9 @@ async def test_a_wrong_rule_is_refused() -> None:
     """422 with every problem, and nothing is put."""
     async with boxed() as box:
         await box.open()
-        answer = await box.post(f"{WORLD}/rules", {"in": "api", "when": {"nth": 1}, "fault": {"status": 200}})
+        answer = await box.post(f"{WORLD}/rules", {"in": "api", "when": {"nht": 1}, "fault": {"status": 200}})
         assert (answer.status, answer.json["error"]) == (422, "bad_rule")
-        assert [each["path"] for each in answer.json["problems"]] == ["$.when.nth", "$.fault.status"]
+        assert [each["path"] for each in answer.json["problems"]] == ["$.when.nht", "$.fault.status"]
         assert await status(box) == 200
 
 

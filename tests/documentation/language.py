@@ -28,7 +28,7 @@ from tests.documentation.markdown import code, table
 UNLISTED: Final = frozenset(
     (
         *"bulk click content credit digest entry limits mix moment price prices proof queue rate timing".split(),
-        *("verify then", "verify when", "traffic expect", "clock change"),
+        *("verify then", "traffic expect", "clock change"),
         *("api fault", "webhook fault", "following thing"),
     )
 )

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from sendbox.engine.cases import Case
 from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.faults.wire import ApiFault
-from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.rules.book import Rulebook, owner
 from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.rules.rule import When
 
@@ -156,8 +156,7 @@ class ApiFaults(Rulebook[ApiRule]):
         fault = rule.fault
         if fault.rate is None:
             return True
-        owner = case.value(fault.per) or ""  # what all calls share is not a field of a call
-        let_in = self._let_in.setdefault((rule.id or rule.key, owner), deque())
+        let_in = self._let_in.setdefault((rule.id or rule.key, owner(fault.per, case)), deque())
         self._wait = fault.rate.wait(let_in, case.instant)
         if not self._wait:
             let_in.append(case.instant)

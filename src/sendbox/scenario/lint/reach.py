@@ -61,10 +61,8 @@ def find(linter: Linter, keys: Iterable[str]) -> None:
     for key in ("api", "webhooks"):
         for at, item in linter.entries(key):
             when = blueprint.of(key)[at].when
-            if (phone := when.pattern("phone")) is not None:
-                linter.number(item.entries()["when"].entries()["phone"], phone)
-            if "tag" in when.asked:
-                linter.tag(item.entries()["when"].entries()["tag"])
+            linter.numbers(item, when)
+            linter.tags(item, when)
     _traffic(linter)
     rules = list(dict.fromkeys(rule.title for key in keys for rule in blueprint.of(key)))
     for expected in linter.expected():

@@ -15,7 +15,7 @@ import orjson
 from sendbox.engine.cases import Case
 from sendbox.engine.journal import CODE
 from sendbox.engine.timeline import LATE
-from sendbox.services.messaging import windows as window
+from sendbox.services import windows as window
 from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.text import prepare

@@ -7,8 +7,9 @@ from typing import Any
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.rule import When
 from sendbox.scenario.keys.texts import compile_text
+from sendbox.scenario.keys.when import asked, compile_when, one_or_more, patterns, recipient
 from sendbox.scenario.model import Node, listed, plain, show
-from sendbox.scenario.values import Reader, canonical, text_of, words
+from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 from sendbox.services.assume import Timing
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
 from sendbox.services.messaging.content.gaps import GAPS
@@ -21,7 +22,7 @@ from sendbox.services.operations import SENDING
 def compile_rule(node: Node, reader: Reader) -> Rule:
     """One rule. Entries of a path that say no time have their usual one (A63)."""
     asks = node.get("when")
-    when = _when(asks, reader)
+    when = compile_when(node, reader, Rule, _asks)
     #: for the checks below: a condition that could not be read may have been any channel
     channels = None if asks is not None and asks.cut else when.words("channel")
     illegal = _flag(node.get("illegal"))
@@ -77,37 +78,25 @@ def _canonical(when: When, decides: dict[str, Any]) -> str:
 
     Equal rules have equal texts, wherever they stand and however their times are written.
     """
-    asks: dict[str, Any] = {**when.asked, **when.limits}
-    if isinstance(payload := asks.get("payload"), Payload):
-        asks["payload"] = {".".join(path): expected for path, expected in payload.wanted}
-    if isinstance(after := asks.get("after"), After):
-        asks["after"] = {field: getattr(after, field) for field in After.__slots__}
-    return canonical({"when": asks, **decides})
+    return canonical({"when": asked(when), **decides})
 
 
-def _when(node: Node | None, reader: Reader) -> When:
-    if node is None:
-        return When()
-    conditions = node.entries()
-    texts = {key: reader.pattern(conditions[key]) for key in ("tag", "body", "sender", "key") if key in conditions}
-    counts = {key: int(_number(conditions[key])) for key in ("attempt", "nth") if key in conditions}
-    payload = node.get("payload")
-    return When(
-        channel=channels_of(node.get("channel"), reader),
-        **reader.recipient(conditions),
-        tag=texts.get("tag"),
-        body=texts.get("body"),
-        sender=texts.get("sender"),
-        operation=reader.operations(node.get("operation"), SENDING, "not an operation that sends"),
-        attempt=counts.get("attempt"),
-        nth=counts.get("nth"),
-        key=texts.get("key"),
-        payload=None if payload is None else _payload(payload, reader),
-        after=_after(node, counts.get("attempt"), reader),
-    )
+def _asks(when: Node, reader: Reader) -> dict[str, Any]:
+    payload = when.get("payload")
+    attempt = one_or_more(when.get("attempt"), whole)
+    return {
+        "channel": channels_of(when.get("channel"), reader),
+        **recipient(when, reader),
+        **patterns(when, reader, "tag", "body", "sender"),
+        "operation": reader.operations(when.get("operation"), SENDING, "not an operation that sends"),
+        "attempt": attempt,
+        **patterns(when, reader, "key"),
+        "payload": None if payload is None else _payload(payload, reader),
+        "after": _after(when, attempt, reader),
+    }
 
 
-def _after(when: Node, attempt: int | None, reader: Reader) -> After | None:
+def _after(when: Node, attempt: object, reader: Reader) -> After | None:
     node = when.get("after")
     if node is None:
         return None
@@ -115,7 +104,7 @@ def _after(when: Node, attempt: int | None, reader: Reader) -> After | None:
     after = After(
         result=words(node.get("result")),
         channel=channels_of(node.get("channel"), reader),
-        info=None if info is None else reader.pattern(info),
+        info=one_or_more(info, reader.pattern),
         message=words(node.get("message")),
     )
     asks_attempt = (after.result, after.channel, after.info) != (None, None, None)
@@ -144,9 +133,12 @@ def _payload(node: Node, reader: Reader) -> Payload:
         path = tuple(key.split("."))
         if not all(path):
             reader.complain(node, "payload", f"{show(key)} is not a dotted path such as order.id", key=key)
-        expected = reader.pattern(item) if isinstance(item.value, str) else item.value
-        wanted.append((path, expected))
+        wanted.append((path, one_or_more(item, lambda value: _expected(value, reader))))
     return Payload(tuple(wanted))
+
+
+def _expected(node: Node, reader: Reader) -> object:
+    return reader.pattern(node) if isinstance(node.value, str) else node.value
 
 
 def _path(node: Node, reader: Reader, timing: Timing) -> tuple[Path, Any]:
