@@ -40,6 +40,29 @@ async def test_a_rule_is_put_and_taken_away() -> None:
         }
 
 
+async def test_headers_that_rules_ask_for() -> None:
+    """A call is recorded with them, so that it is decided alike after a restore; others are not kept."""
+    async with boxed() as box:
+        await box.open()
+        when = {"headers": {"X-Tenant": "acme"}, "not": {"headers": {"X-Retry": "*"}}}
+        await box.post(f"{WORLD}/rules", {**ERROR, "when": when})
+        asked: list[dict[str, str]] = [
+            {"x_tenant": "acme"},
+            {"x_tenant": "other"},
+            {"x_tenant": "acme", "x_retry": "1"},
+        ]
+        statuses = [
+            (await box.post("/v2/message", MESSAGE, x_api_key=KEY, x_other="1", **more)).status for more in asked
+        ]
+        assert statuses == [500, 200, 200]
+        digest = (await box.get(f"{WORLD}/digest")).json
+        await box.post(f"{WORLD}/checkpoints", {"name": "here"})
+        await box.post(f"{WORLD}/checkpoints/here/restore")
+        assert (await box.get(f"{WORLD}/digest")).json == digest
+        record = (await box.get(f"{WORLD}/record")).body.decode()
+        assert ("x-tenant" in record, "x-retry" in record, "x-other" in record) == (True, True, False)
+
+
 async def test_a_wrong_rule_is_refused() -> None:
     """422 with every problem, and nothing is put."""
     async with boxed() as box:

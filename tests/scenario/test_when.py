@@ -8,14 +8,19 @@ from typing import Any, Final
 import pytest
 
 from sendbox.app import PARTS
+from sendbox.engine.cases import Case
 from sendbox.engine.durations import DAY
 from sendbox.engine.faults.calls import Call
+from sendbox.engine.rules.rule import differences
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
+from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.records import Attempt
 from sendbox.services.partner.partner import Partner
+from sendbox.services.templates.templates import TemplateUse
 from sendbox.services.verify.verify import Verify
 from tests.core.clients import connect, form, sign_up
-from tests.core.worlds import HOOK, HOUR, START, advance, journaled, send_one
+from tests.core.worlds import HOOK, HOUR, START, advance, journaled, send_one, step
 from tests.scenarios import check, compile_rule, load
 
 ONE: Final = "420777000101"
@@ -44,7 +49,7 @@ def called(*phones: str, **rule: Any) -> list[str]:
     world = opened(api=[{"fault": "disconnect", **rule}])
     results = []
     for phone in phones:
-        fields = {"operation": "sendMessage", "key": "test-w", "phone": phone}
+        fields = {"operation": "sendMessage", "key": "test-w", "phone": phone, "headers": ()}
         applied, _ = world.api.strike(Call(fields, lambda phone=phone: phone, bytes, START))  # type: ignore[misc]
         results.append("delivered" if applied is None else "failed")
     return results
@@ -114,6 +119,50 @@ def test_times_of_each_phone(where: str) -> None:
     """`per` is also whose `times` are counted."""
     outcomes = LISTS[where](ONE, OTHER, ONE, OTHER, when={**ABOUT.get(where, {}), "per": "phone"}, times=1)
     assert outcomes == ["failed", "failed", "delivered", "delivered"]
+
+
+@pytest.mark.parametrize("where", ["attempts", "webhooks"])
+def test_operators(where: str) -> None:
+    """The operator of a phone is that of its events; a list means one of them."""
+    phones = ["420777000101", "420777000104"]
+    when = {**ABOUT.get(where, {}), "country": "CZ"}
+    assert LISTS[where](*phones, when={**when, "operator": 2}) == ["failed", "delivered"]
+    assert LISTS[where](*phones, when={**when, "operator": [1, 3]}) == ["delivered", "failed"]
+
+
+def test_templates() -> None:
+    """The name of the template that a step uses; a step without one has none."""
+    world = opened(attempts=[{"when": {"template": ["order_*", "otp"]}, "then": "failed"}])
+    uses = [step("chatapp_template", None, template=TemplateUse(name, "en")) for name in ("order_sent", "promo", "otp")]
+    messages = [send_one(world, steps=[each]) for each in (*uses, step("chatapp_text"))]
+    cases = [Messaging.of(world).simulator.case(Attempt(message, 0, None), 0) for message in messages]
+    (rule,) = Messaging.of(world).attempts.rules
+    assert [differences(rule, case) for case in cases] == [
+        [],
+        ['template: "promo" does not match "order_*" or "otp"'],
+        [],
+        ['template: there is no template, wanted "order_*" or "otp"'],
+    ]
+
+
+def test_headers_of_calls() -> None:
+    """Names have no upper and lower case; each header must be there, and like one of its values."""
+    rule = compile_rule(
+        "api", {"when": {"headers": {"X-Tenant": ["a*", "b"], "x-id": "*"}, "content_type": "*json*"}, "fault": "reset"}
+    )
+    assert rule.key == (
+        '{"fault":{"kind":"reset"},"processed":null,'
+        '"when":{"headers":{"content-type":"*json*","x-id":"*","x-tenant":["a*","b"]}}}'
+    )
+    came = (b"x-tenant", b"acme"), (b"content-type", b"application/json"), (b"x-id", b"")
+    assert differences(rule, Case("call", "", fields={"headers": came})) == []
+    assert differences(rule, Case("call", "", fields={"headers": came[1:2]})) == [
+        'headers: x-id is not there, wanted "*"; x-tenant is not there, wanted "a*" or "b"'
+    ]
+    wrong = (b"content-type", b"text/plain"), *came[::2]
+    assert differences(rule, Case("call", "", fields={"headers": wrong})) == [
+        'headers: content-type is "text/plain", wanted "*json*"'
+    ]
 
 
 def test_hours_come_again() -> None:

@@ -159,6 +159,20 @@ class Reader:
             self.complain(node, "country", message, near=near)
         return meant
 
+    def networks(self, node: Node, country: Node | None) -> None:
+        """Holds the MNC of an operator, or a list of them, against its country."""
+        for item in node.items() or [node]:
+            if country is None:
+                message = f'{show(item.value)} is an MNC, which means nothing without its "country" (§6)'
+                self.complain(node, "operator", message)
+                continue
+            places = [place for code in country.items() or [country] for place in self.countries(code)]
+            legal = sorted({network for place in places for network in place.mncs})
+            if places and item.value not in legal:
+                legal_words = listed(map(str, legal)) or "none is known"
+                message = f"{show(item.value)} is not an operator of {places[0].name}; legal: {legal_words} (A82)"
+                self.complain(item, "operator", message)
+
     def pattern(self, node: Node) -> Pattern:
         """A text pattern."""
         return Pattern(str(node.value))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Final
 
-from sendbox.engine.faults.calls import ApiRule
+from sendbox.engine.faults.calls import ApiRule, Headers
 from sendbox.engine.faults.row import read
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.faults.wire import ApiFault
+from sendbox.engine.rules.conditions import several
 from sendbox.engine.rules.rule import When
-from sendbox.scenario.keys.when import CALL, asked, compile_when, patterns, recipient
+from sendbox.scenario.keys.when import CALL, asked, compile_when, one_or_more, patterns, recipient
 from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, canonical, text_of, whole
 
@@ -56,6 +57,20 @@ def _asks(when: Node, reader: Reader) -> dict[str, Any]:
     return {
         "operation": reader.operations(operation, reader.emulated, "not an operation of an emulated interface"),
         **patterns(when, reader, "key"),
+        "headers": _headers(when, reader),
         # the last conditions, because they are searched for in the call
         **recipient(when, reader),
     }
+
+
+def _headers(when: Node, reader: Reader) -> Headers | None:
+    """What is wanted of headers; their names have no upper and lower case, `content_type` is one of them."""
+    asked_headers = when.get("headers")
+    wanted = {} if asked_headers is None else {key.lower(): item for key, item in asked_headers.entries().items()}
+    if (content_type := when.get("content_type")) is not None:
+        if "content-type" in wanted:
+            message = '"content_type" stands beside the header Content-Type; ask for it once'
+            reader.complain(when, "headers", message, key="content_type")
+        wanted["content-type"] = content_type
+    found = tuple((name, several(one_or_more(item, reader.pattern))) for name, item in sorted(wanted.items()))
+    return Headers(found) if found else None

@@ -54,5 +54,5 @@ def _asks(node: Node, reader: Reader) -> dict[str, Any]:
         "event": events,
         "gateway": gateways,
         **recipient(node, reader),
-        **patterns(node, reader, "tag"),
+        **patterns(node, reader, "tag", "template"),
     }

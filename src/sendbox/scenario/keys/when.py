@@ -61,10 +61,13 @@ def patterns(node: Node, reader: Reader, *names: str) -> dict[str, Any]:
 
 def recipient(node: Node, reader: Reader) -> dict[str, Any]:
     """The conditions about the phone of a case."""
-    country = node.get("country")
+    country, operator = node.get("country"), node.get("operator")
+    if operator is not None:
+        reader.networks(operator, country)
     return {
         "phone": one_or_more(node.get("phone"), reader.phones),
         "country": None if country is None else reader.located(country),
+        "operator": one_or_more(operator, whole),
     }
 
 

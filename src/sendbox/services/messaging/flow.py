@@ -233,6 +233,8 @@ class Simulator:
                 "tag": send.tags,
                 "body": step.body or "",
                 "sender": step.sender or "",
+                "template": step.template and step.template.name,
+                "operator": lambda: operator(message.phone, submission.chooser),
                 "operation": submission.operation,
                 "attempt": attempt.number + 1,
                 "key": submission.key.id,

@@ -6,15 +6,14 @@ from typing import Any, Final
 
 from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.keys.timeline import Happening
-from sendbox.scenario.model import Node, listed, show
-from sendbox.scenario.values import Reader
+from sendbox.scenario.model import Node, show
+from sendbox.scenario.values import Reader, whole
 from sendbox.services.language import compile_sender
 from sendbox.services.messaging.channels import SENDERS
 from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.messaging.language.lints import inbound as lint_inbound
 from sendbox.services.messaging.language.rules import channels_of
 from sendbox.services.messaging.outages import Outage
-from sendbox.services.numbers.countries import Country
 
 #: Which act a key of `phone` belongs to.
 _ONLY_WITH: Final = {"link": "click", "button": "press"}
@@ -56,32 +55,19 @@ def _outage(node: Node, entry: dict[str, Any], reader: Reader) -> Outage:
         )
         reader.complain(parts["info"], "outage", message)
     country = node.get("country")
+    operator = node.get("operator")
+    if operator is not None:
+        reader.networks(operator, country)
     places = None if country is None else reader.countries(country)
     return Outage(
         lasts,
         channels_of(node.get("channel"), reader),
         None if places is None else frozenset(place.iso for place in places),
-        _network(node, places, reader),
+        None if operator is None else whole(operator),
         str(entry.get("in_flight", "wait")),
         str(entry.get("new", "wait")),
         entry.get("info"),
     )
-
-
-def _network(node: Node, places: list[Country] | None, reader: Reader) -> int | None:
-    operator = node.get("operator")
-    if operator is None or not isinstance(operator.value, int):
-        return None
-    if places is None:
-        message = f'{show(operator.value)} is an MNC, which means nothing without its "country" (§6)'
-        reader.complain(operator, "operator", message)
-    elif places:
-        legal = sorted({network for place in places for network in place.mncs})
-        if operator.value not in legal:
-            legal_words = listed(map(str, legal)) or "none is known"
-            message = f"{show(operator.value)} is not an operator of {places[0].name}; legal: {legal_words} (A82)"
-            reader.complain(operator, "operator", message)
-    return operator.value
 
 
 HAPPENINGS: Final = (

@@ -87,7 +87,7 @@ def _asks(when: Node, reader: Reader) -> dict[str, Any]:
     return {
         "channel": channels_of(when.get("channel"), reader),
         **recipient(when, reader),
-        **patterns(when, reader, "tag", "body", "sender"),
+        **patterns(when, reader, "tag", "body", "sender", "template"),
         "operation": reader.operations(when.get("operation"), SENDING, "not an operation that sends"),
         "attempt": attempt,
         **patterns(when, reader, "key"),
