@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from sendbox.engine.rules.conditions import several
 from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.keys.timeline import Happening
+from sendbox.scenario.keys.when import one_or_more
 from sendbox.scenario.model import Node, show
-from sendbox.scenario.values import Reader, whole
+from sendbox.scenario.values import Reader, canonical, whole
 from sendbox.services.language import compile_sender
 from sendbox.services.messaging.channels import SENDERS
 from sendbox.services.messaging.content.gaps import GAPS
@@ -55,7 +57,7 @@ def _outage(node: Node, entry: dict[str, Any], reader: Reader) -> Outage:
         )
         reader.complain(parts["info"], "outage", message)
     country = node.get("country")
-    operator = node.get("operator")
+    operator, share = node.get("operator"), node.get("share")
     if operator is not None:
         reader.networks(operator, country)
     places = None if country is None else reader.countries(country)
@@ -67,6 +69,9 @@ def _outage(node: Node, entry: dict[str, Any], reader: Reader) -> Outage:
         str(entry.get("in_flight", "wait")),
         str(entry.get("new", "wait")),
         entry.get("info"),
+        several(one_or_more(node.get("phone"), reader.phones)) or None,
+        None if share is None else reader.share(share),
+        "" if share is None else canonical({"outage": entry}),
     )
 
 
