@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.durations import DAY
 from sendbox.engine.traffic import Traffic
 from sendbox.playing import Asked, play, player
 from sendbox.playing.player import START, aplay
@@ -167,6 +168,21 @@ def test_time_ends() -> None:
     assert (len(played.asked), played.stopped) == (1, True)
     assert played.entries[-1]["at"] <= "2026-03-02T09:00:01.000Z"
     assert not play(given, until=3_605_000).stopped
+
+
+def test_it_plays_to_the_last_entry() -> None:
+    """Whatever lies between: months without anything, and more than one advance may take."""
+    given = scenario(
+        {"at": 0, "request": SEND},
+        {"at": "800d", "request": SEND},
+        timeline=[{"at": "1000d", "phone": {"number": "420777000101", "act": "offline"}}],
+        expect=[{"that": "messages", "count": 2}],
+    )
+    played = play(given)
+    assert ([request.status for request in played.asked], played.stopped, played.passed) == ([200, 200], False, True)
+    assert played.world.now - START == 1000 * DAY
+    assert play(given, until=900 * DAY).stopped
+    assert play(given, until=1200 * DAY).world.now - START == 1200 * DAY
 
 
 def test_time_passes_only_for_the_player() -> None:
