@@ -9,6 +9,7 @@ import pytest
 
 from sendbox.app import PARTS
 from sendbox.engine.cases import Case
+from sendbox.engine.chooser.forms import Option
 from sendbox.engine.durations import DAY
 from sendbox.engine.faults.calls import Call
 from sendbox.engine.rules.rule import differences
@@ -16,6 +17,7 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.records import Attempt
+from sendbox.services.messaging.rules.rules import Path
 from sendbox.services.partner.partner import Partner
 from sendbox.services.templates.templates import TemplateUse
 from sendbox.services.verify.verify import Verify
@@ -25,6 +27,7 @@ from tests.scenarios import check, compile_rule, load
 
 ONE: Final = "420777000101"
 OTHER: Final = "420777000102"
+MINUTE: Final = 60_000
 Outcomes = Callable[..., list[str]]
 
 
@@ -236,6 +239,58 @@ def test_times_of_signups() -> None:
     for at, signup in enumerate(signups):
         Partner.of(world).complete(signup, f"42077700055{at}")
     assert [signup.state for signup in signups] == ["failed", "failed", "completed"]
+
+
+def test_a_mix_of_whole_ways() -> None:
+    """A tenth of the receipts is late, and of the phones about a third answers; a way has its own replies or the
+    rule's, and what no way says is left to other rules."""
+    late = [{"weight": 9, "then": "delivered"}, {"weight": 1, "then": ["sending", "sent", {"delivered": "10m"}]}]
+    answers = [
+        {"weight": 2, "replies": [{"body": "YES"}]},
+        {"weight": 1, "click": {"after": "1m"}, "replies": [{"after": "1m", "body": "NO"}]},
+        {"weight": 6},
+    ]
+    rules = [{"name": "late", "mix": late}, {"name": "answers", "mix": answers}]
+    world = opened(attempts=rules)
+    messages = [send_one(world, f"420777{number:06}") for number in range(300)]
+    advance(world, MINUTE)
+    arrived = sum(message.result == "delivered" for message in messages)
+    assert 250 < arrived < 290
+    advance(world, HOUR)
+    assert {message.result for message in messages} == {"delivered"}
+    bodies = [inbound.body for inbound in Messaging.of(world).phones.inbound]
+    assert 45 < bodies.count("YES") < 90
+    assert 15 < bodies.count("NO") < 55
+    rule = world.rulebooks["attempts"].rules[1]
+    assert rule.decides == {"replies", "click"}
+    assert compile_rule("attempts", {"mix": late}).key == (
+        '{"mix":[{"then":"delivered","weight":9},{"then":["sending","sent",["delivered",600000,600000,null]],"weight":1}],'
+        '"when":{}}'
+    )
+
+
+def test_a_way_without_replies_has_those_of_the_rule() -> None:
+    """And a rule may have a path beside a mix of what phones do."""
+    mix = [{"weight": 1, "replies": [{"body": "own"}]}, {"weight": 1}]
+    rule = {"name": "r", "then": "seen", "replies": [{"body": "all"}], "mix": mix}
+    world = opened(attempts=[rule])
+    messages = [send_one(world, f"420777{number:06}") for number in range(20)]
+    advance(world, HOUR)
+    assert {inbound.body for inbound in Messaging.of(world).phones.inbound} == {"own", "all"}
+    assert len(Messaging.of(world).phones.inbound) == len(messages)
+
+
+def test_a_way_is_planned_by_its_number_or_its_end() -> None:
+    """A way without results has a number only."""
+    mix = [{"weight": 1, "then": "delivered"}, {"weight": 1, "then": ["sending", "failed"]}]
+    entry = {"rule": "r", "subject": ONE, "purpose": "mix1"}
+    for value, result in ((1, "delivered"), ("failed", "failed")):
+        world = opened(attempts=[{"name": "r", "mix": mix}], plan=[{**entry, "value": value}])
+        message = send_one(world, ONE)
+        advance(world, HOUR)
+        assert message.result == result
+    silent = Option([Path(), Path(goal="delivered")])
+    assert silent.legal == "a whole number from 1 to 2, or one of delivered"
 
 
 CANONICAL: list[tuple[str, str, dict[str, Any], str]] = [

@@ -96,7 +96,7 @@ class _Samples:
         texts = {name: _first(when, name) for name in ("body", "sender", "tag")}
         body = "Sample" if texts["body"] is None else filled(texts["body"], "Sample")
         send: dict[str, Any] = {"body": body}
-        if rule.click is not None:
+        if "click" in rule.decides:
             send["body"] = body = body.replace("Sample", _LINKED) if texts["body"] else _LINKED
             send["params"] = {"_url": {"type": "full"}}
         if texts["sender"] is not None:

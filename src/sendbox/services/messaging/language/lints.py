@@ -153,13 +153,8 @@ def _webhooks(linter: Linter) -> None:
 
 def _hurried(blueprint: Blueprint) -> bool:
     """Whether some rule or setting lets a later result come at once."""
-    ways = [
-        way
-        for rule in blueprint.compiled["attempts"]
-        for way in (rule.path, *(path for path, _ in rule.mix or ()))
-        if way
-    ]
-    entries = [entry for way in ways for entry in way.entries if entry.result not in _AT_ONCE]
+    paths = [path for rule in blueprint.compiled["attempts"] for path in rule.paths]
+    entries = [entry for path in paths for entry in path.entries if entry.result not in _AT_ONCE]
     timing = blueprint.assume.timing
     return any(entry.after.low == 0 for entry in entries) or 0 in (timing.sent, timing.delivered, timing.seen)
 
@@ -177,8 +172,7 @@ def _validation(when: dict[str, Node], rule: Rule, linter: Linter) -> None:
 
 def _ends(rule: Rule) -> list[str]:
     """The results that the rule's ways go through; nothing when it leaves the path to other rules."""
-    paths = [rule.path] if rule.path is not None else [path for path, _ in rule.mix or ()]
-    ways = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in paths]
+    ways = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in rule.paths]
     return [result for results in ways for result in results]
 
 

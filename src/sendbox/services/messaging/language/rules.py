@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sendbox.engine.durations import Span
@@ -26,40 +27,67 @@ def compile_rule(node: Node, reader: Reader) -> Rule:
     #: for the checks below: a condition that could not be read may have been any channel
     channels = None if asks is not None and asks.cut else when.words("channel")
     illegal = _flag(node.get("illegal"))
-    path = mix = replies = click = None
-    then, mixed = node.get("then"), node.get("mix")
-    decides: dict[str, Any] = {}
-    if then is not None:
-        path, decides["then"] = _path(then, reader, reader.assume.timing)
-        if not illegal:
-            _path_is_legal(then, path, channels, reader)
-    if mixed is not None:
-        if then is not None:
+    mix = None
+    way, decides = _way(node, node.get("locale"), channels, reader, illegal=illegal)
+    if (mixed := node.get("mix")) is not None:
+        mix, decides["mix"] = _mix(mixed, node.get("locale"), channels, reader, illegal=illegal)
+        leading = [each.leads for each, _ in mix]
+        if any(leading) and way.leads:
             reader.complain(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
-        mix = tuple((Path(goal=goal), _number(weight)) for goal, weight in mixed.entries().items())
-        decides["mix"] = {goal.goal: weight for goal, weight in mix if goal.goal}
-        _goals_are_reachable(mixed, channels, reader)
-    if (answers := node.get("replies")) is not None:
-        replies = tuple(_reply(item, reader, node.get("locale")) for item in answers.items())
-        decides["replies"] = [[*_pair(reply.after), reply.body] for reply in replies]
-    if (opens := node.get("click")) is not None:
-        click = tuple(_click(item, reader) for item in opens.items() or [opens])
-        texts = [[*_pair(opening.after), *([opening.link] if opening.link else [])] for opening in click]
-        decides["click"] = texts if isinstance(opens.value, list) else texts[0]
+        elif any(leading) and not all(leading) and not mixed.cut:
+            message = "some ways of the mix have a then, and others have none; give each one, or none"
+            reader.complain(node, "mix", message, key="mix")
     name = text_of(node.get("name"))
     times = node.get("times")
     return Rule(
         key=name or _canonical(when, decides),
         when=when,
-        path=path,
+        path=replace(way, replies=None, click=None) if way.leads else None,
         mix=mix,
-        replies=replies,
-        click=click,
+        replies=way.replies,
+        click=way.click,
         illegal=illegal,
         times=None if times is None else int(_number(times)),
         name=name,
         place=node.place,
     )
+
+
+def _way(
+    node: Node, locale: Node | None, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
+) -> tuple[Path, dict[str, Any]]:
+    """What a rule, or a way of a mix, says: the results, and what the phone does; and the text of that."""
+    path, replies, click = Path(), None, None
+    decides: dict[str, Any] = {}
+    if (then := node.get("then")) is not None:
+        path, decides["then"] = _path(then, reader, reader.assume.timing)
+        if not illegal:
+            _path_is_legal(then, path, channels, reader)
+    if (answers := node.get("replies")) is not None:
+        replies = tuple(_reply(item, reader, locale) for item in answers.items())
+        decides["replies"] = [[*_pair(reply.after), reply.body] for reply in replies]
+    if (opens := node.get("click")) is not None:
+        click = tuple(_click(item, reader) for item in opens.items() or [opens])
+        texts = [[*_pair(opening.after), *([opening.link] if opening.link else [])] for opening in click]
+        decides["click"] = texts if isinstance(opens.value, list) else texts[0]
+    return replace(path, replies=replies, click=click), decides
+
+
+def _mix(
+    node: Node, locale: Node | None, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
+) -> tuple[tuple[tuple[Path, float], ...], Any]:
+    """The ways of a mix with their weights, and its text."""
+    if isinstance(node.value, dict):
+        goals = {goal: _number(weight) for goal, weight in node.entries().items()}
+        _goals_are_reachable(node, channels, reader)
+        return tuple((Path(goal=goal), weight) for goal, weight in goals.items()), goals
+    mix, texts = [], []
+    for item in node.items():
+        weight = _number(item.entries()["weight"])
+        way, decides = _way(item, locale, channels, reader, illegal=illegal)
+        mix.append((way, weight))
+        texts.append({**decides, "weight": weight})
+    return tuple(mix), texts
 
 
 def _reply(node: Node, reader: Reader, locale: Node | None) -> Reply:
