@@ -20,7 +20,7 @@ from sendbox.playing.played import Asked, Played
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Served
-    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.blueprint import Blueprint, TimelineEntry
     from sendbox.engine.world import World
     from sendbox.runtime.policy import Failure, HttpCall, Outcome
     from sendbox.runtime.worlds import Hosted, Runtime
@@ -103,7 +103,7 @@ def _language(served: Served | None) -> Language:
 
 def _end(blueprint: Blueprint, start: int) -> int:
     """The instant at which playing ends: when all that the scenario sends and does has had its time."""
-    entries = (*blueprint.traffic, *blueprint.timeline)
+    entries: tuple[Traffic | TimelineEntry, ...] = (*blueprint.traffic, *blueprint.timeline)
     return max([start, *(entry.at + start if entry.relative else entry.at for entry in entries)]) + LONGEST
 
 

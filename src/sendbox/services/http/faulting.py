@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.calls import Call as Asking
-from sendbox.engine.faults.wire import NO_ANSWER, Error
+from sendbox.engine.faults.wire import NO_ANSWER, Error, Whole
 from sendbox.services.http.addressee import addressee
 from sendbox.services.http.exchange import Answer, Refusal
 
@@ -51,6 +51,8 @@ def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
     instead = applied.rule.fault.instead(answer.body, applied.wait)
     if isinstance(instead, Error):
         return _error(instead, error)
+    if isinstance(instead, Whole):
+        return Answer(instead.status, instead.data, instead.content_type.encode(), _headers(instead.headers))
     if instead is not None:
         return Answer(200, instead.data, answer.content_type, answer.headers)
     answer.fault = applied
@@ -60,9 +62,12 @@ def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
 def _error(instead: Error, error: Refusal) -> Answer:
     """An error in the shape of the interface that was called."""
     answer = error(instead.status, _phrase(instead.status) if instead.text is None else instead.text)
-    headers = ((name.lower().encode(), value.encode()) for name, value in instead.headers)
-    answer.headers = (*answer.headers, *headers)
+    answer.headers = (*answer.headers, *_headers(instead.headers))
     return answer
+
+
+def _headers(given: tuple[tuple[str, str], ...]) -> tuple[tuple[bytes, bytes], ...]:
+    return tuple((name.lower().encode(), value.encode()) for name, value in given)
 
 
 def _phrase(status: int) -> str:
