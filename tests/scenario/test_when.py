@@ -293,6 +293,19 @@ def test_a_way_is_planned_by_its_number_or_its_end() -> None:
     assert silent.legal == "a whole number from 1 to 2, or one of delivered"
 
 
+def test_entries_of_the_timeline_that_happen_again() -> None:
+    """Each time before the end, with values of their own, alike in every run; a date and time as the end too."""
+    entry = {"at": "1h", "every": "30m", "inbound": {"channel": "sms", "from": ONE, "body": "I am {{fake.name}}"}}
+    bodies = []
+    for until in ("2h30m", "2026-03-01T11:30:00Z"):
+        world = opened(timeline=[{**entry, "until": until}], account={"numbers": ["420900000001"]})
+        advance(world, 10 * HOUR)
+        assert [at // MINUTE for at, _ in journaled(world, "timeline")] == [60, 90, 120]
+        bodies.append([inbound.body for inbound in Messaging.of(world).phones.inbound])
+    assert bodies[0] == bodies[1]
+    assert len(set(bodies[0])) == 3
+
+
 CANONICAL: list[tuple[str, str, dict[str, Any], str]] = [
     (
         "attempts",

@@ -104,7 +104,9 @@ def _language(served: Served | None) -> Language:
 def _end(blueprint: Blueprint, start: int) -> int:
     """The instant at which playing ends: when all that the scenario sends and does has had its time."""
     entries: tuple[Traffic | TimelineEntry, ...] = (*blueprint.traffic, *blueprint.timeline)
-    return max([start, *(entry.at + start if entry.relative else entry.at for entry in entries)]) + LONGEST
+    first = [entry.at + start if entry.relative else entry.at for entry in entries]
+    last = [entry.until.instant(start) for entry in blueprint.timeline if entry.until is not None]
+    return max([start, *first, *last]) + LONGEST
 
 
 def _due(world: World) -> bool:

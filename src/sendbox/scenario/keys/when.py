@@ -132,13 +132,13 @@ def _per(rule: Node, node: Node, entries: Mapping[str, Node], reader: Reader, ki
 def _window(entries: Mapping[str, Node], reader: Reader) -> tuple[Moment | None, Moment | None]:
     """The moments of `from` and `until`; a problem where the second one is known not to be after the first."""
     begins, ends = (reader.moment(entries[key]) if key in entries else None for key in ("from", "until"))
-    if begins is not None and ends is not None and _never(begins, ends, reader.start):
+    if begins is not None and ends is not None and never(begins, ends, reader.start):
         values = f"{show(plain(entries['from']))} to {show(plain(entries['until']))}"
         reader.complain(entries["until"], "window", f"{values} is not a window: it ends before it begins")
     return begins, ends
 
 
-def _never(begins: Moment, ends: Moment, start: int | None) -> bool:
+def never(begins: Moment, ends: Moment, start: int | None) -> bool:
     """Whether a window is known to end before it begins; without the start of the world that may stay open."""
     if begins.relative == ends.relative:
         return begins.at >= ends.at
