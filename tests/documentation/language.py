@@ -27,7 +27,7 @@ from tests.documentation.markdown import code, table
 #: example says what a table would.
 UNLISTED: Final = frozenset(
     (
-        *"bulk click content credit digest entry limits mix moment price prices proof queue rate timing".split(),
+        *"bulk click content credit digest entry limits mix moment price prices proof queue rate repeat timing".split(),
         *("verify then", "traffic expect", "clock change"),
         *("api fault", "webhook fault", "following thing"),
     )

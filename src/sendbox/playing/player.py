@@ -20,7 +20,7 @@ from sendbox.playing.played import Asked, Played
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Served
-    from sendbox.engine.blueprint import Blueprint, TimelineEntry
+    from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.world import World
     from sendbox.runtime.policy import Failure, HttpCall, Outcome
     from sendbox.runtime.worlds import Hosted, Runtime
@@ -103,10 +103,17 @@ def _language(served: Served | None) -> Language:
 
 def _end(blueprint: Blueprint, start: int) -> int:
     """The instant at which playing ends: when all that the scenario sends and does has had its time."""
-    entries: tuple[Traffic | TimelineEntry, ...] = (*blueprint.traffic, *blueprint.timeline)
-    first = [entry.at + start if entry.relative else entry.at for entry in entries]
-    last = [entry.until.instant(start) for entry in blueprint.timeline if entry.until is not None]
-    return max([start, *first, *last]) + LONGEST
+    sent = [at for at, _ in _in_order(blueprint.traffic, start)]
+    happening = [
+        entry.due(start) if entry.until is None else entry.until.instant(start) for entry in blueprint.timeline
+    ]
+    return max([start, *sent, *happening]) + LONGEST
+
+
+def _in_order(traffic: tuple[Traffic, ...], start: int) -> list[tuple[int, Traffic]]:
+    """Each request with its instant: in the order of the list, where none is sent several times."""
+    timed = [(at, entry) for entry in traffic for at in entry.instants(start)]
+    return timed if len(timed) == len(traffic) else sorted(timed, key=lambda sent: sent[0])
 
 
 def _due(world: World) -> bool:
@@ -158,8 +165,7 @@ class _Player:
     async def play(self, traffic: tuple[Traffic, ...]) -> None:
         """Sends everything, until nothing is due any more or the time is over."""
         world, played = self._hosted.world, self._played
-        for entry in traffic:
-            at = entry.at + world.start if entry.relative else entry.at
+        for at, entry in _in_order(traffic, world.start):
             if at > self._end:
                 played.stopped = True
                 break

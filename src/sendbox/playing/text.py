@@ -103,6 +103,7 @@ class _Page:
             if not request.ok:
                 expected = request.traffic.status
                 expectation = "" if expected is None else f", expected {expected or 'no answer'}"
+                expectation += "".join(f"; {difference}" for difference in request.differences)
                 outcome = request.error or request.status
                 yield self._in(
                     "bad",

@@ -164,6 +164,21 @@ def several(wanted: T | tuple[T, ...] | None) -> tuple[T, ...]:
     return wanted if isinstance(wanted, tuple) else () if wanted is None else (wanted,)
 
 
+def fits(value: object, expected: object) -> bool:
+    """Whether a value is the expected one, or one of several; a text is like a pattern."""
+    return any(
+        isinstance(value, str) and bool(one.matches(value))
+        if isinstance(one, Pattern)
+        else type(value) is type(one) and value == one
+        for one in choices(expected)
+    )
+
+
+def choices(expected: object) -> tuple[object, ...]:
+    """The values of which one is expected; null is a value too."""
+    return several(expected) or (None,)
+
+
 def quoted(value: object) -> str:
     """A value as JSON, a pattern by its text."""
     import orjson  # `sendbox --help` reads this module, and need not read JSON

@@ -71,6 +71,21 @@ def recipient(node: Node, reader: Reader) -> dict[str, Any]:
     }
 
 
+def values_at(node: Node, reader: Reader, rule: str) -> tuple[tuple[tuple[str, ...], object], ...]:
+    """Dotted paths, and the values of which one must stand there: texts are patterns."""
+    wanted = []
+    for key, item in node.entries().items():
+        path = tuple(key.split("."))
+        if not all(path):
+            reader.complain(node, rule, f"{show(key)} is not a dotted path such as order.id", key=key)
+        wanted.append((path, one_or_more(item, lambda value: _expected(value, reader))))
+    return tuple(wanted)
+
+
+def _expected(node: Node, reader: Reader) -> object:
+    return reader.pattern(node) if isinstance(node.value, str) else node.value
+
+
 def asked(when: When) -> dict[str, Any]:
     """Everything that a rule asks, for its canonical text."""
     return {name: _written(wanted) for name, wanted in {**when.asked, **when.limits}.items()}

@@ -8,7 +8,7 @@ from typing import Any
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.rule import When
 from sendbox.scenario.keys.texts import compile_text
-from sendbox.scenario.keys.when import asked, compile_when, one_or_more, patterns, recipient
+from sendbox.scenario.keys.when import asked, compile_when, one_or_more, patterns, recipient, values_at
 from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 from sendbox.services.assume import Timing
@@ -119,7 +119,7 @@ def _asks(when: Node, reader: Reader) -> dict[str, Any]:
         "operation": reader.operations(when.get("operation"), SENDING, "not an operation that sends"),
         "attempt": attempt,
         **patterns(when, reader, "key"),
-        "payload": None if payload is None else _payload(payload, reader),
+        "payload": None if payload is None else Payload(values_at(payload, reader, "payload")),
         "after": _after(when, attempt, reader),
     }
 
@@ -153,20 +153,6 @@ def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
         reader.complain(node, "uniqueItems", f"{show(names)} names a channel twice")
     meant = [channel for word in names for channel in reader.families.get(word, (word,))]
     return tuple(dict.fromkeys(meant))
-
-
-def _payload(node: Node, reader: Reader) -> Payload:
-    wanted = []
-    for key, item in node.entries().items():
-        path = tuple(key.split("."))
-        if not all(path):
-            reader.complain(node, "payload", f"{show(key)} is not a dotted path such as order.id", key=key)
-        wanted.append((path, one_or_more(item, lambda value: _expected(value, reader))))
-    return Payload(tuple(wanted))
-
-
-def _expected(node: Node, reader: Reader) -> object:
-    return reader.pattern(node) if isinstance(node.value, str) else node.value
 
 
 def _path(node: Node, reader: Reader, timing: Timing) -> tuple[Path, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.rules.conditions import quoted, several
+from sendbox.engine.rules.conditions import choices, fits, quoted
 
 if TYPE_CHECKING:
     from sendbox.engine.cases import Case
@@ -34,7 +34,7 @@ class Payload:
     def says(self, case: Case) -> str:
         """Each value that differs."""
         return "; ".join(
-            f"{'.'.join(path)} is {_there(value, expected)} {' or '.join(map(quoted, _values(expected)))}"
+            f"{'.'.join(path)} is {_there(value, expected)} {' or '.join(map(quoted, choices(expected)))}"
             for path, value, expected in self._differences(case)
         )
 
@@ -44,23 +44,12 @@ class Payload:
             value = payload
             for name in path:
                 value = value[name] if isinstance(value, dict) and name in value else _ABSENT
-            if not any(_fits(value, one) for one in _values(expected)):
+            if not fits(value, expected):
                 yield path, value, expected
-
-
-def _values(expected: object) -> tuple[object, ...]:
-    """The values of which one is wanted; null is a value too."""
-    return several(expected) or (None,)
-
-
-def _fits(value: object, expected: object) -> bool:
-    if isinstance(expected, Pattern):
-        return isinstance(value, str) and bool(expected.matches(value))
-    return type(value) is type(expected) and value == expected
 
 
 def _there(value: object, expected: object) -> str:
     if value is _ABSENT:
         return "not there, wanted"
-    like = all(isinstance(one, Pattern) for one in _values(expected))
+    like = all(isinstance(one, Pattern) for one in choices(expected))
     return f"{quoted(value)}, {'which does not match' if like else 'wanted'}"
