@@ -41,7 +41,8 @@ def with_tables(text: str) -> str:
     """The schema with everything written anew that stands in tables: faults, settings, subjects, operations."""
     schema = json.loads(text)
     parts = schema["$defs"]
-    parts.update(apiFault=calls.definition(), webhookFault=deliveries.definition(), assume=definition(SETTINGS))
+    parts.update(apiFault=calls.definition(), assume=definition(SETTINGS))
+    parts["oneWebhookFault"], parts["webhookFault"] = deliveries.definitions()
     parts["thing"]["enum"] = list(SUBJECTS)
     parts["where"]["properties"] = _conditions(parts["where"]["properties"])
     parts["called"]["examples"] = list(EMULATED)

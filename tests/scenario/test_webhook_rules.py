@@ -66,7 +66,7 @@ def test_faults(given: Any, expected: WebhookFault) -> None:
 
 def test_the_schema_names_every_fault() -> None:
     """As a word or as a key, and every way in which a try may fail."""
-    words, mapping = schema()["$defs"]["webhookFault"]["anyOf"]
+    words, mapping = schema()["$defs"]["oneWebhookFault"]["anyOf"]
     assert {*words["enum"], *mapping["properties"]} == set(DELIVERIES)
     assert tuple(mapping["properties"]["answer"]["anyOf"][1]["enum"]) == SILENCES
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sendbox.engine.delivery.faults.fault import WebhookFault
+from sendbox.engine.delivery.faults.several import Several, misfit
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.row import read
 from sendbox.engine.rules.rule import When
 from sendbox.scenario.keys.when import asked, compile_when, patterns, recipient
-from sendbox.scenario.model import Node, show
+from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 
 #: The one kind of event that has a result.
@@ -20,7 +21,7 @@ _SENT: Final = "sentMessage"
 def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
     """One rule."""
     when = compile_when(node, reader, WebhookRule, _asks)
-    fault = read(DELIVERIES, node.entries()["fault"], reader)
+    fault = _fault(node.entries()["fault"], reader)
     name, times = node.get("name"), node.get("times")
     if fault.racing and _SENT not in (when.words("event") or (_SENT,)):
         message = f'"{fault.kind}" is about the answer to a request that sends, which only {_SENT} events follow'
@@ -33,6 +34,17 @@ def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
         name=text_of(name),
         place=node.place,
     )
+
+
+def _fault(node: Node, reader: Reader) -> WebhookFault:
+    """The fault of a rule, or several that meet an event together."""
+    if not node.items():
+        return read(DELIVERIES, node, reader)
+    faults = tuple(read(DELIVERIES, item, reader) for item in node.items())
+    if (why := misfit(faults)) is not None and not node.cut:
+        reader.complain(node, "fault", f"{show(plain(node))} do not go together: {why}")
+        return faults[0]
+    return Several(faults) if len(faults) > 1 else faults[0]
 
 
 def _canonical(when: When, fault: WebhookFault) -> str:

@@ -144,7 +144,9 @@ def _words(value: Any, families: Mapping[str, tuple[str, ...]]) -> set[str]:
 
 def _faults(node: Node | None) -> set[str]:
     """The words of a fault: a word, or the keys of an object."""
-    return set() if node is None else set(node.entries()) or {str(node.value)}
+    if node is None:
+        return set()
+    return set().union(*map(_faults, node.items())) or set(node.entries()) or {str(node.value)}
 
 
 def _beginnings(rule: _Rule, country: str) -> Iterator[tuple[str, str]]:
