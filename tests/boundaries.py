@@ -44,6 +44,7 @@ PARTS: Final = (
         "the one place of the services that opens a file: a table beside its reader",
     ),
     part("services.numbers", "engine services.tables", "numbering plans are facts about the world, of no service"),
+    part("services.windows", "engine", "hours of the week in a time zone, a fact about the world, of no service"),
     part("services.http", "engine contract services services.numbers", "how a service speaks HTTP, whichever it is"),
     part(
         "services.coverage",
@@ -58,7 +59,8 @@ PARTS: Final = (
     *(
         part(
             f"services.{name}",
-            "engine contract scenario services services.http services.language services.numbers services.tables",
+            "engine contract scenario services services.http services.language services.numbers services.tables "
+            "services.windows",
             _SERVICE,
         )
         for name in SERVICES
@@ -73,7 +75,7 @@ PARTS: Final = (
     ),
     part(
         "scenario",
-        "engine contract data services.numbers",
+        "engine contract data services.numbers services.windows",
         "it turns a file into a blueprint; services bring what it knows of them",
     ),
     part("runtime", "engine runtime.wall settings", "it carries out what the engine decides, whatever it is about"),
@@ -129,6 +131,7 @@ PURE: Final = (
     "runtime.policy",
     "services.numbers",
     "services.tables",
+    "services.windows",
     *(f"services.{name}" for name in SERVICES),
 )
 #: Modules of the pure parts that read requests or scenarios or wait for what happens, and so are not.
@@ -146,7 +149,7 @@ PURE_BUT: Final = {
     # files of the package, which are the same as long as it runs
     "services.tables": frozenset({"pkgutil.get_data"}),
     # zones come from the tzdata package, the same on every machine
-    "services.messaging.windows": frozenset({"pkgutil.get_data"}),
+    "services.windows": frozenset({"pkgutil.get_data"}),
 }
 
 

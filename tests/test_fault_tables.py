@@ -189,7 +189,8 @@ def test_whoever_handles_faults_knows_none_by_name(module: ModuleType) -> None:
     """Compiling, deciding and carrying out go by rows: a fault is not named there."""
     tree = ast.parse(inspect.getsource(module))
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    assert texts & {*CALLS, *DELIVERIES} <= {"status"}  # what ASGI calls the status of an answer
+    # what ASGI calls the status of an answer, and a condition about what a call carries
+    assert texts & {*CALLS, *DELIVERIES} <= {"status", "content_type"}
 
 
 @pytest.mark.parametrize("table", [CALLS, DELIVERIES], ids=["calls", "deliveries"])

@@ -45,6 +45,25 @@ def test_several_scenarios_are_shown_one_after_the_other() -> None:
     result = sendbox("otp-fallback", "otp-lockout")
     assert result.exit_code == OK
     assert "\n\nA login is locked out\n" in result.output
+    *_, head, first, second = result.output.splitlines()
+    assert head == "2 scenarios, 2 as expected"
+    assert first.startswith("  ok    otp-fallback  1 request, 1 message")
+    assert second.startswith("  ok    otp-lockout   ")
+
+
+def test_several_scenarios_of_which_one_fails(wrong: Path, tmp_path: Path) -> None:
+    """Each has a line that says what was not as expected."""
+    unmet = tmp_path / "unmet.yaml"
+    unmet.write_text("sendbox: 1\ntraffic: []\nexpect: [{that: messages}]\n")
+    result = sendbox("--until", "1h", str(wrong), str(unmet), "late-receipt")
+    assert result.exit_code == NO
+    *_, head, first, second, third = [line.strip() for line in result.output.splitlines()]
+    assert head == "3 scenarios, 1 as expected"
+    assert first.startswith("FAIL")
+    assert first.endswith("1 request, 0 messages, 1 not as expected")
+    assert second.startswith("FAIL")
+    assert second.endswith("0 requests, 0 messages, expectations not met")
+    assert third.startswith("ok")
 
 
 @pytest.mark.parametrize("seed", ["7", "text"])

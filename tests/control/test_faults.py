@@ -40,13 +40,64 @@ async def test_a_rule_is_put_and_taken_away() -> None:
         }
 
 
+async def test_headers_that_rules_ask_for() -> None:
+    """A call is recorded with them, so that it is decided alike after a restore; others are not kept."""
+    async with boxed() as box:
+        await box.open()
+        when = {"headers": {"X-Tenant": "acme"}, "not": {"headers": {"X-Retry": "*"}}}
+        await box.post(f"{WORLD}/rules", {**ERROR, "when": when})
+        asked: list[dict[str, str]] = [
+            {"x_tenant": "acme"},
+            {"x_tenant": "other"},
+            {"x_tenant": "acme", "x_retry": "1"},
+        ]
+        statuses = [
+            (await box.post("/v2/message", MESSAGE, x_api_key=KEY, x_other="1", **more)).status for more in asked
+        ]
+        assert statuses == [500, 200, 200]
+        digest = (await box.get(f"{WORLD}/digest")).json
+        await box.post(f"{WORLD}/checkpoints", {"name": "here"})
+        await box.post(f"{WORLD}/checkpoints/here/restore")
+        assert (await box.get(f"{WORLD}/digest")).json == digest
+        record = (await box.get(f"{WORLD}/record")).body.decode()
+        assert ("x-tenant" in record, "x-retry" in record, "x-other" in record) == (True, True, False)
+
+
+OWN: list[tuple[dict[str, Any], int, bytes, str, str | None]] = [
+    ({"body": {"accepted": [1, "x"]}}, 200, b'{"accepted":[1,"x"]}', "application/json", None),
+    ({"status": 502, "body": "<p>"}, 502, b"<p>", "text/plain; charset=utf-8", None),
+    ({"body": "<p>", "headers": {"Content-Type": "text/html"}}, 200, b"<p>", "text/html", None),
+    ({"status": 307, "headers": {"Location": "/else"}}, 307, b"", "text/plain; charset=utf-8", "/else"),
+    ({"status": 204, "body": "x"}, 204, b"", "text/plain; charset=utf-8", None),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "body", "kind", "location"), OWN, ids=["json", "text", "html", "redirect", "204"]
+)
+async def test_an_answer_of_ones_own(
+    fault: dict[str, Any], code: int, body: bytes, kind: str, location: str | None
+) -> None:
+    """Status, body and headers as the rule has them; the call has no effect, unless the rule says so."""
+    async with boxed() as box:
+        await box.open()
+        await box.post(f"{WORLD}/rules", {**ERROR, "fault": {"answer": fault}})
+        answer = await box.post("/v2/message", MESSAGE, x_api_key=KEY)
+        assert (answer.status, answer.body) == (code, body)
+        assert (answer.headers["content-type"], answer.headers.get("location")) == (kind, location)
+        assert (await box.get(f"{WORLD}/messages")).json["messages"] == []
+        await box.post(f"{WORLD}/rules", {**ERROR, "fault": {"answer": fault}, "processed": True})
+        assert (await box.post("/v2/message", MESSAGE, x_api_key=KEY)).status == code
+        assert len((await box.get(f"{WORLD}/messages")).json["messages"]) == 1
+
+
 async def test_a_wrong_rule_is_refused() -> None:
     """422 with every problem, and nothing is put."""
     async with boxed() as box:
         await box.open()
-        answer = await box.post(f"{WORLD}/rules", {"in": "api", "when": {"nth": 1}, "fault": {"status": 200}})
+        answer = await box.post(f"{WORLD}/rules", {"in": "api", "when": {"nht": 1}, "fault": {"status": 200}})
         assert (answer.status, answer.json["error"]) == (422, "bad_rule")
-        assert [each["path"] for each in answer.json["problems"]] == ["$.when.nth", "$.fault.status"]
+        assert [each["path"] for each in answer.json["problems"]] == ["$.when.nht", "$.fault.status"]
         assert await status(box) == 200
 
 

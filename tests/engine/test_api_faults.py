@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.durations import Moment, Rate, Span
+from sendbox.engine.faults.answer import Answer
 from sendbox.engine.faults.bad_json import BadJson
 from sendbox.engine.faults.calls import REMEMBERED, ApiFaults, ApiRule, Applied, Call
 from sendbox.engine.faults.delay import Delay
@@ -291,6 +292,7 @@ def test_a_restore_has_the_same_future() -> None:
 
 SHOWN: list[tuple[ApiFault, Any, bool, bool]] = [
     (ERROR, {"status": 500}, False, False),
+    (Answer(status=307), {"answer": 307}, False, False),
     (RateLimit(rate=Rate(1, 60_000)), {"rate_limit": "1/1m"}, False, False),
     (Delay(time=Span(1500, 1500)), {"delay": "1s500ms"}, True, False),
     (Trickle(time=Span(2000, 2000)), {"trickle": "2s"}, True, False),

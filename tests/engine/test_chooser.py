@@ -255,7 +255,7 @@ def test_a_world_records_what_its_plan_gave() -> None:
     assert message.last is not None
     assert message.last.mnc == 3
     verify = Verify.of(world)
-    verify.book.code(verify.book.begin(PHONE, START))
+    verify.book.code(verify.book.begin(PHONE, "key", START))
     assert isinstance(world.chooser, Recording)
     assert tuple(world.chooser.asked) == plan.entries
 

@@ -291,7 +291,7 @@ def test_rules_of_codes_are_explained() -> None:
     ]
     assert view["rules"][0]["why_not"] == ['phone: 420777000102 does not match "420777000101"']
     assert view["decided_by"] == ["free", "the SMS is lost"]
-    other = Verify.of(world).book.case("420777000101", world.now)
+    other = Verify.of(world).book.case("420777000101", "key", world.now, 9)
     assert tried(Verify.of(world).book, VERIFY, other)[0]["outcome"] == "decided"
     advance(world, 10_000)
     (attempt,) = explain(world, Messaging.of(world).by_id[session.message.id])["attempts"]

@@ -31,7 +31,7 @@ from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule
-from sendbox.services.messaging.windows import Window
+from sendbox.services.windows import Window
 from tests.core.observed import digest
 from tests.core.worlds import START, advance, command, content_of, path, rule, step
 from tests.scenarios import make_blueprint

@@ -11,9 +11,11 @@ from sendbox.engine.cases import Case
 from sendbox.engine.durations import Moment
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.rules.conditions import Not
 from sendbox.engine.rules.memory import Memory, Series
 from sendbox.engine.rules.rule import When, difference, differences
 from sendbox.services.verify.rules import VerifyRule
+from sendbox.services.windows import Window
 
 
 class Book(Rulebook[VerifyRule]):
@@ -76,6 +78,7 @@ def coded(key: str, **given: Any) -> VerifyRule:
 
 COUNTING: list[tuple[str, list[VerifyRule], list[list[str]]]] = [
     ("nth", [coded("r", nth=2)], [[], ["r"], [], []]),
+    ("several nth", [coded("r", nth=(1, 3))], [["r"], [], ["r"], []]),
     ("every", [coded("r", every=2)], [[], ["r"], [], ["r"]]),
     ("times", [coded("r", times=2)], [["r"], ["r"], [], []]),
     ("every and times", [coded("r", every=2, times=1)], [[], ["r"], [], []]),
@@ -96,6 +99,36 @@ COUNTING: list[tuple[str, list[VerifyRule], list[list[str]]]] = [
 def test_what_rules_count(rules: list[VerifyRule], expected: list[list[str]]) -> None:
     """Cases for which all before holds, whether another rule took them or not; `times` counts what was decided."""
     assert taken(rules, *["420777000101"] * 4) == expected
+
+
+COUNTED_APART: list[tuple[str, VerifyRule, str]] = [
+    ("nth", coded("r", nth=2, per="phone"), "--rr-"),
+    ("every", coded("r", every=2, per="phone"), "--rr-"),
+    ("times", coded("r", times=1, per="phone"), "rr---"),
+    ("times of a turn", coded("r", every=1, times=2, per="phone"), "rrrr-"),
+    ("without the field", coded("r", nth=2, per="key"), "-r---"),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"), [each[1:] for each in COUNTED_APART], ids=[each[0] for each in COUNTED_APART]
+)
+def test_counters_of_their_own(rule: VerifyRule, expected: str) -> None:
+    """With `per` every phone has counters of its own; cases without the field share one."""
+    assert ["r" if rules else "-" for rules in taken([rule], "1", "2", "1", "2", "1")] == [*expected]
+
+
+@pytest.mark.parametrize(
+    "rule", [coded("r", nth=2, per="phone"), coded("r", times=2, per="phone")], ids=["nth", "times"]
+)
+def test_what_one_phone_does_has_an_order(rule: VerifyRule) -> None:
+    """Only what comes at once from different requests could have come in another order."""
+    book = Book([rule])
+    asked = [("1", 0, "a"), ("2", 0, "b"), ("1", 0, "a"), ("1", 5, "c"), ("1", 5, "d")]
+    cases = [
+        Case("session", phone, request=request, instant=at, fields={"phone": phone}) for phone, at, request in asked
+    ]
+    assert [book.decide([rule], case)[1] for case in cases] == [False, False, False, False, True]
 
 
 def test_the_first_of_several_cases() -> None:
@@ -123,6 +156,13 @@ def test_counts_begin_where_the_window_does() -> None:
 
 NOT_ITS_TURN: list[tuple[str, VerifyRule, str | None]] = [
     ("window", coded("r", ends=Moment(0, relative=False)), "window: it is not open"),
+    ("hours", coded("r", hours=Window(start=60)), "hours: 1970-01-01T00:00:00.005Z is not in them"),
+    ("one of several hours", coded("r", hours=(Window(start=60), Window(end=60))), None),
+    (
+        "per phone",
+        coded("r", nth=(2, 4), per="phone"),
+        "nth: this is session 1 of this phone that asked, wanted session 2 or 4",
+    ),
     ("share", coded("r", share=0.0), "share: this session is not in the share of 0.0"),
     ("all of a share", coded("r", share=1.0), None),
     ("nth", coded("r", nth=2), "nth: this is session 1 that asked, wanted session 2"),
@@ -166,7 +206,7 @@ def test_why_a_rule_that_was_never_asked_did_not_take_a_case() -> None:
 def test_windows(begins: Moment | None, ends: Moment | None, expected: tuple[bool, ...]) -> None:
     """From its beginning on, and not at its end any more."""
     when = When(begins=begins, ends=ends)
-    assert tuple(when.open(now, 100) for now in (104, 105, 106)) == expected
+    assert tuple(when.closed(now, 100) is None for now in (104, 105, 106)) == expected
 
 
 def test_conditions_have_a_value() -> None:
@@ -177,6 +217,31 @@ def test_conditions_have_a_value() -> None:
     assert one != "When(phone=Pattern('1', digits=False), nth=2)"
     assert one.without("phone") == When(nth=2)
     assert (one.pattern("phone"), one.words("phone"), one.pattern("tag")) == (Pattern("1"), None, None)
+    several = When(phone=(Pattern("1"), Pattern("2")))
+    assert (several.pattern("phone"), [pattern.text for pattern in several.patterns("phone")]) == (None, ["1", "2"])
+
+
+def test_conditions_turned_round() -> None:
+    """They must not all hold, of several groups none may; what is about a field can be left out."""
+    never = Not({"phone": Pattern("1*"), "tag": "promo"}, {"phone": Pattern("2")})
+    rule = coded("r", **{"not": never})
+    cases = [
+        Case("message", phone, fields={"phone": phone, "tag": tags})
+        for phone, tags in (("1", ("promo",)), ("1", ("otp",)), ("2", ()), ("3", ("promo",)))
+    ]
+    assert [differences(rule, case) for case in cases] == [
+        ["not: phone and tag must not hold, and does"],
+        [],
+        ["not: phone must not hold, and does"],
+        [],
+    ]
+    assert [bool(difference(rule, case)) for case in cases] == [True, False, True, False]
+    assert rule.when.without("tag").asked == {"not": Not({"phone": Pattern("2")})}
+    assert rule.when.without("phone") == When()
+    assert (never == Not(*never.groups), never == 1, hash(never) == hash(Not(*never.groups))) == (True, False, True)
+    assert repr(Not({"tag": "promo"})) == "Not({'tag': 'promo'})"
+    assert (rule.when.looks_back, Not({"tag": "x"}).written) == ((), {"tag": "x"})
+    assert never.written == never.groups
 
 
 FIELDS = {"text": "a", "texts": ("a", "b"), "number": 2, "nothing": None, "late": lambda: "a"}
@@ -187,6 +252,10 @@ CONDITIONS: list[tuple[str, Any, str | None]] = [
     ("texts", Pattern("c"), 'texts: none of "a", "b" matches "c"'),
     ("late", Pattern("a"), None),
     ("late", Pattern("b"), 'late: "a" does not match "b"'),
+    ("text", (Pattern("b"), Pattern("a*")), None),
+    ("texts", (Pattern("c"), Pattern("d")), 'texts: none of "a", "b" matches "c" or "d"'),
+    ("number", (1, 2), None),
+    ("number", (1, 3), "number: this is number 2, wanted number 1 or 3"),
     ("nothing", Pattern("*"), 'nothing: there is no nothing, wanted "*"'),
     ("absent", Pattern("*"), 'absent: there is no absent, wanted "*"'),
     ("text", ("b", "a"), None),

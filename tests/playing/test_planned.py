@@ -153,6 +153,18 @@ CASES: Final = {
     "operator": Case(
         {"traffic": [SEND]}, Place("operator", PHONE, 1, "network"), {1: 1, 2: 2, 3: 3}, operator
     ),
+    "share of an outage": Case(
+        {"timeline": [{"at": "0s", "outage": {"share": "50%", "for": "1m"}}], "traffic": [SEND]},
+        Place('{"outage":{"for":"1m","share":"50%"}}', PHONE, 1, "share"),
+        {True: 60_000, False: 1_000},
+        after("transition", result="sent"),
+    ),
+    "share of messages": Case(
+        {"attempts": [{"name": "r", "when": {"share": "50%"}, "then": "failed"}], "traffic": [SEND]},
+        Place("r", PHONE, 1, "share"),
+        {True: "failed", False: "delivered"},
+        result,
+    ),
     "share of calls": Case(
         {"api": [{"name": "r", "when": {"share": "50%"}, "fault": {"status": 503}}], "traffic": [SEND]},
         Place("r", f"sendMessage {PHONE}", 1, "share"),

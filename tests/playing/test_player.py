@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.durations import DAY
 from sendbox.engine.traffic import Traffic
 from sendbox.playing import Asked, play, player
+from sendbox.playing.objects import objects
 from sendbox.playing.player import START, aplay
+from sendbox.playing.text import text
 from sendbox.scenario.model import ScenarioError
 from tests.scenarios import make_blueprint
 
@@ -167,6 +170,51 @@ def test_time_ends() -> None:
     assert (len(played.asked), played.stopped) == (1, True)
     assert played.entries[-1]["at"] <= "2026-03-02T09:00:01.000Z"
     assert not play(given, until=3_605_000).stopped
+
+
+def test_traffic_that_is_repeated() -> None:
+    """In order of time with all others, each answer held against what is expected of its body."""
+    answer = {"accepted.0.message_id": "*", "accepted.0.key": ["1*", "0"], "request_id": "*-*"}
+    repeated = {"at": "10s", "repeat": {"every": "20s", "times": 3}, "request": SEND, "name": "again"}
+    given = scenario(
+        {**repeated, "expect": {"status": 200, "body": answer}},
+        {"at": "40s", "request": {"operation": "getMessage", "query": {"id": "$again.accepted.0.message_id"}}},
+    )
+    played = play(given)
+    assert [((each.at - START) // 1000, each.traffic.operation, each.status) for each in played.asked] == [
+        (10, "sendMessage", 200),
+        (30, "sendMessage", 200),
+        (40, "getMessage", 200),
+        (50, "sendMessage", 200),
+    ]
+    assert played.passed
+
+
+def test_a_body_that_differs() -> None:
+    """Each value is named, in the summary, beside the row and in the objects; a value that is not there too."""
+    wanted = {"accepted.0.key": "1*", "accepted.1": [1, None], "accepted.0.message_id": "*"}
+    played = play(scenario({"at": 0, "request": SEND, "expect": {"body": wanted}}))
+    said = ['accepted.0.key is "0", wanted "1*"', "accepted.1 is not there, wanted 1 or null"]
+    assert (played.passed, played.asked[0].differences) == (False, said)
+    assert objects(played)["requests"][0]["differences"] == said
+    shown = text(played, width=400)
+    assert f"({said[0]}) ({said[1]})" in shown
+    assert f"sendMessage at +0s: 200; {said[0]}; {said[1]}" in shown
+
+
+def test_it_plays_to_the_last_entry() -> None:
+    """Whatever lies between: months without anything, and more than one advance may take."""
+    given = scenario(
+        {"at": 0, "request": SEND},
+        {"at": "800d", "request": SEND},
+        timeline=[{"at": "1000d", "phone": {"number": "420777000101", "act": "offline"}}],
+        expect=[{"that": "messages", "count": 2}],
+    )
+    played = play(given)
+    assert ([request.status for request in played.asked], played.stopped, played.passed) == ([200, 200], False, True)
+    assert played.world.now - START == 1000 * DAY
+    assert play(given, until=900 * DAY).stopped
+    assert play(given, until=1200 * DAY).world.now - START == 1200 * DAY
 
 
 def test_time_passes_only_for_the_player() -> None:

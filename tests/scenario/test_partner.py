@@ -68,7 +68,7 @@ def test_rules() -> None:
     assert spec.reviews == (
         ReviewRule(
             "r",
-            When(template=Pattern("a*"), language=Pattern("en"), category="UTILITY"),
+            When(template=Pattern("a*"), language=Pattern("en"), category=("UTILITY",)),
             Span(1000, 2000),
             "REJECTED",
             "no",
@@ -78,7 +78,7 @@ def test_rules() -> None:
         ReviewRule('{"after":"5ms"}', after=Span(5, 5), place="$.partner.template_review[1]"),
         ReviewRule("{}", place="$.partner.template_review[2]"),
     )
-    assert spec.signups[0].when == When(mode="manual", client=Pattern("c*"))
+    assert spec.signups[0].when == When(mode=("manual",), client=Pattern("c*"))
     assert spec.signups[1] == SignupRule('{"after":"1s"}', after=Span(1000, 1000), place="$.partner.signup[1]")
     assert spec.library == ({"category": "UTILITY", "name": "l", "components": [{"type": "BODY", "text": "Hi"}]},)
 

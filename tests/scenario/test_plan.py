@@ -131,7 +131,7 @@ def test_a_plan_outlives_a_restore() -> None:
     world, again = make_world(plan=plan), go_back(make_world(plan=plan))
     for each in (world, again):
         verify = Verify.of(each)
-        codes = [verify.book.code(verify.book.begin(PHONE, START))[0] for _ in range(2)]
+        codes = [verify.book.code(verify.book.begin(PHONE, "key", START))[0] for _ in range(2)]
         assert codes[0] == "000001"
         assert len(journaled(each, "advice")) == 1
 

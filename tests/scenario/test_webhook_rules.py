@@ -66,7 +66,7 @@ def test_faults(given: Any, expected: WebhookFault) -> None:
 
 def test_the_schema_names_every_fault() -> None:
     """As a word or as a key, and every way in which a try may fail."""
-    words, mapping = schema()["$defs"]["webhookFault"]["anyOf"]
+    words, mapping = schema()["$defs"]["oneWebhookFault"]["anyOf"]
     assert {*words["enum"], *mapping["properties"]} == set(DELIVERIES)
     assert tuple(mapping["properties"]["answer"]["anyOf"][1]["enum"]) == SILENCES
 
@@ -85,7 +85,7 @@ def test_the_schema_names_every_fault() -> None:
         ),
         ({"phone": "777 000 101"}, When(phone=Pattern("420777000101", digits=True))),
         ({"tag": "promo*"}, When(tag=Pattern("promo*"))),
-        ({"nth": 2, "every": 3}, When(nth=2, every=3)),
+        ({"nth": [2, 4], "per": "phone"}, When(nth=(2, 4), per="phone")),
         ({"share": 0.1}, When(share=0.1)),
         ({"share": "10%"}, When(share=0.1)),
         ({"share": "0.5%"}, When(share=0.005)),

@@ -443,13 +443,14 @@ def explain(
 @click.option(
     "--until",
     **DURATION,
-    help="Stop this long after the start.  [default: when nothing is due any more, after 30d at most]",
+    help="Stop this long after the start.  [default: when nothing is due any more, at most 30d after the last entry]",
 )
 def play(files: tuple[str, ...], format: str, seed: int | str | None, until: int | None) -> int:
     """Play scenarios, and print what happens.
 
     Each FILE, a path or a name of the library, is opened in this process: nothing is served, and nothing is sent
-    anywhere. Its requests are in `traffic` of the file; without it a message is sent for each rule. Exit
+    anywhere. Its requests are in `traffic` of the file; without it a message is sent for each rule. The text of
+    several files ends with a line for each of them. Exit
     code 1 when a request does not get the status that it expects, or the scenario's expectations are not met.
 
     \b
@@ -467,6 +468,8 @@ def play(files: tuple[str, ...], format: str, seed: int | str | None, until: int
         played.append(result)
         text = playing.shown(result, format, width=width, colour=colour)
         click.echo(playing.fit(f"\n{text}" if number else text, sys.stdout.encoding or "utf-8"))
+    if len(files) > 1 and format == "text":
+        click.echo(f"\n{playing.summary(files, played)}")
     return playing.code(played)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -46,6 +46,13 @@ def shown(played: Played, form: str, *, width: int, colour: bool) -> str:
     from sendbox.playing.text import text
 
     return text(played, width=width, colour=colour)
+
+
+def summary(names: Sequence[str], played: Sequence[Played]) -> str:
+    """What came of each of several scenarios."""
+    from sendbox.playing import text
+
+    return text.summary(names, played)
 
 
 def coloured(terminal: bool, environment: Mapping[str, str]) -> bool:

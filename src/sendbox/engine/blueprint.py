@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sendbox.engine.chooser.plan import NO_PLAN, Plan
 from sendbox.engine.clock import Mode
 from sendbox.engine.delivery.rules import WebhookRule
+from sendbox.engine.durations import Moment
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.faults.calls import ApiRule
+from sendbox.engine.timeline import Handler, Timeline
 from sendbox.engine.traffic import Reception, Traffic
 
 
@@ -19,7 +21,8 @@ class TimelineEntry:
     """An entry of `timeline`: `at` in milliseconds, from the start of the epoch when `relative`, else an instant.
 
     `what` is how it was written, as the journal shows it; `means` what was compiled from it, where that is not the
-    same; draws are keyed by `key`.
+    same; draws are keyed by `key`. With `every` it happens again after so many milliseconds each, before `until`;
+    `ordinal` counts how often it happened before.
     """
 
     at: int
@@ -29,6 +32,19 @@ class TimelineEntry:
     place: str | None = None
     means: Any = None
     key: str = ""
+    every: int = 0
+    until: Moment | None = None
+    ordinal: int = 0
+
+    def due(self, start: int) -> int:
+        """The instant of its first time, where the epoch began at `start`."""
+        return start + self.at if self.relative else max(start, self.at)
+
+    def again(self, timeline: Timeline, handler: Handler, now: int, start: int) -> None:
+        """Schedules its next time, after one that is now; nothing where it does not happen again."""
+        if self.until is not None and (at := now + self.every) < self.until.instant(start):
+            later = replace(self, at=at, relative=False, ordinal=self.ordinal + 1)
+            timeline.at(at, -1, handler, later)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,11 @@ what plays the traffic; nothing in it computes.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
+
+from sendbox.engine.rules.conditions import choices, fits, quoted
 
 #: The word of `key` for the account's own key, and that of `expect.status` for a call that gets no answer.
 PARENT: Final = "parent"
@@ -27,7 +30,8 @@ class Traffic:
     of `CALLS`, a method and a path as they stand, or an operation of control. `value` is what it carries
     (`CALLS[operation].part` says how; control has its arguments), `content` a body as it stands, with its `type`.
     `key` None = the account's own, else a suffix, or a reference to a whole key.
-    `status` is the answer's that is expected, 0 = no answer at all, None = any.
+    `status` is the answer's that is expected, 0 = no answer at all, None = any; `wanted` are values at paths of its
+    body. It is sent so many `times`, with `every` milliseconds between.
     """
 
     at: int
@@ -42,6 +46,28 @@ class Traffic:
     form: Literal["operation", "call", "control"] = "operation"
     content: bytes | None = None
     type: str | None = None
+    wanted: tuple[tuple[tuple[str, ...], object], ...] = ()
+    every: int = 0
+    times: int = 1
+
+    def instants(self, start: int) -> Iterator[int]:
+        """When it is sent, where the epoch began at `start`."""
+        first = self.at + start if self.relative else self.at
+        return (first + number * self.every for number in range(self.times))
+
+    def differences(self, answer: Any) -> list[str]:
+        """Each value of an answer's body that is not as expected."""
+        differing = []
+        for path, expected in self.wanted:
+            wanted = " or ".join(map(quoted, choices(expected)))
+            try:
+                value = field(answer, path)
+            except LookupError:
+                differing.append(f"{'.'.join(path)} is not there, wanted {wanted}")
+                continue
+            if not fits(value, expected):
+                differing.append(f"{'.'.join(path)} is {quoted(value)}, wanted {wanted}")
+        return differing
 
 
 class Reception(NamedTuple):

@@ -169,8 +169,7 @@ class World:
         self.record = Record() if record is None else record
         self.record.add(start, 0, self.opening)
         for entry in blueprint.timeline:
-            due = start + entry.at if entry.relative else max(start, entry.at)
-            self.timeline.at(due, -1, self.entry_due, entry)
+            self.timeline.at(entry.due(start), -1, self.entry_due, entry)
 
     def entry_due(self, entry: TimelineEntry) -> None:
         """An entry of the scenario's timeline has come: it is journaled, then each part that has a handler for it acts.
@@ -186,6 +185,7 @@ class World:
         for part in self.parts.values():
             if entry.kind in part.HAPPENINGS:
                 part.HAPPENINGS[entry.kind](part, entry)
+        entry.again(self.timeline, self.entry_due, self.clock.now, self.start)
 
     # -- time
 

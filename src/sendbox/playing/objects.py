@@ -54,6 +54,7 @@ def _asked(request: Asked) -> dict[str, Any]:
         "operation": traffic.operation,
         "status": request.status,
         "expected": traffic.status,
+        "differences": request.differences,
         "ok": request.ok,
         "error": request.error,
         "answer": request.answer,

@@ -42,7 +42,12 @@ class Asked:
         expected = self.traffic.status
         if not self.sent or (self.error is not None and self.status is None and expected is None):
             return False
-        return expected is None or expected == (self.status or 0)
+        return (expected is None or expected == (self.status or 0)) and not self.differences
+
+    @property
+    def differences(self) -> list[str]:
+        """Each value of its answer that is not as its entry expects."""
+        return self.traffic.differences(self.answer)
 
 
 @dataclass(slots=True)

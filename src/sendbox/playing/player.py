@@ -32,7 +32,8 @@ ORIGIN: Final = "http://127.0.0.1:7357"
 START: Final = instant("2026-03-02T09:00:00Z")
 #: The salt of the world's names.
 SALT: Final = "play"
-#: Virtual milliseconds from the start at which playing ends, unless `until` is given.
+#: Virtual milliseconds after the last entry of traffic and timeline at which playing ends, unless `until` is given; so
+#: far the clock moves at once.
 LONGEST: Final = 30 * DAY
 #: Real seconds that an answer may take while the clock stands; a later answer needs the world's time to pass.
 PATIENCE: Final = 1.0
@@ -47,7 +48,7 @@ def play(
 ) -> Played:
     """Plays a scenario: a name of the library, a path, text, an object, or a blueprint.
 
-    `until` in milliseconds from the start (30 days unless given); `served` None stands for
+    `until` in milliseconds from the start (30 days after the last entry unless given); `served` None stands for
     what Sendbox itself serves. Raises `ScenarioError`. Not from a running loop.
     """
     from sendbox.engine.blueprint import Blueprint
@@ -84,7 +85,7 @@ async def aplay(
         sampled = not blueprint.traffic and (blueprint.source or {}).get("traffic") is None
         played = Played(blueprint, hosted.world, sampled, served)
         traffic = sample(blueprint) if sampled else blueprint.traffic
-        player = _Player(runtime, hosted, app, played, start + (LONGEST if until is None else until))
+        player = _Player(runtime, hosted, app, played, _end(blueprint, start) if until is None else start + until)
         player.waits = until is not None
         await player.play(traffic)
         return played
@@ -98,6 +99,21 @@ def _language(served: Served | None) -> Language:
     from sendbox.language import LANGUAGE  # who has a problem in a scenario need not load an application
 
     return LANGUAGE
+
+
+def _end(blueprint: Blueprint, start: int) -> int:
+    """The instant at which playing ends: when all that the scenario sends and does has had its time."""
+    sent = [at for at, _ in _in_order(blueprint.traffic, start)]
+    happening = [
+        entry.due(start) if entry.until is None else entry.until.instant(start) for entry in blueprint.timeline
+    ]
+    return max([start, *sent, *happening]) + LONGEST
+
+
+def _in_order(traffic: tuple[Traffic, ...], start: int) -> list[tuple[int, Traffic]]:
+    """Each request with its instant: in the order of the list, where none is sent several times."""
+    timed = [(at, entry) for entry in traffic for at in entry.instants(start)]
+    return timed if len(timed) == len(traffic) else sorted(timed, key=lambda sent: sent[0])
 
 
 def _due(world: World) -> bool:
@@ -149,25 +165,33 @@ class _Player:
     async def play(self, traffic: tuple[Traffic, ...]) -> None:
         """Sends everything, until nothing is due any more or the time is over."""
         world, played = self._hosted.world, self._played
-        for entry in traffic:
-            at = entry.at + world.start if entry.relative else entry.at
+        for at, entry in _in_order(traffic, world.start):
             if at > self._end:
                 played.stopped = True
                 break
             # at one instant the scenario's steps come before requests, at the start too
             if at > world.now or (not played.asked and _due(world)):
+                await self._near(at)
                 await self._move(Goal("to", at))
             await self._send(entry)
         await self._move(Goal("to", world.now))  # webhooks of the last request are sent at its instant
         while (due := world.timeline.next_due()) is not None and due <= self._end:
+            await self._near(due)
             await self._move(Goal("next", 1))
         played.stopped = played.stopped or due is not None
-        while self.waits and world.now < self._end:
-            await self._move(Goal("to", min(self._end, world.now + LONGEST)))
+        if self.waits and world.now < self._end:
+            await self._near(self._end)
+            await self._move(Goal("to", self._end))
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
         await self._look()
+
+    async def _near(self, at: int) -> None:
+        """Moves the world in pieces until an instant is near enough for one more."""
+        world = self._hosted.world
+        while at - world.now > LONGEST:
+            await self._move(Goal("to", world.now + LONGEST))
 
     async def _move(self, goal: Goal) -> None:
         """Moves the world. Its clock stands afterwards, whatever mode the scenario's timeline sets."""

@@ -13,6 +13,8 @@ from typing import Any, Final
 from sendbox import data
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.conditions import several
+from sendbox.engine.rules.rule import When
 from sendbox.engine.traffic import WORLD, Traffic
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.channels import ROWS, USUAL, Channel
@@ -73,7 +75,7 @@ class _Samples:
     def rule(self, rule: Rule) -> None:
         """A message that the rule decides about, or as many as it counts."""
         when = rule.when
-        key_pattern = when.pattern("key")
+        key_pattern = _first(when, "key")
         key = None if key_pattern is None else self._key(key_pattern)
         if key_pattern is not None and key is None and not key_pattern.matches(WORLD):
             return
@@ -81,18 +83,20 @@ class _Samples:
         if operation == "testTemplate":  # it needs a business account with a template
             return
         send = self._send(rule)
-        times = when.nth or (REPEATED if rule.mix is not None else 1)
+        times = max(several(when.nth), default=when.every or (REPEATED if rule.mix is not None else 1))
+        phone = None
         for _ in range(min(times, REPEATED)):
-            phone = self._phone(when.pattern("phone"))
+            if phone is None or when.per != "phone":
+                phone = self._phone(_first(when, "phone"))
             self._add(rule.name, operation, _carried(operation, {**send, "to": [{"phone_number": phone}]}, phone), key)
 
     def _send(self, rule: Rule) -> dict[str, Any]:
         """A message that matches a rule, without its recipient."""
         when = rule.when
-        texts = {name: when.pattern(name) for name in ("body", "sender", "tag")}
+        texts = {name: _first(when, name) for name in ("body", "sender", "tag")}
         body = "Sample" if texts["body"] is None else filled(texts["body"], "Sample")
         send: dict[str, Any] = {"body": body}
-        if rule.click is not None:
+        if "click" in rule.decides:
             send["body"] = body = body.replace("Sample", _LINKED) if texts["body"] else _LINKED
             send["params"] = {"_url": {"type": "full"}}
         if texts["sender"] is not None:
@@ -102,8 +106,8 @@ class _Samples:
         if isinstance(payload := when.asked.get("payload"), Payload):
             send["payload"] = _payload(payload.wanted)
         channel = (when.words("channel") or (USUAL,))[0]
-        attempt = when.asked.get("attempt")
-        before = attempt - 1 if isinstance(attempt, int) else 0
+        attempts: tuple[Any, ...] = several(when.asked.get("attempt"))
+        before = attempts[0] - 1 if attempts else 0
         if channel != USUAL or before:
             last = [self._step(USUAL, body)] if channel != USUAL else []
             send["flow"] = [*[_given_up(body)] * before, self._step(channel, body), *last]
@@ -115,7 +119,7 @@ class _Samples:
 
     def verify(self, rule: VerifyRule) -> None:
         """A session, and its right code where the rule sets it."""
-        phone = self._phone(rule.when.pattern("phone"))
+        phone = self._phone(_first(rule.when, "phone"))
         name = f"session{len(self.made)}"
         self._add(name, "createValidation", {"phoneNumber": phone}, None)
         if rule.code is not None and rule.code != RANDOM:
@@ -183,6 +187,11 @@ def _given_up(body: str) -> dict[str, Any]:
     return {USUAL: {"body": body, "ttl": 5, "ttl_condition": "delivered"}}
 
 
+def _first(when: When, name: str) -> Pattern | None:
+    """The first pattern of which a rule wants one, None where it wants none."""
+    return next(iter(when.patterns(name)), None)
+
+
 def filled(pattern: Pattern, word: str) -> str:
     """A text that matches a pattern: its first wildcard is `word`, the others are empty."""
     return pattern.text.replace("*", word, 1).replace("*", "")
@@ -190,7 +199,8 @@ def filled(pattern: Pattern, word: str) -> str:
 
 def _payload(conditions: tuple[tuple[tuple[str, ...], object], ...]) -> dict[str, Any]:
     payload: dict[str, Any] = {}
-    for path, expected in conditions:
+    for path, values in conditions:
+        expected = next(iter(several(values)), None)
         inner = payload
         for name in path[:-1]:
             inner = inner.setdefault(name, {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from sendbox.engine.durations import DAY, iso, show
@@ -30,6 +30,23 @@ def text(played: Played, *, width: int = 120, colour: bool = False) -> str:
     return "\n".join(line.rstrip() for line in page_lines)
 
 
+def summary(names: Iterable[str], results: Sequence[Played]) -> str:
+    """A line for each of several scenarios, and how many went as expected."""
+    table = []
+    for name, played in zip(names, results, strict=True):
+        failed = sum(not request.ok for request in played.asked)
+        said = [_counted(played.asked, "request"), _counted(played.messages, "message")]
+        said += [f"{failed} not as expected"] if failed else []
+        if played.verdict is not None:
+            said.append(f"expectations {'met' if played.verdict['passed'] else 'not met'}")
+        said += ["stopped"] if played.stopped else []
+        table.append(("ok" if played.passed else "FAIL", name, ", ".join(said)))
+    width = max(len(name) for _, name, _ in table)
+    passed = sum(played.passed for played in results)
+    head = f"{len(results)} scenarios, {passed} as expected"
+    return "\n".join([head, *(f"  {word:4}  {name:{width}}  {said}" for word, name, said in table)])
+
+
 class _Page:
     def __init__(self, width: int, *, colour: bool) -> None:
         self._width = width
@@ -43,10 +60,8 @@ class _Page:
         """The title, and what is played."""
         world = played.world
         yield self._in("head", cut(played.blueprint.name, self._width))
-        count = len(played.asked)
         traffic = "sample traffic" if played.sampled else "the scenario's traffic"
-        requests = f"{count} request{'' if count == 1 else 's'}"
-        yield f"{traffic}, {requests}, seed {world.seed_given}, from {_instant(world.start)}"
+        yield f"{traffic}, {_counted(played.asked, 'request')}, seed {world.seed_given}, from {_instant(world.start)}"
 
     def table(self, played: Played, shown: list[Row]) -> Iterator[str]:
         """The rows; an instant shows its time once, and a new day has a line."""
@@ -88,6 +103,7 @@ class _Page:
             if not request.ok:
                 expected = request.traffic.status
                 expectation = "" if expected is None else f", expected {expected or 'no answer'}"
+                expectation += "".join(f"; {difference}" for difference in request.differences)
                 outcome = request.error or request.status
                 yield self._in(
                     "bad",
@@ -118,6 +134,10 @@ class _Page:
 def cut_end(line: str, width: int) -> str:
     """A line cut to a width."""
     return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def _counted(things: Sequence[object], noun: str) -> str:
+    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
 def _after(at: int, start: int) -> str:

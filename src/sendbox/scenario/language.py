@@ -35,14 +35,16 @@ API: Final = Key(
     "api",
     lambda node, reader: entries(node, reader, compile_api_rule),
     rules=Rules("apiRule", compile_api_rule),
-    lists=(RuleList(("api",), ("operation", "phone", "key"), (("fault",),), extra=("name", "processed")),),
+    lists=(
+        RuleList(("api",), ("operation", "phone", "key", "content_type"), (("fault",),), extra=("name", "processed")),
+    ),
     times=(),
 )
 WEBHOOKS: Final = Key(
     "webhooks",
     lambda node, reader: entries(node, reader, compile_webhook_rule),
     rules=Rules("webhookRule", compile_webhook_rule),
-    lists=(RuleList(("webhooks",), ("result", "event", "gateway", "phone", "tag"), (("fault",),)),),
+    lists=(RuleList(("webhooks",), ("result", "event", "gateway", "phone", "tag", "template"), (("fault",),)),),
     times=(),
 )
 #: The values of single draws. It is compiled before all keys that generate texts.

@@ -336,12 +336,21 @@ def _wrong_type(error: Error) -> str:
             instant(value)
         except ValueError as number:
             return str(number)
-    text_wanted = "string" in error.schema.get("type", ())
+    text_wanted = "string" in error.schema.get("type", ()) or any(map(_wants_any_text, error.context))
     if text_wanted and isinstance(value, bool | int | float):
         return f'{message}; write it in quotes: "{show(value)}"'
     if error.schema.get("type") == "array":
         return f"{message}; a list has square brackets, or a dash before each item"
     return message
+
+
+def _wants_any_text(error: Error) -> bool:
+    """Whether a branch of a union wanted a text, of any words."""
+    return (
+        error.validator == "type"
+        and error.validator_value == "string"
+        and str(error.schema["x-says"]).startswith("a text")
+    )
 
 
 def _not_a_word(error: Error) -> str:

@@ -103,34 +103,6 @@ class Reader:
             return Moment(self.instant(node), relative=False)
         return Moment(self._by(_from_start, node, "duration", 0), relative=True)
 
-    def window(self, entries: dict[str, Node]) -> tuple[Moment | None, Moment | None]:
-        """The moments of `from` and `until`; a problem where the second one is known not to be after the first."""
-        begins, ends = (self.moment(entries[key]) if key in entries else None for key in ("from", "until"))
-        if begins is not None and ends is not None and self._never(begins, ends):
-            values = f"{show(plain(entries['from']))} to {show(plain(entries['until']))}"
-            self.complain(entries["until"], "window", f"{values} is not a window: it ends before it begins")
-        return begins, ends
-
-    def limits(self, entries: dict[str, Node], nth: str = "nth") -> dict[str, Any]:
-        """What a rule asks beside its conditions, as `When` takes it; `nth` is the key of the ordinal."""
-        begins, ends = self.window(entries)
-        return {
-            "begins": begins,
-            "ends": ends,
-            "share": self.share(entries["share"]) if "share" in entries else None,
-            "nth": whole(entries[nth]) if nth in entries else None,
-            "every": whole(entries["every"]) if "every" in entries else None,
-        }
-
-    def _never(self, begins: Moment, ends: Moment) -> bool:
-        """Whether a window is known to end before it begins; without the start of the world that may stay open."""
-        if begins.relative == ends.relative:
-            return begins.at >= ends.at
-        if self.start is None:
-            return False
-        first, last = (moment.at + self.start * moment.relative for moment in (begins, ends))
-        return first >= last
-
     def rate(self, node: Node) -> Rate:
         """A number of events in a time, from either form."""
         return self._by(spans.rate, node, "rate", Rate(1, 1))
@@ -173,17 +145,10 @@ class Reader:
             self.complain(node, "pattern", f"{show(text)} {wrong}", near=near if likely else None)
         return Pattern(text, digits=True)
 
-    def recipient(self, asked: Mapping[str, Node]) -> dict[str, Any]:
-        """What the conditions of a rule want of a phone, as `When` takes it."""
-        wanted: dict[str, Any] = {}
-        if "phone" in asked:
-            wanted["phone"] = self.phones(asked["phone"])
-        if "country" in asked:
-            meant = [
-                place.iso for item in asked["country"].items() or [asked["country"]] for place in self.countries(item)
-            ]
-            wanted["country"] = Located(tuple(dict.fromkeys(meant)))
-        return wanted
+    def located(self, node: Node) -> Located:
+        """A country or a list of them, as a condition about the phone of a case."""
+        meant = [place.iso for item in node.items() or [node] for place in self.countries(item)]
+        return Located(tuple(dict.fromkeys(meant)))
 
     def countries(self, node: Node) -> list[Country]:
         """The countries that an MCC or an ISO code means."""
@@ -197,6 +162,20 @@ class Reader:
             message = f"{show(node.value)} is not a country: an MCC such as 230 (§6), or two letters such as CZ"
             self.complain(node, "country", message, near=near)
         return meant
+
+    def networks(self, node: Node, country: Node | None) -> None:
+        """Holds the MNC of an operator, or a list of them, against its country."""
+        for item in node.items() or [node]:
+            if country is None:
+                message = f'{show(item.value)} is an MNC, which means nothing without its "country" (§6)'
+                self.complain(node, "operator", message)
+                continue
+            places = [place for code in country.items() or [country] for place in self.countries(code)]
+            legal = sorted({network for place in places for network in place.mncs})
+            if places and item.value not in legal:
+                legal_words = listed(map(str, legal)) or "none is known"
+                message = f"{show(item.value)} is not an operator of {places[0].name}; legal: {legal_words} (A82)"
+                self.complain(item, "operator", message)
 
     def pattern(self, node: Node) -> Pattern:
         """A text pattern."""

@@ -21,7 +21,7 @@ from sendbox.engine.world import World
 from sendbox.runtime.spool import LONGEST
 from sendbox.runtime.worlds import Hosted, Runtime
 from sendbox.server.faults import carry_out, reply
-from sendbox.server.origin import Headers, call_of, heading_of, key_field, origin_of, read_body
+from sendbox.server.origin import Headers, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.services.http.desk import Desk, Handled
 from sendbox.services.http.exchange import Answer, Route, Tokens, Whose
 from sendbox.services.http.handling import handled
@@ -137,6 +137,8 @@ class Emulated:
             self._runtime.refuse(key, scope["path"], *_LATE)
             return self._refused(scope, route.deny(True))
         runtime = self._runtime
+        if world.api.headers:  # rules ask for more of them
+            headers = headers_of(scope, world.api.headers)
         call = call_of(runtime, scope, key, body, headers)
         runtime.present(hosted)
         chain = hosted.calls.chain if hosted.advancing else 0

@@ -65,6 +65,11 @@ def heading_of(scope: Scope) -> Heading:
     return heading
 
 
+def headers_of(scope: Scope, more: frozenset[bytes]) -> Headers:
+    """The headers of a call that have a part in its answer, and others by their names."""
+    return tuple(pair for pair in scope["headers"] if pair[0] in HEADERS or pair[0] in more)
+
+
 def call_of(runtime: Runtime, scope: Scope, key: str, body: Body, headers: Headers | None = None) -> Call:
     """A call as a command; `headers` where they were read before, or have no part in the answer."""
     if headers is None:

@@ -18,6 +18,7 @@ from sendbox.engine.coverage.tally import Sum, Tally, last_restore, merge
 from sendbox.engine.delivery.batches import Delivery, Target
 from sendbox.engine.durations import Moment, Rate, Span
 from sendbox.engine.journal import CODE
+from sendbox.engine.patterns import Pattern
 from sendbox.engine.remarks import Finding
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
@@ -53,6 +54,7 @@ from tests.core.worlds import (
     send_one,
     step,
 )
+from tests.scenarios import compile_rule
 
 MINUTE = 60_000
 DAY = 24 * HOUR
@@ -420,16 +422,15 @@ def test_s8_findings_that_are_limits() -> None:
 
 
 def test_faults_count_by_their_word() -> None:
-    """A fault is a word, a word and its value, or an object with one key."""
+    """A fault is a word, or an object with one key; of several each counts."""
     world = make_world()
-    for text in ("drop", "delay 30s"):
-        world.journal.add(
-            world.now, CODE["webhook_fault"], SimpleNamespace(rule=SimpleNamespace(fault=SimpleNamespace(text=text)))
-        )
+    for source in ("drop", ["split", {"delay": "30s"}]):
+        rule = compile_rule("webhooks", {"fault": source})
+        world.journal.add(world.now, CODE["webhook_fault"], SimpleNamespace(rule=rule))
     for shown in ({"delay": "2s"}, "garbage"):
         world.journal.add(world.now, CODE["fault"], SimpleNamespace(shown=shown))
     assert collect(world, catalog(SERVED)).tally == {
-        "webhook faults": {"drop": 1, "delay": 1},
+        "webhook faults": {"drop": 1, "split": 1, "delay": 1},
         "api faults": {"delay": 1, "garbage": 1},
     }
     assert collect(world, catalog(SERVED), 4).tally == {}
@@ -439,6 +440,10 @@ def test_faults_count_by_their_word() -> None:
     ("what", "expected"),
     [
         ({"channels": ("sms",), "in_flight": "failed"}, ["of a channel", "in_flight failed", "new wait"]),
+        (
+            {"phones": (Pattern("420*"),), "share": 0.5},
+            ["of phones", "of a share", "in_flight wait", "new wait"],
+        ),
         ({"countries": frozenset({"CZ"}), "new": "rejected"}, ["of a country", "in_flight wait", "new rejected"]),
         (
             {"channels": ("sms",), "countries": frozenset({"CZ"}), "network": 2},

@@ -25,9 +25,9 @@ from sendbox.services.assumptions import registry
 from sendbox.services.coverage.assumptions import OPERATIONS, REFUSALS, UNTOLD
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
-from sendbox.services.messaging.windows import Window
 from sendbox.services.templates.templates import TemplateUse
 from sendbox.services.verify.verify import Verify
+from sendbox.services.windows import Window
 from tests.core.asked import asked
 from tests.core.managed import manage
 from tests.core.observed import collect

@@ -1,4 +1,7 @@
-"""Outages: what waits, what ends badly, and that everything around them goes on."""
+"""Outages: what waits, what ends badly, and that everything around them goes on.
+
+It is long because outages meet everything that a message can do.
+"""
 
 from __future__ import annotations
 
@@ -217,6 +220,9 @@ OTHER_MNC: Final = next(mnc for mnc in (1, 2, 3) if mnc != MNC)
             {"countries": frozenset({"CZ"}), "channels": ("richmsg",)}, PHONE, False, id="country, other channel"
         ),
         pytest.param({"countries": frozenset({"CZ"})}, "21000000000", False, id="no country"),
+        pytest.param({"phones": (Pattern("421*"), Pattern(PHONE))}, PHONE, True, id="phones"),
+        pytest.param({"phones": (Pattern("421*"),)}, PHONE, False, id="other phones"),
+        pytest.param({"share": 1.0}, PHONE, True, id="all of a share"),
     ],
 )
 def test_what_an_outage_hits(what: dict[str, Any], number: str, hit: bool) -> None:
@@ -230,25 +236,65 @@ def test_what_an_outage_hits(what: dict[str, Any], number: str, hit: bool) -> No
 @pytest.mark.parametrize(
     ("second", "expected"),
     [
-        pytest.param(out(5 * MINUTE), [(BEGINS, 1, "sending"), (15 * MINUTE, 1, "sent")], id="the longest wait counts"),
+        pytest.param(out(5 * MINUTE), [(BEGINS, 1, "sending"), (15 * MINUTE, 1, "sent")], id="it waits for both"),
         pytest.param(
             out(5 * MINUTE, in_flight="failed"), [(BEGINS, 1, "sending"), (ENDS, 1, "failed")], id="then it fails"
         ),
-        pytest.param(
-            out(new="failed"), [(BEGINS, 1, "sending"), (BEGINS + 1_000, 1, "failed")], id="the oldest has the word"
-        ),
+        pytest.param(out(new="failed"), [(BEGINS, 1, "sending"), (BEGINS + 1_000, 1, "failed")], id="equal ones"),
     ],
 )
 def test_outages_overlap(second: TimelineEntry, expected: list[tuple[int, int, str]]) -> None:
-    """One that makes things wait is waited for, the longest first; what is then still out has its say."""
+    """What waited for one waits for the other, or ends badly in it."""
     first = out() if second.means.new == "wait" else out(new="failed")
     assert story(first, second, at=BEGINS)[:2] == expected
 
 
-def test_what_waited_for_one_outage_may_fail_in_another() -> None:
-    """A new message that one outage holds, and another that lasts longer does not take, ends badly after the wait."""
-    found = story(out(), out(lasts=30 * MINUTE, new="rejected"), at=2 * MINUTE)
-    assert found == [(2 * MINUTE, 1, "sending"), (ENDS, 1, "failed")]
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        pytest.param(2 * MINUTE, [(2 * MINUTE, "sending"), (30 * MINUTE, "sent")], id="before the inner one"),
+        pytest.param(
+            6 * MINUTE,
+            [(6 * MINUTE, "sending"), (6 * MINUTE + 1_000, "sent"), (6 * MINUTE + 3_000, "undelivered")],
+            id="in the inner one",
+        ),
+        pytest.param(20 * MINUTE, [(20 * MINUTE, "sending"), (30 * MINUTE, "sent")], id="after it"),
+        pytest.param(31 * MINUTE, [(31 * MINUTE, "sending"), (31 * MINUTE + 1_000, "sent")], id="after both"),
+    ],
+)
+def test_an_outage_in_another(at: int, expected: list[tuple[int, str]]) -> None:
+    """While the inner one lasts it decides, and its end does not end the outer one."""
+    outer, inner = out(0, lasts=30 * MINUTE), out(5 * MINUTE, new="undelivered")
+    assert [(when, result) for when, _, result in story(outer, inner, at=at)][: len(expected)] == expected
+
+
+@pytest.mark.parametrize("outer", ["undelivered", "failed", "rejected"])
+@pytest.mark.parametrize("inner", ["undelivered", "failed", "rejected"])
+def test_the_bad_end_of_the_inner_outage(outer: str, inner: str) -> None:
+    """New messages end as the inner one says."""
+    assert story(out(new=outer), out(2 * MINUTE, new=inner), at=3 * MINUTE)[-1][2] == inner
+
+
+@pytest.mark.parametrize(("new", "ends"), [("undelivered", ["sent", "undelivered"]), ("rejected", ["failed"])])
+def test_what_waited_for_one_outage_ends_badly_in_another(new: str, ends: list[str]) -> None:
+    """A new message waits while the inner outage lasts; then it goes the way of the outer one, as far as it can."""
+    found = story(out(lasts=30 * MINUTE, new=new), out(2 * MINUTE, lasts=MINUTE), at=2 * MINUTE)
+    assert [result for _, _, result in found] == ["sending", *ends]
+    assert found[1][0] == 3 * MINUTE
+
+
+def test_a_share_of_the_phones() -> None:
+    """About half, the same ones whenever they are sent to; another outage hits others."""
+    phones = [f"420777{number:06}" for number in range(200)]
+
+    def hit(**fields: Any) -> set[str]:
+        world = world_with(out(0, share=0.5, **fields))
+        messages = [send_one(world, phone) for phone in phones]
+        advance(world, MINUTE)
+        return {message.phone for message in messages if message.result == "sending"}
+
+    assert 70 < len(hit(key="a")) < 130
+    assert hit(key="a") == hit(key="a") != hit(key="b")
 
 
 def test_rules_are_asked_as_if_nothing_were_out() -> None:

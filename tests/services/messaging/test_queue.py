@@ -7,7 +7,7 @@ import pytest
 from sendbox.engine.durations import Rate
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.windows import Window
+from sendbox.services.windows import Window
 from tests.core.worlds import (
     HOUR,
     START,

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sendbox.engine.durations import instant, iso
-from sendbox.services.messaging.windows import Window, daily, nearest, parse
+from sendbox.services.windows import Window, daily, nearest, parse
 from tests.tiers import examples
 
 PRAGUE = "Europe/Prague"

@@ -243,7 +243,7 @@ def test_signups_are_counted_like_all_cases() -> None:
     """A signup that is asked about again has the place that it had, and is decided as before."""
     rules = [SignupRule("first", When(nth=1)), SignupRule("second", When(nth=2)), SignupRule("once", times=1)]
     book = Signups(rules, Chooser(b"7"), 0)
-    assert [book.of(ordinal, None, "manual", 0).key for ordinal in (0, 0, 1, 2, 3, 1, 2)] == [
+    assert [book.of(ordinal, None, "manual", 0)[0].key for ordinal in (0, 0, 1, 2, 3, 1, 2)] == [
         "first",
         "first",
         "second",

@@ -23,13 +23,13 @@ def to(phone: str) -> Pattern:
 
 def asked(*rules: VerifyRule, phone: str = PHONE) -> Decided:
     """What rules decide about a session."""
-    return Codes(rules, CHOOSER).begin(phone, 0)
+    return Codes(rules, CHOOSER).begin(phone, "key", 0)
 
 
 def code(*rules: VerifyRule, phone: str = PHONE, book: Codes | None = None, chooser: Chooser = CHOOSER) -> str:
     """The code that a session gets."""
     asked = Codes(rules, chooser) if book is None else book
-    return asked.code(asked.begin(phone, 0))[0]
+    return asked.code(asked.begin(phone, "key", 0))[0]
 
 
 def test_s8_a_code_has_six_digits() -> None:
@@ -87,5 +87,6 @@ def test_without_rules() -> None:
 def test_a_code_may_depend_on_who_came_first(rule: VerifyRule, second: tuple[str, int], raced: bool) -> None:
     """Two sessions of one phone at one instant draw in the order in which they came, and that is said."""
     book = Codes((rule,), CHOOSER)
-    assert not book.code(book.begin(PHONE, 5))[1]
-    assert book.code(book.begin(*second))[1] is raced
+    assert not book.code(book.begin(PHONE, "key", 5))[1]
+    phone, now = second
+    assert book.code(book.begin(phone, "key", now))[1] is raced

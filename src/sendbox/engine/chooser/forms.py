@@ -105,7 +105,7 @@ class Option(NamedTuple):
     @property
     def legal(self) -> str:
         words, count = self.words, len(self.options)
-        own = [str(word) for word in words if words.count(word) == 1]
+        own = [str(word) for word in words if words.count(word) == 1 and word != ""]
         if self._numbers:
             return f"one of {', '.join(own)}"
         numbers = "1" if count == 1 else f"a whole number from 1 to {count}"

@@ -220,7 +220,6 @@ class Injection:
 
     def window_due(self, window: Window) -> None:
         """A window closes: what it gathered is sent, in another order or in one batch; many in several steps."""
-        outlets = self.world.outlets
         fault = window.rule.fault
         if window.leaving is None:
             self.windows.pop(window.key, None)
@@ -229,7 +228,7 @@ class Injection:
         size = fault.size(window.outlet.target.batch_size)
         until = min(len(events), window.sent + _AT_ONCE * size)
         for first in range(window.sent, until, size):
-            outlets.queue(self._made(window.outlet, window.rule, tuple(events[first : min(first + size, until)])))
+            fault.release(self, self._made(window.outlet, window.rule, tuple(events[first : min(first + size, until)])))
         window.sent = until
         if until < len(events):
             self.world.timeline.at(self.world.clock.now, -1, self.window_due, window)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 class WebhookRule(AnyRule):
     """One entry of `webhooks`."""
 
+    OWNERS = ("phone",)
+
     when: When
     fault: WebhookFault
 
@@ -92,7 +94,7 @@ class WebhookFaults(Rulebook[WebhookRule]):
     def may_overtake(self, case: Case) -> bool:
         """Whether an event of what was just accepted, with any result, may have to leave before the answer."""
         now, start = self._world.clock.now, self._world.start
-        return any(not difference(rule, case) and rule.when.open(now, start) for rule in self.overtakes)
+        return any(not difference(rule, case) and rule.when.closed(now, start) is None for rule in self.overtakes)
 
     def _first(self, rules: Iterable[WebhookRule], *cases: Case) -> Decision:
         """The first rule that decides."""

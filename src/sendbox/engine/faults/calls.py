@@ -12,7 +12,7 @@ otherwise, but an answer that was not made cannot come late or in pieces (`late`
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -21,7 +21,9 @@ from typing import Any, Final, NamedTuple
 from sendbox.engine.cases import Case
 from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.faults.wire import ApiFault
-from sendbox.engine.rules.book import Rulebook
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.book import Rulebook, owner
+from sendbox.engine.rules.conditions import Not, quoted
 from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.rules.rule import When
 
@@ -56,6 +58,38 @@ class ApiRule(AnyRule):
     def has_effect(self) -> bool:
         """Whether a call has its effect although this fault hides it."""
         return self.fault.has_effect if self.processed is None else self.processed
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """A condition about the headers of a call: each of these is there, and like one of its patterns."""
+
+    wanted: tuple[tuple[str, tuple[Pattern, ...]], ...]
+
+    @property
+    def written(self) -> dict[str, Pattern | tuple[Pattern, ...]]:
+        """The patterns by names, as a scenario has them."""
+        return {name: patterns if len(patterns) > 1 else patterns[0] for name, patterns in self.wanted}
+
+    def holds(self, case: Case) -> bool:
+        """Whether all headers are like that."""
+        return not self._differing(case)
+
+    def says(self, case: Case) -> str:
+        """Each header that is not."""
+        return "; ".join(
+            f"{name} is {', '.join(map(quoted, values)) or 'not there'}, wanted {' or '.join(map(quoted, patterns))}"
+            for name, values, patterns in self._differing(case)
+        )
+
+    def _differing(self, case: Case) -> list[tuple[str, list[str], tuple[Pattern, ...]]]:
+        came = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in case.fields["headers"]]
+        values = {name: [value for other, value in came if other == name] for name, _ in self.wanted}
+        return [
+            (name, values[name], patterns)
+            for name, patterns in self.wanted
+            if not any(pattern.matches(value) for pattern in patterns for value in values[name])
+        ]
 
 
 class Call(Case):
@@ -127,6 +161,12 @@ class ApiFaults(Rulebook[ApiRule]):
         self.unanswered: dict[bytes, int] = {}
         #: milliseconds until the rate limit that struck last lets in again
         self._wait = 0
+        self._arrange(self.rules)
+
+    def _arrange(self, rules: list[ApiRule]) -> None:
+        super()._arrange(rules)
+        #: the headers that rules ask for: a call is recorded with them
+        self.headers = frozenset(name.encode("latin-1") for rule in rules for name in _headers(rule.when))
 
     def note_unanswered(self, content: bytes, now: int) -> None:
         """Remembers a call whose answer was lost; of many only the newest."""
@@ -156,9 +196,16 @@ class ApiFaults(Rulebook[ApiRule]):
         fault = rule.fault
         if fault.rate is None:
             return True
-        owner = case.value(fault.per) or ""  # what all calls share is not a field of a call
-        let_in = self._let_in.setdefault((rule.id or rule.key, owner), deque())
+        let_in = self._let_in.setdefault((rule.id or rule.key, owner(fault.per, case)), deque())
         self._wait = fault.rate.wait(let_in, case.instant)
         if not self._wait:
             let_in.append(case.instant)
         return self._wait > 0
+
+
+def _headers(when: When) -> Iterator[str]:
+    """The names of the headers that a rule asks for."""
+    never = when.asked.get("not")
+    for group in (when.asked, *(never.groups if isinstance(never, Not) else ())):
+        headers = group.get("headers")
+        yield from (name for name, _ in headers.wanted) if isinstance(headers, Headers) else ()

@@ -9,7 +9,7 @@ from sendbox.engine.faults.wire import ApiFault, Error
 from sendbox.engine.forms import Given, Node, Reads, Value, either, mapping, text, whole
 
 _CODE: Final = whole("The HTTP status.", 400, 599, "an HTTP status from 400 to 599")
-_HEADERS: Final[Node] = {
+_NODE: Final[Node] = {
     "title": "headers",
     "description": "Headers that the answer has too.",
     "type": "object",
@@ -36,6 +36,10 @@ def _headers(source: Given, _reader: Reads) -> tuple[tuple[str, str], ...]:
     return tuple((name, str(item.value)) for name, item in source.entries().items())
 
 
+#: Headers of an answer, in the order in which they stand.
+HEADERS: Final = Value(_NODE, _headers)
+
+
 @dataclass(frozen=True, slots=True)
 class Status(ApiFault):
     """`message` None = the usual words of the status; `headers` are those that the answer has too."""
@@ -56,7 +60,7 @@ class Status(ApiFault):
             {
                 "code": _CODE,
                 "message": text("What the error says; the usual words of the status unless given.", "a text"),
-                "headers": Value(_HEADERS, _headers),
+                "headers": HEADERS,
             },
             "a status such as {code: 503, headers: {Retry-After: 30}}",
             required=["code"],

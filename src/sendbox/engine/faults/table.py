@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from sendbox.engine.faults.answer import Answer
 from sendbox.engine.faults.bad_json import BadJson
 from sendbox.engine.faults.delay import Delay
 from sendbox.engine.faults.disconnect import Disconnect
@@ -18,7 +19,7 @@ from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.forms import Node, either
 
 CALLS: Final[dict[str, type[ApiFault]]] = by_name(
-    Status, Delay, Disconnect, Reset, Garbage, BadJson, Trickle, Timeout, RateLimit
+    Status, Answer, Delay, Disconnect, Reset, Garbage, BadJson, Trickle, Timeout, RateLimit
 )
 _SAYS: Final = "a fault such as disconnect or {status: 500}"
 

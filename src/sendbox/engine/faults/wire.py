@@ -30,6 +30,15 @@ class Body(NamedTuple):
     data: bytes
 
 
+class Whole(NamedTuple):
+    """Another answer, all of it."""
+
+    status: int
+    data: bytes
+    content_type: str
+    headers: tuple[tuple[str, str], ...]
+
+
 class Wait(NamedTuple):
     """Waits in real time, None = without end; nothing comes after it when the client leaves meanwhile."""
 
@@ -79,7 +88,7 @@ class ApiFault(Fault):
     def per(self) -> str:
         return "key"
 
-    def instead(self, body: bytes, wait: int) -> Error | Body | None:
+    def instead(self, body: bytes, wait: int) -> Error | Body | Whole | None:
         """What is answered instead, None = the answer itself.
 
         `body` is that of the answer; `wait` the milliseconds until a rate lets calls in again.

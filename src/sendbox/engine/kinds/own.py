@@ -14,6 +14,7 @@ import orjson
 from sendbox.engine.bounds import crowded
 from sendbox.engine.delivery.batches import succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
+from sendbox.engine.delivery.faults.several import Several
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.delivery.targets import DROPPED
 from sendbox.engine.durations import iso
@@ -310,6 +311,13 @@ def _count_fault(collector: Collector, dimension: str, shown: Any) -> None:
     collector.count(dimension, text.partition(" ")[0])
 
 
+def _count_webhook_fault(collector: Collector, applied: InjectedFault) -> None:
+    """Each of several faults."""
+    fault = applied.rule.fault
+    for part in fault.faults if isinstance(fault, Several) else (fault,):
+        collector.count("webhook faults", part.kind)
+
+
 # -- in words
 
 
@@ -411,7 +419,7 @@ OBSERVED: Final = Observed(
             "webhook_fault",
             _webhook_fault,
             _webhook_fault_lines,
-            lambda collector, applied: _count_fault(collector, "webhook faults", applied.rule.fault.text),
+            _count_webhook_fault,
             _tell_webhook_fault,
             log=_log_webhook_fault,
         ),

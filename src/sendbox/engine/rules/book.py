@@ -12,6 +12,8 @@ from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from sendbox.engine.cases import Case
 from sendbox.engine.chooser.draws import UNSEEDED, Chooser, Draw
+from sendbox.engine.durations import iso
+from sendbox.engine.rules.conditions import several
 from sendbox.engine.rules.memory import Memory, Place
 from sendbox.engine.rules.rule import Rule, difference
 
@@ -133,7 +135,7 @@ class Rulebook(Generic[R]):
                 if not comes or not undecided or not self.strikes(rule, matched):
                     continue
                 if rule.times is not None:
-                    self.memory.series(USED, _name(rule)).place(matched.ordinal)
+                    self.memory.series(USED, *counter(rule, matched)).place(matched.ordinal)
             decided = undecided if decided is None else decided | undecided
             decisions.append((rule, undecided, matched, drawn))
             self.fired.add(rule.id or rule.key)
@@ -144,7 +146,7 @@ class Rulebook(Generic[R]):
         when = rule.when
         drawn: Drawn | None = None
         by_arrival = False
-        if not when.open(case.instant, self._start):
+        if when.closed(case.instant, self._start) is not None:
             return False, None, False
         if rule.draws:
             drawn = self.draw(rule.key, case)
@@ -152,22 +154,27 @@ class Rulebook(Generic[R]):
             if when.share is not None and not drawn.draw.below(when.share, "share"):
                 return False, drawn, by_arrival
         if rule.counts:
-            by_arrival = True
-            if when.turns and not self._turn(rule, self.memory.series(COUNTED, _name(rule)).place(case.ordinal).number):
-                return False, drawn, True
+            counted = None
+            if when.turns or when.per is not None:
+                series = self.memory.series(COUNTED, *counter(rule, case))
+                counted = series.place(case.ordinal, self.came_at(case), case.request)
+            # what one owner sends has an order, unless it comes at once
+            by_arrival = by_arrival or when.per is None or (counted is not None and counted.raced)
+            if when.turns and counted is not None and not self._turn(rule, counted.number):
+                return False, drawn, by_arrival
             if takes and not self._left(rule, case):
-                return False, drawn, True
+                return False, drawn, by_arrival
         return True, drawn, by_arrival
 
     @staticmethod
     def _turn(rule: R, before: int) -> bool:
         """Whether it is the turn of a case that came after so many others."""
         nth, every = rule.when.nth, rule.when.every
-        return nth in (None, before + 1) and (every is None or (before + 1) % every == 0)
+        return (nth is None or before + 1 in several(nth)) and (every is None or (before + 1) % every == 0)
 
     def _left(self, rule: R, case: Case) -> bool:
         """Whether a rule may still be used for a case; one that it decided before is not counted again."""
-        used = self.memory.known(USED, _name(rule))
+        used = self.memory.known(USED, *counter(rule, case))
         return rule.times is None or used is None or len(used) < rule.times or used.find(case.ordinal) is not None
 
     def strikes(self, rule: R, case: Case) -> bool:
@@ -176,22 +183,26 @@ class Rulebook(Generic[R]):
 
     def not_its_turn(self, rule: R, case: Case) -> str | None:
         """Why a rule that is about a case did not take it; nothing is changed."""
-        when, name, kind = rule.when, _name(rule), case.kind
-        if not when.open(case.instant, self._start):
-            return "window: it is not open"
+        when, name, kind = rule.when, counter(rule, case), case.kind
+        of = "" if when.per is None else f" of this {when.per}"
+        if (closed := when.closed(case.instant, self._start)) is not None:
+            return "window: it is not open" if closed == "window" else f"hours: {iso(case.instant)} is not in them"
         if when.share is not None:
             drawn = self._place(DRAWN, case, rule.key, self.whose(case))
             draw = None if drawn is None else self._chooser.draw(rule.key, self.whose(case), drawn.number)
             if draw is None or not draw.below(when.share, "share"):
                 return f"share: this {kind} is not in the share of {when.share}"
         if when.turns:
-            counted = self._place(COUNTED, case, name)
+            counted = self._place(COUNTED, case, *name)
             if counted is None or not self._turn(rule, counted.number):
-                position = "was never counted" if counted is None else f"this is {kind} {counted.number + 1} that asked"
-                word, wanted = ("nth", f"{kind} {when.nth}") if when.nth else ("every", f"one in {when.every}")
+                position = "was never counted"
+                if counted is not None:
+                    position = f"this is {kind} {counted.number + 1}{of} that asked"
+                nth = " or ".join(map(str, several(when.nth)))
+                word, wanted = ("nth", f"{kind} {nth}") if nth else ("every", f"one in {when.every}")
                 return f"{word}: {position}, wanted {wanted}"
-        if rule.times is not None and self._place(USED, case, name) is None:
-            return f"times: it decided {rule.times} {kind}s already, which is all it may"
+        if rule.times is not None and self._place(USED, case, *name) is None:
+            return f"times: it decided {rule.times} {kind}s{of} already, which is all it may"
         return None
 
     def _place(self, counter: str, case: Case, *key: str) -> Place | None:
@@ -216,6 +227,12 @@ class Rulebook(Generic[R]):
         return case.instant
 
 
-def _name(rule: Rule) -> str:
-    """By what a rule counts."""
-    return rule.id or rule.key
+def counter(rule: Rule, case: Case) -> tuple[str, ...]:
+    """By what a rule counts a case: one counter for all, or with `per` one for each owner."""
+    name = rule.id or rule.key
+    return (name,) if rule.when.per is None else (name, owner(rule.when.per, case))
+
+
+def owner(per: str, case: Case) -> str:
+    """Whose counter a case has, by a field; those without the field, and those of the whole world, share one."""
+    return "\0".join(case.words(per))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from sendbox.engine.patterns import Pattern
 
@@ -30,24 +30,25 @@ class Backward(Condition, Protocol):
         """Whether what it looks at could as well have come after the case."""
 
 
-#: What a condition of a field may want of it.
-Wanted = Pattern | tuple[str, ...] | str | int | Condition
+#: What a condition of a field may want of it; of several values one is enough.
+Wanted = Pattern | str | int | Condition | tuple[Pattern, ...] | tuple[str, ...] | tuple[int, ...]
+T = TypeVar("T")
 
 
 class Like:
-    """A field, or one of its texts, is like a pattern."""
+    """A field, or one of its texts, is like a pattern, or like one of several."""
 
-    __slots__ = ("holds", "name", "pattern")
+    __slots__ = ("holds", "name", "patterns")
 
-    def __init__(self, name: str, pattern: Pattern) -> None:
+    def __init__(self, name: str, patterns: tuple[Pattern, ...]) -> None:
         self.name = name
-        self.pattern = pattern
+        self.patterns = patterns
         #: one function, without anything to look up: most conditions are of this kind, and most do not hold
-        self.holds: Callable[[Case], object] = _like(name, pattern.matches)
+        self.holds: Callable[[Case], object] = _like(name, patterns)
 
     def says(self, case: Case) -> str:
         """The texts that do not match; a subject is a name, and stands without quotation marks."""
-        value, wanted = case.value(self.name), quoted(self.pattern)
+        value, wanted = case.value(self.name), " or ".join(map(quoted, self.patterns))
         if isinstance(value, str):
             return f"{value if value == case.subject else quoted(value)} does not match {wanted}"
         if value:
@@ -55,7 +56,13 @@ class Like:
         return f"there is no {self.name}, wanted {wanted}"
 
 
-def _like(name: str, matches: Callable[[str], object]) -> Callable[[Case], object]:
+def _like(name: str, patterns: tuple[Pattern, ...]) -> Callable[[Case], object]:
+    matches = patterns[0].matches
+    if len(patterns) > 1:
+
+        def matches(value: str) -> object:
+            return any(pattern.matches(value) for pattern in patterns)
+
     def holds(case: Case) -> object:
         try:
             value = case.fields[name]
@@ -84,27 +91,92 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class Equal:
-    """A field is a number."""
+    """A field is one of some numbers."""
 
     name: str
-    number: int
+    numbers: tuple[int, ...]
 
     def holds(self, case: Case) -> bool:
-        """Whether the field is that number."""
-        return bool(case.value(self.name) == self.number)
+        """Whether the field is one of them."""
+        return case.value(self.name) in self.numbers
 
     def says(self, case: Case) -> str:
         """The number that it is."""
-        return f"this is {self.name} {case.value(self.name)}, wanted {self.name} {self.number}"
+        wanted = " or ".join(map(str, self.numbers))
+        return f"this is {self.name} {case.value(self.name)}, wanted {self.name} {wanted}"
+
+
+class Not:
+    """Conditions that must not all hold; of several groups no one may hold."""
+
+    __slots__ = ("groups", "raced", "tests")
+
+    #: only where a condition in it is about what happened before
+    raced: Callable[[Case], bool]
+
+    def __init__(self, *groups: Mapping[str, Wanted]) -> None:
+        self.groups = groups
+        self.tests = tuple(tuple((name, condition(name, wanted)) for name, wanted in group.items()) for group in groups)
+        backward = [test for group in self.tests for _, test in group if hasattr(test, "raced")]
+        if backward:
+            self.raced = lambda case: any(test.raced(case) for test in cast("list[Backward]", backward))
+
+    @property
+    def written(self) -> Any:
+        """The conditions, as a scenario has them."""
+        return self.groups[0] if len(self.groups) == 1 else self.groups
+
+    def holds(self, case: Case) -> bool:
+        """Whether no group holds as a whole."""
+        return not any(all(test.holds(case) for _, test in group) for group in self.tests)
+
+    def says(self, case: Case) -> str:
+        """The conditions of the groups that hold."""
+        held = [group for group in self.tests if all(test.holds(case) for _, test in group)]
+        return "; ".join(f"{' and '.join(name for name, _ in group)} must not hold, and does" for group in held)
+
+    def without(self, name: str) -> Not | None:
+        """The same without the groups that ask for a field; None where that is all of them."""
+        left = [group for group in self.groups if name not in group]
+        return Not(*left) if left else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Not) and self.groups == other.groups
+
+    def __hash__(self) -> int:
+        return hash(tuple(tuple(group) for group in self.groups))
+
+    def __repr__(self) -> str:
+        return f"Not({', '.join(map(repr, self.groups))})"
 
 
 def condition(name: str, wanted: Wanted) -> Condition:
     """What a rule wants of a field as a condition."""
-    if isinstance(wanted, Pattern):
-        return Like(name, wanted)
-    if isinstance(wanted, tuple | str):
-        return Among(name, (wanted,) if isinstance(wanted, str) else wanted)
-    return Equal(name, wanted) if isinstance(wanted, int) else wanted
+    values: Any = several(wanted)
+    for kind, made in ((Pattern, Like), (str, Among), (int, Equal)):
+        if isinstance(values[0], kind):
+            return made(name, values)
+    return cast("Condition", wanted)
+
+
+def several(wanted: T | tuple[T, ...] | None) -> tuple[T, ...]:
+    """The values of which one is wanted: one, several, or none."""
+    return wanted if isinstance(wanted, tuple) else () if wanted is None else (wanted,)
+
+
+def fits(value: object, expected: object) -> bool:
+    """Whether a value is the expected one, or one of several; a text is like a pattern."""
+    return any(
+        isinstance(value, str) and bool(one.matches(value))
+        if isinstance(one, Pattern)
+        else type(value) is type(one) and value == one
+        for one in choices(expected)
+    )
+
+
+def choices(expected: object) -> tuple[object, ...]:
+    """The values of which one is expected; null is a value too."""
+    return several(expected) or (None,)
 
 
 def quoted(value: object) -> str:

@@ -1,17 +1,17 @@
 """The form of every rule: which cases it is about, which of them it takes, and by what it is known.
 
-Within a rule its conditions and its window come first, then `share`, then `nth` and `every`, then `times`. `share` is
-a fate of the subject. Counters look at the cases for which all before them holds, in order of arrival, whether another
-rule took them or not.
+Within a rule its conditions, its window and its hours come first, then `share`, then `nth` and `every`, then `times`.
+`share` is a fate of the subject. Counters look at the cases for which all before them holds, in order of arrival,
+whether another rule took them or not. There is one counter for all of them, or with `per` one for each owner.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.rules.conditions import condition
+from sendbox.engine.rules.conditions import Not, condition, several
 
 if TYPE_CHECKING:
     from sendbox.engine.cases import Case
@@ -19,24 +19,41 @@ if TYPE_CHECKING:
     from sendbox.engine.rules.conditions import Backward, Condition, Wanted
 
 
+#: Whose counter a rule has where it says none: the whole world's.
+WORLD: Final = "world"
+
+
+class Hours(Protocol):
+    """Hours that come again."""
+
+    def open(self, at: int) -> bool:
+        """Whether an instant lies in them."""
+
+
 class When:
     """Which cases a rule takes.
 
     `asked` is what it wants of fields, by their names: a pattern, words, a number, or a condition of a service; those
     that are None are not asked, and all the others must hold. `begins` and `ends` bound a window of the world's clock,
-    the second one excluded. `share` is from 0 to 1. `nth` and `every` count from 1.
+    the second one excluded; of several `hours` one must be open. `share` is from 0 to 1. `nth` and `every` count from
+    1, of several `nth` one must fit; `per` is the field by which counters are apart, None = the whole world has one.
     """
 
-    __slots__ = ("asked", "begins", "conditions", "ends", "every", "looks_back", "nth", "plain", "share", "tests")
+    __slots__ = (
+        *("asked", "begins", "conditions", "ends", "every", "hours", "looks_back", "nth", "per", "plain", "share"),
+        *("tests",),
+    )
 
     def __init__(
         self,
         *,
         begins: Moment | None = None,
         ends: Moment | None = None,
+        hours: Hours | tuple[Hours, ...] | None = None,
         share: float | None = None,
-        nth: int | None = None,
+        nth: int | tuple[int, ...] | None = None,
         every: int | None = None,
+        per: str | None = None,
         **asked: Wanted | None,
     ) -> None:
         self.asked = {name: wanted for name, wanted in asked.items() if wanted is not None}
@@ -52,16 +69,18 @@ class When:
         )
         self.begins = begins
         self.ends = ends
+        self.hours = hours
         self.share = share
         self.nth = nth
         self.every = every
+        self.per = per
         #: whether it takes every case for which its conditions hold
         self.plain = not self.limits
 
     @property
     def limits(self) -> dict[str, object]:
         """What it asks beside conditions, by name."""
-        values = {name: getattr(self, name) for name in ("begins", "ends", "share", "nth", "every")}
+        values = {name: getattr(self, name) for name in _LIMITS}
         return {name: value for name, value in values.items() if value is not None}
 
     @property
@@ -69,26 +88,35 @@ class When:
         """Whether it counts the cases that it is about."""
         return self.nth is not None or self.every is not None
 
-    def open(self, now: int, start: int) -> bool:
-        """Whether an instant lies in its window; `start` is that of the epoch."""
-        return (self.begins is None or now >= self.begins.instant(start)) and (
-            self.ends is None or now < self.ends.instant(start)
-        )
+    def closed(self, now: int, start: int) -> str | None:
+        """What an instant does not lie in, its `window` or its `hours`; `start` is the instant of the epoch."""
+        if (self.begins is not None and now < self.begins.instant(start)) or (
+            self.ends is not None and now >= self.ends.instant(start)
+        ):
+            return "window"
+        if self.hours is not None and not any(hours.open(now) for hours in several(self.hours)):
+            return "hours"
+        return None
 
     def pattern(self, name: str) -> Pattern | None:
-        """The pattern that it wants of a field, None where it asks nothing of it."""
+        """The one pattern that it wants of a field, None where it wants none or several."""
         wanted = self.asked.get(name)
         return wanted if isinstance(wanted, Pattern) else None
 
+    def patterns(self, name: str) -> tuple[Pattern, ...]:
+        """The patterns of which it wants one of a field."""
+        return tuple(wanted for wanted in several(self.asked.get(name)) if isinstance(wanted, Pattern))
+
     def words(self, name: str) -> tuple[str, ...] | None:
         """The words that it wants of a field, None where it asks nothing of it."""
-        wanted = self.asked.get(name)
-        return wanted if isinstance(wanted, tuple) else None
+        return tuple(wanted for wanted in several(self.asked.get(name)) if isinstance(wanted, str)) or None
 
     def without(self, name: str) -> When:
         """The same without one of its conditions."""
         arguments: dict[str, Any] = {**self.limits, **self.asked}
         arguments.pop(name, None)
+        if isinstance(never := arguments.get("not"), Not):
+            arguments["not"] = never.without(name)
         return When(**arguments)
 
     def __eq__(self, other: object) -> bool:
@@ -102,6 +130,8 @@ class When:
         return f"When({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
 
 
+#: What a rule asks beside conditions.
+_LIMITS: Final = ("begins", "ends", "hours", "share", "nth", "every", "per")
 #: Asks nothing.
 ANY: Final = When()
 
@@ -115,9 +145,11 @@ class Rule:
     front, and counts it apart from its equals.
     """
 
-    #: what rules of the list may decide, each apart from the others; and the field that holds its cases' subject
+    #: what rules of the list may decide, each apart from the others; the field that holds its cases' subject; and
+    #: the fields by which its counters may be apart
     DECISIONS: ClassVar[tuple[str, ...]] = ("all",)
     SUBJECT: ClassVar[str] = ""
+    OWNERS: ClassVar[tuple[str, ...]] = ("phone", "key")
 
     key: str
     when: When = ANY

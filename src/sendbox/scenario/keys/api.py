@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Final
 
-from sendbox.engine.faults.calls import ApiRule
+from sendbox.engine.faults.calls import ApiRule, Headers
 from sendbox.engine.faults.row import read
 from sendbox.engine.faults.table import CALLS
 from sendbox.engine.faults.wire import ApiFault
+from sendbox.engine.rules.conditions import several
 from sendbox.engine.rules.rule import When
+from sendbox.scenario.keys.when import CALL, asked, compile_when, one_or_more, patterns, recipient
 from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, canonical, text_of, whole
 
 #: The names of a rule's conditions in this list, where they differ.
-_SPELLED: Final = {"nth": "call"}
+_SPELLED: Final = {"nth": CALL}
 
 
 def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
     """One rule."""
-    when = _when(node.get("when"), reader)
+    when = compile_when(node, reader, ApiRule, _asks)
     fault = read(CALLS, node.entries()["fault"], reader)
     processed, times, name = node.get("processed"), node.get("times"), node.get("name")
     effective = None if processed is None else processed.value is True
@@ -40,7 +42,7 @@ def compile_api_rule(node: Node, reader: Reader) -> ApiRule:
 def _canonical(when: When, fault: ApiFault, processed: bool | None) -> str:
     """The text that identifies a rule without a name: its conditions and its fault, however its times are written."""
     does = _changed_fields(fault, type(fault)())
-    asks = {_SPELLED.get(name, name): condition for name, condition in {**when.asked, **when.limits}.items()}
+    asks = {_SPELLED.get(name, name): condition for name, condition in asked(when).items()}
     return canonical({"when": asks, "fault": {**does, "kind": fault.kind}, "processed": processed})
 
 
@@ -50,18 +52,25 @@ def _changed_fields(record: Any, default: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != getattr(default, name)}
 
 
-def _when(node: Node | None, reader: Reader) -> When:
-    if node is None:
-        return When()
-    conditions = node.entries()
-    if "call" in conditions and "every" in conditions:
-        reader.complain(node, "every", '"every" stands beside "call"; a rule counts in one way', key="every")
-    return When(
-        operation=reader.operations(
-            conditions.get("operation"), reader.emulated, "not an operation of an emulated interface"
-        ),
-        key=reader.pattern(conditions["key"]) if "key" in conditions else None,
+def _asks(when: Node, reader: Reader) -> dict[str, Any]:
+    operation = when.get("operation")
+    return {
+        "operation": reader.operations(operation, reader.emulated, "not an operation of an emulated interface"),
+        **patterns(when, reader, "key"),
+        "headers": _headers(when, reader),
         # the last conditions, because they are searched for in the call
-        **reader.recipient(conditions),
-        **reader.limits(conditions, "call"),
-    )
+        **recipient(when, reader),
+    }
+
+
+def _headers(when: Node, reader: Reader) -> Headers | None:
+    """What is wanted of headers; their names have no upper and lower case, `content_type` is one of them."""
+    asked_headers = when.get("headers")
+    wanted = {} if asked_headers is None else {key.lower(): item for key, item in asked_headers.entries().items()}
+    if (content_type := when.get("content_type")) is not None:
+        if "content-type" in wanted:
+            message = '"content_type" stands beside the header Content-Type; ask for it once'
+            reader.complain(when, "headers", message, key="content_type")
+        wanted["content-type"] = content_type
+    found = tuple((name, several(one_or_more(item, reader.pattern))) for name, item in sorted(wanted.items()))
+    return Headers(found) if found else None

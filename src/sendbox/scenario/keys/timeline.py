@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from sendbox.engine.blueprint import TimelineEntry
+from sendbox.engine.durations import Moment
 from sendbox.engine.texts import Text
+from sendbox.scenario.keys.when import never
 from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader
 
@@ -57,7 +59,8 @@ def _entry(node: Node, reader: Reader, happenings: Mapping[str, Happening]) -> T
         shown = show(next(key for key in entries if key != "at"))
         reader.complain(node, "happening", f"{shown} does not happen here; legal: {listed(happenings)}")
         return TimelineEntry(at, relative, "", {}, node.place)
-    others = [key for key in entries if key not in ("at", kind)]
+    every, until = _again(node, entries, Moment(at, relative), reader)
+    others = [key for key in entries if key not in ("at", "every", "until", kind)]
     if others:
         message = f"{show(others[0])} stands beside {show(kind)}; one thing happens in an entry"
         reader.complain(node, "happening", message, key=others[0])
@@ -65,4 +68,22 @@ def _entry(node: Node, reader: Reader, happenings: Mapping[str, Happening]) -> T
     written: dict[str, Any] = plain(content)
     means = happenings[kind].compile(content, written, reader)
     key = orjson.dumps([kind, written], option=orjson.OPT_SORT_KEYS).decode() if isinstance(means, Text) else ""
-    return TimelineEntry(at, relative, kind, written, node.place, means, key)
+    return TimelineEntry(at, relative, kind, written, node.place, means, key, every, until)
+
+
+def _again(node: Node, entries: Mapping[str, Node], first: Moment, reader: Reader) -> tuple[int, Moment | None]:
+    """How often an entry happens again, and before which moment."""
+    if "every" not in entries or "until" not in entries:
+        for word, other in (("every", "until"), ("until", "every")):
+            if word in entries and not node.cut:
+                message = f"{show(word)} stands without {show(other)}; an entry that happens again has both"
+                reader.complain(node, "again", message, key=word)
+        return 0, None
+    every, until = reader.duration(entries["every"]), reader.moment(entries["until"])
+    if every == 0 and not any(problem.path == entries["every"].path for problem in reader.problems):
+        reader.complain(entries["every"], "again", f"{show(plain(entries['every']))} is not a time between two of them")
+        return 0, None
+    if never(first, until, reader.start):
+        values = f"{show(plain(entries['at']))} to {show(plain(entries['until']))}"
+        reader.complain(entries["until"], "again", f"{values} is not a time: it ends before it begins")
+    return every, until

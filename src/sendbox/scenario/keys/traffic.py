@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from sendbox.engine.traffic import NONE, PARENT, Reception, Traffic, reference
+from sendbox.scenario.keys.when import values_at
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader
+from sendbox.scenario.values import Reader, whole
 
 #: What stands behind the words for an argument that must be given.
 REQUIRED: Final = "*"
@@ -70,7 +71,8 @@ def _entry(
             node, "traffic", '"control" stands beside "request"; one thing is done in an entry', key="control"
         )
     name, expect = node.get("name"), node.get("expect")
-    status = None if expect is None else expect.get("status")
+    status, body = (None, None) if expect is None else (expect.get("status"), expect.get("body"))
+    repeat = {} if (node_of_repeat := node.get("repeat")) is None else node_of_repeat.entries()
     entry = Traffic(
         at=at,
         relative=relative,
@@ -78,6 +80,9 @@ def _entry(
         name=None if name is None else str(name.value),
         status=None if status is None else 0 if status.value == NONE else int(str(status.value)),
         place=node.place,
+        wanted=() if body is None else values_at(body, reader, "body"),
+        every=reader.duration(repeat["every"]) if repeat else 0,
+        times=whole(repeat["times"]) if repeat else 1,
     )
     request = entries["request"] if "request" in entries else entries["control"]
     _references(request, reader, names, later)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sendbox.engine.delivery.faults.fault import WebhookFault
+from sendbox.engine.delivery.faults.several import Several, misfit
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.row import read
 from sendbox.engine.rules.rule import When
-from sendbox.scenario.model import Node, show
+from sendbox.scenario.keys.when import asked, compile_when, patterns, recipient
+from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 
 #: The one kind of event that has a result.
@@ -18,8 +20,8 @@ _SENT: Final = "sentMessage"
 
 def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
     """One rule."""
-    when = _when(node.get("when"), reader)
-    fault = read(DELIVERIES, node.entries()["fault"], reader)
+    when = compile_when(node, reader, WebhookRule, _asks)
+    fault = _fault(node.entries()["fault"], reader)
     name, times = node.get("name"), node.get("times")
     if fault.racing and _SENT not in (when.words("event") or (_SENT,)):
         message = f'"{fault.kind}" is about the answer to a request that sends, which only {_SENT} events follow'
@@ -34,15 +36,23 @@ def compile_webhook_rule(node: Node, reader: Reader) -> WebhookRule:
     )
 
 
+def _fault(node: Node, reader: Reader) -> WebhookFault:
+    """The fault of a rule, or several that meet an event together."""
+    if not node.items():
+        return read(DELIVERIES, node, reader)
+    faults = tuple(read(DELIVERIES, item, reader) for item in node.items())
+    if (why := misfit(faults)) is not None and not node.cut:
+        reader.complain(node, "fault", f"{show(plain(node))} do not go together: {why}")
+        return faults[0]
+    return Several(faults) if len(faults) > 1 else faults[0]
+
+
 def _canonical(when: When, fault: WebhookFault) -> str:
     """The text that identifies a rule without a name: its conditions and its fault, in one fixed order."""
-    return canonical({"when": {**when.asked, **when.limits}, "fault": fault.text})
+    return canonical({"when": asked(when), "fault": fault.text})
 
 
-def _when(node: Node | None, reader: Reader) -> When:
-    if node is None:
-        return When()
-    conditions = node.entries()
+def _asks(node: Node, reader: Reader) -> dict[str, Any]:
     gateways = words(node.get("gateway"))
     if gateways is not None:
         # a family means its steps, and what phones write on it
@@ -51,11 +61,10 @@ def _when(node: Node | None, reader: Reader) -> When:
     if results is not None and events is not None and _SENT not in events:
         message = f"{show(list(results))} is asked of {show(list(events))}: only {_SENT} has a result (§6)"
         reader.complain(node, "result", message, key="result")
-    return When(
-        result=results,
-        event=events,
-        gateway=gateways,
-        **reader.recipient(conditions),
-        tag=reader.pattern(conditions["tag"]) if "tag" in conditions else None,
-        **reader.limits(conditions),
-    )
+    return {
+        "result": results,
+        "event": events,
+        "gateway": gateways,
+        **recipient(node, reader),
+        **patterns(node, reader, "tag", "template"),
+    }

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.rule import When
 from sendbox.scenario.lint import globs
 from sendbox.scenario.model import Node, Problem, errors, problem, show
 from sendbox.scenario.values import Reader
@@ -75,6 +76,16 @@ class Linter:
         if not pattern.literal and (why := globs.why_no_number(pattern.text)) is not None:
             self.warn(node, "no-number", f"{show(node.value)} matches no phone number: {why}")
 
+    def numbers(self, rule: Node, when: When) -> None:
+        """Warns about each pattern of a rule that no number can match."""
+        for item, pattern in asked(rule, when, "phone"):
+            self.number(item, pattern)
+
+    def tags(self, rule: Node, when: When) -> None:
+        """Warns about each pattern of a rule that no tag can match."""
+        for item, _ in asked(rule, when, "tag"):
+            self.tag(item)
+
     def tag(self, node: Node) -> None:
         """Warns about a pattern that no tag can match."""
         text = str(node.value)
@@ -83,6 +94,15 @@ class Linter:
             near = None if text.startswith("!") else _NO_TAG.sub("", text.lower()) or None
             message = f"{show(text)} is not a tag after cleaning: lower case, a-z 0-9 . _ - (A60)"
             self.warn(node, "tag", message, near=near)
+
+
+def asked(rule: Node, when: When, name: str) -> list[tuple[Node, Pattern]]:
+    """What a rule asks of a field, one pattern or several, each with its node."""
+    patterns = when.patterns(name)
+    if not patterns:
+        return []
+    node = rule.entries()["when"].entries()[name]
+    return list(zip(node.items() or [node], patterns, strict=True))
 
 
 def nothing_like_it(pattern: Pattern, known: list[str]) -> bool:

@@ -67,10 +67,8 @@ def find(linter: Linter) -> None:
     for key in ("api", "webhooks"):
         for at, item in linter.entries(key):
             when = blueprint.of(key)[at].when
-            if (phone := when.pattern("phone")) is not None:
-                linter.number(item.entries()["when"].entries()["phone"], phone)
-            if "tag" in when.asked:
-                linter.tag(item.entries()["when"].entries()["tag"])
+            linter.numbers(item, when)
+            linter.tags(item, when)
     _traffic(linter)
 
 

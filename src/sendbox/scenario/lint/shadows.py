@@ -39,16 +39,20 @@ def _digits(value: Any, country: str) -> str:
     return text if "*" in text or "?" in text else normalize(text, country) or text
 
 
-def _payload(wide: Any, narrow: Any, _country: str) -> bool:
-    return all(
-        path in narrow
-        and (
-            globs.covers(value, narrow[path])
-            if isinstance(value, str) and isinstance(narrow[path], str)
-            else type(value) is type(narrow[path]) and value == narrow[path]
-        )
-        for path, value in wide.items()
-    )
+def _payload(wide: Any, narrow: Any, country: str) -> bool:
+    return all(path in narrow and _covers(_value, value, narrow[path], country) for path, value in wide.items())
+
+
+def _value(wide: Any, narrow: Any, _country: str) -> bool:
+    if isinstance(wide, str) and isinstance(narrow, str):
+        return globs.covers(wide, narrow)
+    return type(wide) is type(narrow) and bool(wide == narrow)
+
+
+def _covers(compare: Callable[[Any, Any, str], bool], wide: Any, narrow: Any, country: str) -> bool:
+    """Whether each value of a condition, one or several, is covered by one of another condition."""
+    wides, narrows = (value if isinstance(value, list) else [value] for value in (wide, narrow))
+    return all(any(compare(one, other, country) for one in wides) for other in narrows)
 
 
 #: How a condition is compared with that of a later rule; without an entry: as patterns of text.
@@ -140,21 +144,24 @@ def _words(value: Any, families: Mapping[str, tuple[str, ...]]) -> set[str]:
 
 def _faults(node: Node | None) -> set[str]:
     """The words of a fault: a word, or the keys of an object."""
-    return set() if node is None else set(node.entries()) or {str(node.value)}
+    if node is None:
+        return set()
+    return set().union(*map(_faults, node.items())) or set(node.entries()) or {str(node.value)}
 
 
 def _beginnings(rule: _Rule, country: str) -> Iterator[tuple[str, str]]:
-    """The beginning of each pattern of a rule, before any wildcard."""
+    """The beginning of each pattern of a rule, before any wildcard; what covers several covers the first."""
     for key in _LOOKED_UP:
         if key in rule.asks:
             value = rule.asks[key]
+            value = value[0] if isinstance(value, list) else value
             text = _digits(value, country) if CONDITIONS.get(key) is _number else str(value)
             yield key, re.split("[*?]", text, maxsplit=1)[0]
 
 
 def _place(rule: _Rule, country: str) -> tuple[str, str] | None:
     """The place of a rule: every rule that it shadows begins like that."""
-    return next((place for place in _beginnings(rule, country) if place[1]), None)
+    return next((at for at in _beginnings(rule, country) if at[1] and not isinstance(rule.asks[at[0]], list)), None)
 
 
 def _places(rule: _Rule, country: str) -> Iterator[tuple[str, str] | None]:
@@ -181,7 +188,7 @@ def _shadow(rule: _Rule, places: dict[tuple[str, str] | None, list[_Rule]], coun
 def _implied(earlier: _Rule, later: _Rule, country: str) -> bool:
     """Whether the earlier rule matches whenever the later one does."""
     return all(
-        key in later.asks and CONDITIONS.get(key, _text)(value, later.asks[key], country)
+        key in later.asks and _covers(CONDITIONS.get(key, _text), value, later.asks[key], country)
         for key, value in earlier.asks.items()
     )
 

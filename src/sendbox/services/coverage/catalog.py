@@ -275,6 +275,8 @@ def _outages() -> Iterator[Item]:
         "of a channel": "channel: richmsg",
         "of a country": "country: CZ",
         "of an operator": "country: CZ, operator: 2",
+        "of phones": 'phone: "420777*"',
+        "of a share": "share: 10%",
         **{f"in_flight {word}": f"channel: sms, in_flight: {word}" for word in IN_FLIGHT},
         **{f"new {word}": f"channel: sms, new: {word}" for word in NEW},
     }

@@ -124,7 +124,7 @@ class Desk:
         decision = NO_FAULT
         if world.api.rules:
             about = "" if route.about is None else route.about(world, params)
-            decision = decide(world, route.operation, call.key, call.path, whole(call.body), call.query, about)
+            decision = decide(world, route.operation, call, whole(call.body), about)
             if decision[0] is not None and not decision[0].rule.has_effect:
                 answer = spoilt(decision[0], route.error, None)
                 record = RequestRecord(route.operation, call, answer.status, answer.body)
@@ -210,7 +210,8 @@ class Desk:
             incoming = upload.receive(world, call.path.rpartition("/")[2], self.contract)
             key = incoming.key
             if world.api.rules:
-                decision = decide(world, upload.operation, key, "", b"", b"", "")
+                asking = call._replace(path="", query=b"", body=b"", key=key)
+                decision = decide(world, upload.operation, asking, b"", "")
             applied = decision[0]
             if applied is not None and not applied.rule.has_effect:
                 incoming.give_up()

@@ -9,12 +9,14 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.commands.requests import RequestRecord
-from sendbox.engine.faults.calls import Applied, Call
-from sendbox.engine.faults.wire import NO_ANSWER, Error
+from sendbox.engine.faults.calls import Applied
+from sendbox.engine.faults.calls import Call as Asking
+from sendbox.engine.faults.wire import NO_ANSWER, Error, Whole
 from sendbox.services.http.addressee import addressee
 from sendbox.services.http.exchange import Answer, Refusal
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.command import Call
     from sendbox.engine.world import World
 
 #: A decision about one call: the fault, None = none; and whether it depended on the order of arrival.
@@ -22,8 +24,9 @@ Decision = tuple[Applied | None, bool]
 NO_FAULT: Final[Decision] = (None, False)
 
 
-def decide(world: World, operation: str, key: str, path: str, body: bytes, query: bytes, about: str) -> Decision:
+def decide(world: World, operation: str, call: Call, body: bytes, about: str) -> Decision:
     """Asks the rules of a world about a call that came in, before it is handled; `about` is the phone of its path."""
+    query = call.query
     number: list[str] = []
 
     def phone() -> str:
@@ -32,10 +35,10 @@ def decide(world: World, operation: str, key: str, path: str, body: bytes, query
         return number[0]
 
     def content() -> bytes:
-        return b"\0".join((key.encode(), path.encode("utf-8", "replace"), query, body))
+        return b"\0".join((call.key.encode(), call.path.encode("utf-8", "replace"), query, body))
 
-    fields = {"operation": operation, "key": key, "phone": phone}
-    return world.api.strike(Call(fields, phone, content, world.now))
+    fields = {"operation": operation, "key": call.key, "phone": phone, "headers": call.headers}
+    return world.api.strike(Asking(fields, phone, content, world.now))
 
 
 def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
@@ -48,6 +51,8 @@ def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
     instead = applied.rule.fault.instead(answer.body, applied.wait)
     if isinstance(instead, Error):
         return _error(instead, error)
+    if isinstance(instead, Whole):
+        return Answer(instead.status, instead.data, instead.content_type.encode(), _headers(instead.headers))
     if instead is not None:
         return Answer(200, instead.data, answer.content_type, answer.headers)
     answer.fault = applied
@@ -57,9 +62,12 @@ def spoilt(applied: Applied, error: Refusal, answer: Answer | None) -> Answer:
 def _error(instead: Error, error: Refusal) -> Answer:
     """An error in the shape of the interface that was called."""
     answer = error(instead.status, _phrase(instead.status) if instead.text is None else instead.text)
-    headers = ((name.lower().encode(), value.encode()) for name, value in instead.headers)
-    answer.headers = (*answer.headers, *headers)
+    answer.headers = (*answer.headers, *_headers(instead.headers))
     return answer
+
+
+def _headers(given: tuple[tuple[str, str], ...]) -> tuple[tuple[bytes, bytes], ...]:
+    return tuple((name.lower().encode(), value.encode()) for name, value in given)
 
 
 def _phrase(status: int) -> str:

@@ -115,7 +115,12 @@ def _case_of_sent(event: tuple[Attempt, int]) -> Case:
     attempt, code = event
     submission = attempt.message.submission
     phone = attempt.message.phone
-    fields = {"result": STATES[code], **_fields("sentMessage", attempt.step.channel, phone, submission.send.tags)}
+    fields = {
+        "result": STATES[code],
+        **_fields("sentMessage", attempt.step.channel, phone, submission.send.tags),
+        "template": attempt.step.template and attempt.step.template.name,
+        "operator": lambda: attempt.mnc,
+    }
     return Case("sentMessage", phone, request=submission.request_id, fields=fields)
 
 

@@ -15,7 +15,7 @@ import orjson
 from sendbox.engine.cases import Case
 from sendbox.engine.journal import CODE
 from sendbox.engine.timeline import LATE
-from sendbox.services.messaging import windows as window
+from sendbox.services import windows as window
 from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.text import prepare
@@ -233,6 +233,8 @@ class Simulator:
                 "tag": send.tags,
                 "body": step.body or "",
                 "sender": step.sender or "",
+                "template": step.template and step.template.name,
+                "operator": lambda: operator(message.phone, submission.chooser),
                 "operation": submission.operation,
                 "attempt": attempt.number + 1,
                 "key": submission.key.id,

@@ -323,6 +323,10 @@ def _count_outage(collector: Collector, subject: tuple[Current, str]) -> None:
         collector.count("outages", "of a channel")
     if outage.countries is not None:
         collector.count("outages", "of a country" if outage.network is None else "of an operator")
+    if outage.phones is not None:
+        collector.count("outages", "of phones")
+    if outage.share is not None:
+        collector.count("outages", "of a share")
     collector.count("outages", f"in_flight {outage.in_flight}")
     collector.count("outages", f"new {outage.new}")
 

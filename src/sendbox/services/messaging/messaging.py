@@ -206,4 +206,4 @@ class Messaging(Part):
 
 def _line(entry: TimelineEntry, phone: str) -> Line | str:
     body = entry.means
-    return Line(body, entry.key, phone) if isinstance(body, Text) else str(entry.what["body"])
+    return Line(body, entry.key, phone, entry.ordinal) if isinstance(body, Text) else str(entry.what["body"])

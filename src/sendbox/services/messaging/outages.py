@@ -29,6 +29,7 @@ from sendbox.services.messaging.results import (
 from sendbox.services.numbers.countries import country
 
 if TYPE_CHECKING:
+    from sendbox.engine.patterns import Pattern
     from sendbox.services.messaging.home import Home
     from sendbox.services.messaging.records import Attempt, Plan
 
@@ -50,6 +51,10 @@ def named(entry: Mapping[str, Any]) -> str:
         where.append(f"operator {entry['operator']}")
     if entry.get("country") is not None:
         where.append(f"in {entry['country']}")
+    if (phones := entry.get("phone")) is not None:
+        where.append(f"phones {phones if isinstance(phones, str | int) else ', '.join(map(str, phones))}")
+    if entry.get("share") is not None:
+        where.append(f"for a share of {entry['share']}")
     return " ".join(filter(None, where)) or "everything"
 
 
@@ -58,7 +63,8 @@ class Outage:
     """An outage as a scenario describes it; `lasts` in milliseconds.
 
     `channels` None = all of them. `countries` are ISO codes and None = everywhere; `network` is an MNC in them, None =
-    every one. `info` is the `result_info` of the bad ends it makes (None = the default, A23).
+    every one. `phones` None = all of them; `share` None = all phones, else drawn for each phone by `key`. `info` is the
+    `result_info` of the bad ends it makes (None = the default, A23).
     """
 
     lasts: int
@@ -68,18 +74,24 @@ class Outage:
     in_flight: str = "wait"
     new: str = "wait"
     info: str | None = None
+    phones: tuple[Pattern, ...] | None = None
+    share: float | None = None
+    key: str = ""
 
     def hits(self, attempt: Attempt) -> bool:
         """Whether an attempt goes over what is out."""
         if self.channels is not None and attempt.step.channel not in self.channels:
             return False
-        if self.countries is None:
-            return True
-        phone = attempt.message.phone
-        place = country(phone)
-        if place is None or place.iso not in self.countries:
+        phone, chooser = attempt.message.phone, attempt.message.submission.chooser
+        if self.phones is not None and not any(pattern.matches(phone) for pattern in self.phones):
             return False
-        return self.network is None or operator(phone, attempt.message.submission.chooser) == self.network
+        if self.countries is not None:
+            place = country(phone)
+            if place is None or place.iso not in self.countries:
+                return False
+            if self.network is not None and operator(phone, chooser) != self.network:
+                return False
+        return self.share is None or chooser.draw(self.key, phone, 0).below(self.share, "share")
 
 
 @dataclass(slots=True, eq=False)
@@ -91,10 +103,13 @@ class Current:
     until: int
     what: dict[str, Any]
 
+    def meets_new(self, attempt: Attempt) -> bool:
+        """Whether an attempt was not handed over before the outage."""
+        return not attempt.history or attempt.transitions()[0][1] >= self.began
+
     def word(self, attempt: Attempt) -> str:
         """What becomes of an attempt: it was handed over before the outage, or since."""
-        under_way = attempt.history and attempt.transitions()[0][1] < self.began
-        return self.outage.in_flight if under_way else self.outage.new
+        return self.outage.new if self.meets_new(attempt) else self.outage.in_flight
 
 
 class Outages:
@@ -129,12 +144,8 @@ class Outages:
         self._world.journal.add(self._world.clock.now, CODE["outage"], (current, "ended"))
 
     def over(self, attempt: Attempt) -> Current | None:
-        """The outage that decides about an attempt: one in which it waits, the longest; else the oldest that hits."""
-        hitting = [current for current in self.current if current.outage.hits(attempt)]
-        waiting = [current for current in hitting if current.word(attempt) == "wait"]
-        if waiting:
-            return max(waiting, key=lambda current: current.until)
-        return hitting[0] if hitting else None
+        """The outage that decides about an attempt: of those that hit it the one that began last, while it lasts."""
+        return next((current for current in reversed(self.current) if current.outage.hits(attempt)), None)
 
     def cut_off(self, attempt: Attempt, plan: Plan) -> Plan:
         """The plan of an attempt that begins while what it goes over is out.
@@ -144,9 +155,13 @@ class Outages:
         current = self.over(attempt)
         if current is None or current.word(attempt) == "wait" or not plan or plan[0][0] == REJECTED:
             return plan
-        attempt.note(_CUT_OFF, current.outage.new)
-        *way, (code, after, _) = self._home.simulator.goal_plan(attempt.step.channel, current.outage.new)
-        return (*way, (code, after, current.outage.info))
+        return self._bad_end(attempt, current.outage)
+
+    def _bad_end(self, attempt: Attempt, outage: Outage) -> Plan:
+        """The usual way of a new message to its bad end."""
+        attempt.note(_CUT_OFF, outage.new)
+        *way, (code, after, _) = self._home.simulator.goal_plan(attempt.step.channel, outage.new)
+        return (*way, (code, after, outage.info))
 
     def hold(self, attempt: Attempt, plan: Plan, code: int) -> bool:
         """Whether what is due for an attempt is put off, or ends it.
@@ -168,6 +183,9 @@ class Outages:
             return True
         if attempt.extra is not None and _CUT_OFF in attempt.extra:
             return False  # it is on the way to its bad end
+        if attempt.state == SENDING and word == "undelivered" and current.meets_new(attempt):
+            attempt.plan = self._bad_end(attempt, current.outage)  # it waited for another outage, and goes on
+            return False
         attempt.plan = None
         end = FAILED if word == "failed" or attempt.state == SENDING else UNDELIVERED
         if LEGAL[attempt.step.channel][attempt.state][end]:  # else it has arrived, and only the receipt is lost

@@ -8,11 +8,11 @@ from typing import Any, Final, TypeVar
 import orjson
 
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.rules.rule import When
 from sendbox.scenario.keys.timeline import Happening
+from sendbox.scenario.keys.when import Asks, compile_when, patterns
 from sendbox.scenario.lint.linter import Linter, nothing_like_it
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader, items, names_differ, text_of
+from sendbox.scenario.values import Reader, items, names_differ, text_of, whole, words
 from sendbox.scenario.vocabulary import Key, RuleList, Vocabulary
 from sendbox.services.language import template_makes_sense
 from sendbox.services.numbers.normal import normalize
@@ -33,10 +33,8 @@ def compile_partner(node: Node | None, reader: Reader) -> PartnerSpec:
         template_makes_sense(item, reader)
     return PartnerSpec(
         accounts=_accounts(nodes.get("accounts", []), reader),
-        reviews=tuple(
-            _rule(ReviewRule, item, reader, "template", "language") for item in nodes.get("template_review", ())
-        ),
-        signups=tuple(_rule(SignupRule, item, reader, "client") for item in nodes.get("signup", ())),
+        reviews=tuple(_rule(ReviewRule, item, reader, _template) for item in nodes.get("template_review", ())),
+        signups=tuple(_rule(SignupRule, item, reader, _client) for item in nodes.get("signup", ())),
         library=tuple({"category": "UTILITY"} | plain(item) for item in nodes.get("library", ())),
     )
 
@@ -73,15 +71,22 @@ def _accounts(nodes: list[Node], reader: Reader) -> tuple[BusinessSpec, ...]:
     return tuple(accounts)
 
 
-def _rule(kind: type[R], node: Node, reader: Reader, *patterns: str) -> R:
-    """A rule of reviews or signups; `patterns` are its conditions that are patterns, all others are words."""
-    conditions, after = node.get("when"), node.get("after")
-    entries = {} if conditions is None else conditions.entries()
-    when: dict[str, Any] = {name: str(item.value) for name, item in entries.items()}
+def _template(when: Node, reader: Reader) -> dict[str, Any]:
+    return {**patterns(when, reader, "template", "language"), "category": words(when.get("category"))}
+
+
+def _client(when: Node, reader: Reader) -> dict[str, Any]:
+    return {**patterns(when, reader, "client"), "mode": words(when.get("mode"))}
+
+
+def _rule(kind: type[R], node: Node, reader: Reader, asks: Asks) -> R:
+    """A rule of reviews or signups."""
+    after, times = node.get("after"), node.get("times")
     rule = kind(
         _key(node),
-        When(**when | {name: Pattern(when[name]) for name in patterns if name in when}),
+        compile_when(node, reader, kind, asks),
         after=None if after is None else reader.span(after),
+        times=None if times is None else whole(times),
         reason=text_of(node.get("reason")),
         name=text_of(node.get("name")),
         place=node.place,

@@ -332,7 +332,10 @@ class Partner(Part):
     # -- inside
 
     def _rule(self, signup: Signup) -> SignupRule:
-        return self._rules.of(signup.ordinal, signup.client_id, signup.mode, self._world.clock.now)
+        rule, signup.order_sensitive = self._rules.of(
+            signup.ordinal, signup.client_id, signup.mode, self._world.clock.now
+        )
+        return rule
 
     @staticmethod
     def _expect(signup: Signup, state: str) -> None:
@@ -430,7 +433,9 @@ class Partner(Part):
             fields["phone_number"] = signup.phone_number
         onboarding = Onboarding(signup, signup.told, fields)
         signup.told += 1
-        world.journal.add(world.clock.now, CODE["signup"], onboarding)
+        entry = world.journal.add(world.clock.now, CODE["signup"], onboarding)
+        if signup.order_sensitive:
+            world.journal.mark(entry)
         world.outlets.post(signup.outlet, onboarding)
 
     def _note(self, number: BusinessNumber) -> None:

@@ -53,6 +53,8 @@ class Signup:
     expires_at: int
     #: how many signups came before it
     ordinal: int
+    #: whether the rule that decides it depended on which signup came first
+    order_sensitive: bool = False
     state: str = "created"
     #: the number that the client will use, once it is known
     phone_number: str | None = None

@@ -21,6 +21,7 @@ class ReviewRule(AnyRule):
     """How a template's review goes (A43). `after` None means the usual delay."""
 
     SUBJECT = "template"
+    OWNERS = ("template",)
 
     after: Span | None = None
     result: Literal["APPROVED", "REJECTED"] = "APPROVED"
@@ -32,6 +33,7 @@ class SignupRule(AnyRule):
     """How a signup ends once the client has finished (A46): when, and whether it fails."""
 
     SUBJECT = "client"
+    OWNERS = ("client",)
 
     after: Span | None = None
     result: Literal["completed", "failed"] = "completed"
@@ -50,19 +52,20 @@ class Reviews(Rulebook[ReviewRule]):
         """The same name in another language is another template."""
         return f"{case.subject}\0{case.fields['language']}"
 
-    def review(self, record: dict[str, Any], usual: int, now: int) -> tuple[ReviewRule, int]:
-        """How the review of a template goes, and how long it takes; `usual` where no rule says so.
+    def review(self, record: dict[str, Any], usual: int, now: int) -> tuple[ReviewRule, int, bool]:
+        """How the review of a template goes, how long it takes (`usual` where no rule says so), and whether that
+        depended on which review came first.
 
         Times are keyed by how many reviews of the template came before, by any rule.
         """
         fields = {"template": record["name"], "language": record["language"], "category": record["category"]}
         case = Case("template", record["name"], instant=now, fields=fields)
-        decisions, _ = self.decide(self.rules, case)
+        decisions, order_sensitive = self.decide(self.rules, case)
         rule = decisions[0][0] if decisions else _REVIEW
         whose = self.whose(case)
         number = self.memory.series("review", whose).place(case.ordinal).number
         after = Span(usual, usual) if rule.after is None else rule.after
-        return rule, _time(after, self._chooser.draw(rule.key, whose, number))
+        return rule, _time(after, self._chooser.draw(rule.key, whose, number)), order_sensitive
 
 
 class Signups(Rulebook[SignupRule]):
@@ -70,12 +73,12 @@ class Signups(Rulebook[SignupRule]):
 
     RETURNING = True
 
-    def of(self, ordinal: int, client_id: str | None, mode: str, now: int) -> SignupRule:
-        """The rule of a signup."""
+    def of(self, ordinal: int, client_id: str | None, mode: str, now: int) -> tuple[SignupRule, bool]:
+        """The rule of a signup, and whether that depended on which signup came first."""
         client = client_id or ""
         case = Case("signup", client, ordinal, instant=now, fields={"client": client, "mode": mode})
-        decisions, _ = self.decide(self.rules, case)
-        return decisions[0][0] if decisions else _SIGNUP
+        decisions, order_sensitive = self.decide(self.rules, case)
+        return (decisions[0][0] if decisions else _SIGNUP), order_sensitive
 
     def after(self, rule: SignupRule, client_id: str | None) -> int:
         """How long the provider takes for a signup; it is the same for all of a client."""

@@ -181,19 +181,21 @@ class Templates:
     def _send_to_review(self, record: Record) -> None:
         """The review falls due after its delay (A43)."""
         world = self._world
-        rule, after = self.reviews.review(record, Assume.of(world).template_review, world.clock.now)
+        rule, after, order_sensitive = self.reviews.review(record, Assume.of(world).template_review, world.clock.now)
         template_id = self.id_of(record)
         version = self._versions.get(template_id, 0)
-        world.timeline.at(world.clock.now + after, -1, self.review_due, (template_id, version, rule))
+        world.timeline.at(world.clock.now + after, -1, self.review_due, (template_id, version, rule, order_sensitive))
 
-    def review_due(self, review: tuple[str, int, ReviewRule]) -> None:
+    def review_due(self, review: tuple[str, int, ReviewRule, bool]) -> None:
         """A review has come to its end, unless the template was edited, moved or deleted meanwhile."""
-        template_id, version, rule = review
+        template_id, version, rule, order_sensitive = review
         record = self.by_id(template_id)
         if record is None or self._versions.get(template_id, 0) != version or self.status(record) != "PENDING":
             return
         event = "approved" if rule.result == "APPROVED" else "rejected"
         self._move(record, TEMPLATE.after(self.status(record), event), rule.reason, {})
+        if order_sensitive:
+            self._world.journal.mark(len(self._world.journal) - 1)
 
     def _note(self, record: Record) -> None:
         template_id = self.id_of(record)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from sendbox.engine.rules.rule import When
+from sendbox.scenario.keys.when import asked, compile_when, patterns, recipient
 from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node
-from sendbox.scenario.values import Reader, canonical, entries, text_of
+from sendbox.scenario.values import Reader, canonical, entries, text_of, whole
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.services.assume import Assume, read_limits
 from sendbox.services.verify.rules import VerifyRule
@@ -16,18 +16,22 @@ from sendbox.services.verify.rules import VerifyRule
 
 def compile_verify_rule(node: Node, reader: Reader) -> VerifyRule:
     """One rule."""
-    when, name = node.get("when"), node.get("name")
-    about = {} if when is None else reader.recipient(when.entries())
+    when, name, times = compile_when(node, reader, VerifyRule, _asks), node.get("name"), node.get("times")
     then = {key: str(item.value) for key, item in node.entries()["then"].entries().items()}
     return VerifyRule(
-        key=text_of(name) or canonical({"phone": None, **about, "then": then}),
-        when=When(**about),
+        key=text_of(name) or canonical({"phone": None, **asked(when), "then": then}),
+        when=when,
         code=then.get("code"),
         sms=then.get("sms"),
         limited=False if "limits" in then else None,
+        times=None if times is None else whole(times),
         name=text_of(name),
         place=node.place,
     )
+
+
+def _asks(when: Node, reader: Reader) -> dict[str, Any]:
+    return {**recipient(when, reader), **patterns(when, reader, "key")}
 
 
 def _limited(node: Node, reader: Reader) -> Assume:
@@ -42,9 +46,7 @@ def _limited(node: Node, reader: Reader) -> Assume:
 def _lint(linter: Linter) -> None:
     """Rules about phones that are not numbers."""
     for position, item in linter.entries("verify", "rules"):
-        pattern = linter.blueprint.compiled["verify"][position].when.pattern("phone")
-        if pattern is not None:
-            linter.number(item.entries()["when"].entries()["phone"], pattern)
+        linter.numbers(item, linter.blueprint.compiled["verify"][position].when)
 
 
 VERIFY: Final = Vocabulary(
@@ -55,7 +57,7 @@ VERIFY: Final = Vocabulary(
             late=True,
             assumes=_limited,
             rules=Rules("verifyRule", compile_verify_rule),
-            lists=(RuleList(("verify", "rules"), ("phone",), (("code",), ("sms",), ("limits",)), within="then"),),
+            lists=(RuleList(("verify", "rules"), ("phone", "key"), (("code",), ("sms",), ("limits",)), within="then"),),
         ),
     ),
     lints=(_lint,),

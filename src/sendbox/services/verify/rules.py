@@ -64,14 +64,16 @@ class Codes(Rulebook[VerifyRule]):
     """The rules of `verify`. Its cases are validation sessions about to begin."""
 
     PREFIX = "v"
+    RETURNING = True
 
-    def case(self, phone: str, now: int) -> Case:
-        """A session of a number; each is a separate request."""
-        return Case("session", phone, request=str(self._came), instant=now, fields={"phone": phone})
+    def case(self, phone: str, key: str, now: int, ordinal: int) -> Case:
+        """A session of a number, begun with a key; each is a separate request."""
+        return Case("session", phone, ordinal, str(ordinal), now, {"phone": phone, "key": key})
 
-    def begin(self, phone: str, now: int) -> Decided:
+    def begin(self, phone: str, key: str, now: int) -> Decided:
         """What rules decide about a new session of a number; no code is drawn yet."""
-        case = self.case(phone, now)
+        self._came += 1
+        case = self.case(phone, key, now, self._came)
         decisions, order_sensitive = self.decide(self.rules, case)
         by = {thing: rule for rule, things, _, _ in decisions for thing in things}
         return Decided(case, by.get("code"), by.get("sms"), by.get("limits"), order_sensitive)

@@ -55,8 +55,8 @@ class Session:
     """One validation session. Instants in virtual milliseconds.
 
     `key` is the id of the key that it was made with, `message` the SMS that carries the code, `rules` the names of the
-    rules that decided about it. `recorded` is the state as events left it; what it is now follows from the clock too
-    (`state_at`).
+    rules that decided about it. `ordinal` counts the sessions that were asked for. `recorded` is the state as events
+    left it; what it is now follows from the clock too (`state_at`).
     """
 
     token: str
@@ -67,6 +67,7 @@ class Session:
     payload: dict[str, Any]
     rules: tuple[str, ...]
     created_at: int
+    ordinal: int
     recorded: str = PENDING
     #: wrong codes so far
     attempts: int = 0

@@ -103,7 +103,7 @@ class Verify(Part):
         """Begins a session and sends its code. `phone` as given, international. Raises `LimitReached`."""
         world = self._world
         now = world.clock.now
-        decided = self.book.begin(phone, now)
+        decided = self.book.begin(phone, key.id, now)
         if decided.limited:
             self._count(phone, now)
         code, order_sensitive = self.book.code(decided)
@@ -123,7 +123,7 @@ class Verify(Part):
             origin=origin,
         )
         carrier.token = token = world.tag + world.name("validation", request_id.encode()).hex()[:48]
-        session = Session(token, phone, code, key.id, message, payload, decided.rules, now)
+        session = Session(token, phone, code, key.id, message, payload, decided.rules, now, decided.case.ordinal)
         self.sessions[token] = session
         self._by_phone.setdefault(phone, []).append(session)
         world.timeline.lapse(session.expires_at, "code", session)
@@ -214,11 +214,12 @@ class Verify(Part):
 
     def explain(self, session: Session) -> dict[str, Any]:
         """Why a session got its code: `{phone, code, state, rules, decided_by}`."""
+        case = self.book.case(session.phone, session.key, session.created_at, session.ordinal)
         return {
             "phone": session.phone,
             "code": session.code,
             "state": session.state_at(self._world.now),
-            "rules": tried(self.book, self.book.rules, self.book.case(session.phone, session.created_at)),
+            "rules": tried(self.book, self.book.rules, case),
             "decided_by": list(session.rules),
         }
 

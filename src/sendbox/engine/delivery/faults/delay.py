@@ -24,13 +24,13 @@ class Delay(Timed):
         way.later(after, faulty)
 
     def due(self, way: Way, faulty: FaultyDelivery, _detail: Any) -> None:
-        if _waits(faulty):
+        if waits(faulty):
             way.world.outlets.queue(faulty)
 
     def upcoming(self, faulty: FaultyDelivery) -> str | None:
-        return f"is sent, {self.text}" if _waits(faulty) else None
+        return f"is sent, {self.text}" if waits(faulty) else None
 
 
-def _waits(faulty: FaultyDelivery) -> bool:
+def waits(faulty: FaultyDelivery) -> bool:
     """Whether it was not held, or released and sent, meanwhile."""
     return faulty.state == "waiting" and not faulty.queued and not faulty.tries

@@ -122,6 +122,10 @@ class WebhookFault(Fault):
         """What becomes of a batch that is about to leave; `after` as drawn."""
         way.world.outlets.queue(faulty)
 
+    def release(self, way: Way, faulty: FaultyDelivery) -> None:
+        """What becomes of a batch of events that were gathered."""
+        way.world.outlets.queue(faulty)
+
     def due(self, way: Way, faulty: FaultyDelivery, detail: Any) -> None:
         """A step that it scheduled."""
 

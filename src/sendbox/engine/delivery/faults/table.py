@@ -24,11 +24,19 @@ DELIVERIES: Final[dict[str, type[WebhookFault]]] = by_name(
 )
 
 
-def definition() -> Node:
-    """The faults of deliveries in the language's schema."""
-    return either(
+def definitions() -> tuple[Node, Node]:
+    """One fault of deliveries in the language's schema, and what a rule may have: one, or a list of them."""
+    one = either(
         "What goes wrong: a word, or a mapping of one key.",
         words(DELIVERIES, "A fault in its usual form.", "a fault that is a word"),
         keys(DELIVERIES, "webhook fault", "A fault with its details.", "one fault such as {delay: 30s}"),
         "a fault: a word such as drop, or a mapping of one key such as {delay: 30s}",
     ).node
+    several = {
+        "description": "Several faults of one event.",
+        "type": "array",
+        "minItems": 2,
+        "items": {"$ref": "#/$defs/oneWebhookFault"},
+        "x-says": "a list of two or more faults",
+    }
+    return one, {**one, "anyOf": [*one["anyOf"], several], "x-says": f"{one['x-says']}, or a list of them"}

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from sendbox.engine.rules.conditions import several
 from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.keys.timeline import Happening
-from sendbox.scenario.model import Node, listed, show
-from sendbox.scenario.values import Reader
+from sendbox.scenario.keys.when import one_or_more
+from sendbox.scenario.model import Node, show
+from sendbox.scenario.values import Reader, canonical, whole
 from sendbox.services.language import compile_sender
 from sendbox.services.messaging.channels import SENDERS
 from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.messaging.language.lints import inbound as lint_inbound
 from sendbox.services.messaging.language.rules import channels_of
 from sendbox.services.messaging.outages import Outage
-from sendbox.services.numbers.countries import Country
 
 #: Which act a key of `phone` belongs to.
 _ONLY_WITH: Final = {"link": "click", "button": "press"}
@@ -56,32 +57,22 @@ def _outage(node: Node, entry: dict[str, Any], reader: Reader) -> Outage:
         )
         reader.complain(parts["info"], "outage", message)
     country = node.get("country")
+    operator, share = node.get("operator"), node.get("share")
+    if operator is not None:
+        reader.networks(operator, country)
     places = None if country is None else reader.countries(country)
     return Outage(
         lasts,
         channels_of(node.get("channel"), reader),
         None if places is None else frozenset(place.iso for place in places),
-        _network(node, places, reader),
+        None if operator is None else whole(operator),
         str(entry.get("in_flight", "wait")),
         str(entry.get("new", "wait")),
         entry.get("info"),
+        several(one_or_more(node.get("phone"), reader.phones)) or None,
+        None if share is None else reader.share(share),
+        "" if share is None else canonical({"outage": entry}),
     )
-
-
-def _network(node: Node, places: list[Country] | None, reader: Reader) -> int | None:
-    operator = node.get("operator")
-    if operator is None or not isinstance(operator.value, int):
-        return None
-    if places is None:
-        message = f'{show(operator.value)} is an MNC, which means nothing without its "country" (§6)'
-        reader.complain(operator, "operator", message)
-    elif places:
-        legal = sorted({network for place in places for network in place.mncs})
-        if operator.value not in legal:
-            legal_words = listed(map(str, legal)) or "none is known"
-            message = f"{show(operator.value)} is not an operator of {places[0].name}; legal: {legal_words} (A82)"
-            reader.complain(operator, "operator", message)
-    return operator.value
 
 
 HAPPENINGS: Final = (

@@ -6,10 +6,12 @@ from typing import Final
 
 from sendbox.engine import durations
 from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.patterns import Pattern
+from sendbox.engine.rules.conditions import several
 from sendbox.engine.traffic import reference
 from sendbox.scenario.lint import globs
 from sendbox.scenario.lint.lengths import LEGAL, REACH
-from sendbox.scenario.lint.linter import Linter
+from sendbox.scenario.lint.linter import Linter, asked
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
 from sendbox.services.http.addressee import FIELDS
@@ -101,20 +103,18 @@ def _recipient(node: Node, channel: str, linter: Linter) -> None:
 def _rule(item: Node, rule: Rule, linter: Linter) -> None:
     condition = item.get("when")
     when = {} if condition is None else condition.entries()
-    if (phone := rule.when.pattern("phone")) is not None:
-        linter.number(when["phone"], phone)
-        _channels(when["phone"], rule, linter)
+    linter.numbers(item, rule.when)
+    linter.tags(item, rule.when)
+    for node, phone in asked(item, rule.when, "phone"):
+        _channels(node, phone, rule, linter)
     if rule.when.words("operation") == ("createValidation",):
         _validation(when, rule, linter)
-    if "tag" in rule.when.asked:
-        linter.tag(when["tag"])
-    body = rule.when.pattern("body")
-    if (
-        body is not None and (length := len(body.text.replace("*", ""))) > limits.BODY
-    ):  # what is longer was cut off before a rule is asked
-        wanted = f"{show(when['body'].value)} asks for {length} characters"
-        message = f"{wanted}; a body has at most {limits.BODY}, the rest is cut off"
-        linter.warn(when["body"], "body-too-long", message)
+    for node, body in asked(item, rule.when, "body"):
+        if (length := len(body.text.replace("*", ""))) > limits.BODY:
+            # what is longer was cut off before a rule is asked
+            wanted = f"{show(node.value)} asks for {length} characters"
+            message = f"{wanted}; a body has at most {limits.BODY}, the rest is cut off"
+            linter.warn(node, "body-too-long", message)
     if (goals := _ends(rule)) and not set(_ARRIVED).intersection(goals):
         for key in ("replies", "click"):
             if key in item.entries():
@@ -152,13 +152,8 @@ def _webhooks(linter: Linter) -> None:
 
 def _hurried(blueprint: Blueprint) -> bool:
     """Whether some rule or setting lets a later result come at once."""
-    ways = [
-        way
-        for rule in blueprint.compiled["attempts"]
-        for way in (rule.path, *(path for path, _ in rule.mix or ()))
-        if way
-    ]
-    entries = [entry for way in ways for entry in way.entries if entry.result not in _AT_ONCE]
+    paths = [path for rule in blueprint.compiled["attempts"] for path in rule.paths]
+    entries = [entry for path in paths for entry in path.entries if entry.result not in _AT_ONCE]
     timing = blueprint.assume.timing
     return any(entry.after.low == 0 for entry in entries) or 0 in (timing.sent, timing.delivered, timing.seen)
 
@@ -169,22 +164,21 @@ def _validation(when: dict[str, Node], rule: Rule, linter: Linter) -> None:
     if channels is not None and USUAL not in channels:
         message = f"{show(plain(when['channel']))} is never the channel of createValidation; it sends an {USUAL} (A73)"
         linter.warn(when["channel"], "never-asked", message)
-    if attempt not in (None, 1):
-        message = f"{attempt} is never the attempt of createValidation; it is tried once (A73)"
+    if attempt is not None and 1 not in several(attempt):
+        message = f"{show(plain(when['attempt']))} is never the attempt of createValidation; it is tried once (A73)"
         linter.warn(when["attempt"], "never-asked", message)
 
 
 def _ends(rule: Rule) -> list[str]:
     """The results that the rule's ways go through; nothing when it leaves the path to other rules."""
-    paths = [rule.path] if rule.path is not None else [path for path, _ in rule.mix or ()]
-    ways = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in paths]
+    ways = [[entry.result for entry in path.entries] if path.goal is None else [path.goal] for path in rule.paths]
     return [result for results in ways for result in results]
 
 
-def _channels(node: Node, rule: Rule, linter: Linter) -> None:
+def _channels(node: Node, phone: Pattern, rule: Rule, linter: Linter) -> None:
     """A phone without a channel is never tried on it."""
-    channels, phone = rule.when.words("channel"), rule.when.pattern("phone")
-    if channels is None or phone is None:
+    channels = rule.when.words("channel")
+    if channels is None:
         return
     spec = _handset(phone.text, linter.blueprint.compiled["phones"])
     if spec is None or spec.channels is None:

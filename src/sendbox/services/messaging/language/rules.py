@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.rule import When
 from sendbox.scenario.keys.texts import compile_text
+from sendbox.scenario.keys.when import asked, compile_when, one_or_more, patterns, recipient, values_at
 from sendbox.scenario.model import Node, listed, plain, show
-from sendbox.scenario.values import Reader, canonical, text_of, words
+from sendbox.scenario.values import Reader, canonical, text_of, whole, words
 from sendbox.services.assume import Timing
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
 from sendbox.services.messaging.content.gaps import GAPS
@@ -21,44 +23,71 @@ from sendbox.services.operations import SENDING
 def compile_rule(node: Node, reader: Reader) -> Rule:
     """One rule. Entries of a path that say no time have their usual one (A63)."""
     asks = node.get("when")
-    when = _when(asks, reader)
+    when = compile_when(node, reader, Rule, _asks)
     #: for the checks below: a condition that could not be read may have been any channel
     channels = None if asks is not None and asks.cut else when.words("channel")
     illegal = _flag(node.get("illegal"))
-    path = mix = replies = click = None
-    then, mixed = node.get("then"), node.get("mix")
-    decides: dict[str, Any] = {}
-    if then is not None:
-        path, decides["then"] = _path(then, reader, reader.assume.timing)
-        if not illegal:
-            _path_is_legal(then, path, channels, reader)
-    if mixed is not None:
-        if then is not None:
+    mix = None
+    way, decides = _way(node, node.get("locale"), channels, reader, illegal=illegal)
+    if (mixed := node.get("mix")) is not None:
+        mix, decides["mix"] = _mix(mixed, node.get("locale"), channels, reader, illegal=illegal)
+        leading = [each.leads for each, _ in mix]
+        if any(leading) and way.leads:
             reader.complain(node, "mix", '"mix" stands beside "then"; a rule decides the way once', key="mix")
-        mix = tuple((Path(goal=goal), _number(weight)) for goal, weight in mixed.entries().items())
-        decides["mix"] = {goal.goal: weight for goal, weight in mix if goal.goal}
-        _goals_are_reachable(mixed, channels, reader)
-    if (answers := node.get("replies")) is not None:
-        replies = tuple(_reply(item, reader, node.get("locale")) for item in answers.items())
-        decides["replies"] = [[*_pair(reply.after), reply.body] for reply in replies]
-    if (opens := node.get("click")) is not None:
-        click = tuple(_click(item, reader) for item in opens.items() or [opens])
-        texts = [[*_pair(opening.after), *([opening.link] if opening.link else [])] for opening in click]
-        decides["click"] = texts if isinstance(opens.value, list) else texts[0]
+        elif any(leading) and not all(leading) and not mixed.cut:
+            message = "some ways of the mix have a then, and others have none; give each one, or none"
+            reader.complain(node, "mix", message, key="mix")
     name = text_of(node.get("name"))
     times = node.get("times")
     return Rule(
         key=name or _canonical(when, decides),
         when=when,
-        path=path,
+        path=replace(way, replies=None, click=None) if way.leads else None,
         mix=mix,
-        replies=replies,
-        click=click,
+        replies=way.replies,
+        click=way.click,
         illegal=illegal,
         times=None if times is None else int(_number(times)),
         name=name,
         place=node.place,
     )
+
+
+def _way(
+    node: Node, locale: Node | None, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
+) -> tuple[Path, dict[str, Any]]:
+    """What a rule, or a way of a mix, says: the results, and what the phone does; and the text of that."""
+    path, replies, click = Path(), None, None
+    decides: dict[str, Any] = {}
+    if (then := node.get("then")) is not None:
+        path, decides["then"] = _path(then, reader, reader.assume.timing)
+        if not illegal:
+            _path_is_legal(then, path, channels, reader)
+    if (answers := node.get("replies")) is not None:
+        replies = tuple(_reply(item, reader, locale) for item in answers.items())
+        decides["replies"] = [[*_pair(reply.after), reply.body] for reply in replies]
+    if (opens := node.get("click")) is not None:
+        click = tuple(_click(item, reader) for item in opens.items() or [opens])
+        texts = [[*_pair(opening.after), *([opening.link] if opening.link else [])] for opening in click]
+        decides["click"] = texts if isinstance(opens.value, list) else texts[0]
+    return replace(path, replies=replies, click=click), decides
+
+
+def _mix(
+    node: Node, locale: Node | None, channels: tuple[str, ...] | None, reader: Reader, *, illegal: bool
+) -> tuple[tuple[tuple[Path, float], ...], Any]:
+    """The ways of a mix with their weights, and its text."""
+    if isinstance(node.value, dict):
+        goals = {goal: _number(weight) for goal, weight in node.entries().items()}
+        _goals_are_reachable(node, channels, reader)
+        return tuple((Path(goal=goal), weight) for goal, weight in goals.items()), goals
+    mix, texts = [], []
+    for item in node.items():
+        weight = _number(item.entries()["weight"])
+        way, decides = _way(item, locale, channels, reader, illegal=illegal)
+        mix.append((way, weight))
+        texts.append({**decides, "weight": weight})
+    return tuple(mix), texts
 
 
 def _reply(node: Node, reader: Reader, locale: Node | None) -> Reply:
@@ -77,37 +106,25 @@ def _canonical(when: When, decides: dict[str, Any]) -> str:
 
     Equal rules have equal texts, wherever they stand and however their times are written.
     """
-    asks: dict[str, Any] = {**when.asked, **when.limits}
-    if isinstance(payload := asks.get("payload"), Payload):
-        asks["payload"] = {".".join(path): expected for path, expected in payload.wanted}
-    if isinstance(after := asks.get("after"), After):
-        asks["after"] = {field: getattr(after, field) for field in After.__slots__}
-    return canonical({"when": asks, **decides})
+    return canonical({"when": asked(when), **decides})
 
 
-def _when(node: Node | None, reader: Reader) -> When:
-    if node is None:
-        return When()
-    conditions = node.entries()
-    texts = {key: reader.pattern(conditions[key]) for key in ("tag", "body", "sender", "key") if key in conditions}
-    counts = {key: int(_number(conditions[key])) for key in ("attempt", "nth") if key in conditions}
-    payload = node.get("payload")
-    return When(
-        channel=channels_of(node.get("channel"), reader),
-        **reader.recipient(conditions),
-        tag=texts.get("tag"),
-        body=texts.get("body"),
-        sender=texts.get("sender"),
-        operation=reader.operations(node.get("operation"), SENDING, "not an operation that sends"),
-        attempt=counts.get("attempt"),
-        nth=counts.get("nth"),
-        key=texts.get("key"),
-        payload=None if payload is None else _payload(payload, reader),
-        after=_after(node, counts.get("attempt"), reader),
-    )
+def _asks(when: Node, reader: Reader) -> dict[str, Any]:
+    payload = when.get("payload")
+    attempt = one_or_more(when.get("attempt"), whole)
+    return {
+        "channel": channels_of(when.get("channel"), reader),
+        **recipient(when, reader),
+        **patterns(when, reader, "tag", "body", "sender", "template"),
+        "operation": reader.operations(when.get("operation"), SENDING, "not an operation that sends"),
+        "attempt": attempt,
+        **patterns(when, reader, "key"),
+        "payload": None if payload is None else Payload(values_at(payload, reader, "payload")),
+        "after": _after(when, attempt, reader),
+    }
 
 
-def _after(when: Node, attempt: int | None, reader: Reader) -> After | None:
+def _after(when: Node, attempt: object, reader: Reader) -> After | None:
     node = when.get("after")
     if node is None:
         return None
@@ -115,7 +132,7 @@ def _after(when: Node, attempt: int | None, reader: Reader) -> After | None:
     after = After(
         result=words(node.get("result")),
         channel=channels_of(node.get("channel"), reader),
-        info=None if info is None else reader.pattern(info),
+        info=one_or_more(info, reader.pattern),
         message=words(node.get("message")),
     )
     asks_attempt = (after.result, after.channel, after.info) != (None, None, None)
@@ -136,17 +153,6 @@ def channels_of(node: Node | None, reader: Reader) -> tuple[str, ...] | None:
         reader.complain(node, "uniqueItems", f"{show(names)} names a channel twice")
     meant = [channel for word in names for channel in reader.families.get(word, (word,))]
     return tuple(dict.fromkeys(meant))
-
-
-def _payload(node: Node, reader: Reader) -> Payload:
-    wanted = []
-    for key, item in node.entries().items():
-        path = tuple(key.split("."))
-        if not all(path):
-            reader.complain(node, "payload", f"{show(key)} is not a dotted path such as order.id", key=key)
-        expected = reader.pattern(item) if isinstance(item.value, str) else item.value
-        wanted.append((path, expected))
-    return Payload(tuple(wanted))
 
 
 def _path(node: Node, reader: Reader, timing: Timing) -> tuple[Path, Any]:

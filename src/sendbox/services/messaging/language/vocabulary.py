@@ -39,7 +39,7 @@ MESSAGING: Final = Vocabulary(
             lists=(
                 RuleList(
                     ("attempts",),
-                    ("channel", "phone", "tag", "body", "sender", "operation", "attempt", "key", "payload"),
+                    ("channel", "phone", "tag", "body", "sender", "template", "operation", "attempt", "key", "payload"),
                     (("then", "mix"), ("replies",), ("click",)),
                     extra=("name", "illegal", "locale"),
                 ),

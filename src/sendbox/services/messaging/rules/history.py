@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sendbox.engine.rules.conditions import quoted
+from sendbox.engine.rules.conditions import quoted, several
 from sendbox.services.messaging.results import STATES
 
 if TYPE_CHECKING:
@@ -25,8 +25,13 @@ class After:
 
     result: tuple[str, ...] | None = None
     channel: tuple[str, ...] | None = None
-    info: Pattern | None = None
+    info: Pattern | tuple[Pattern, ...] | None = None
     message: tuple[str, ...] | None = None
+
+    @property
+    def written(self) -> dict[str, object]:
+        """All that is asked, as a scenario has it."""
+        return {field: getattr(self, field) for field in After.__slots__}
 
     def holds(self, case: Case) -> bool:
         """Whether it happened; what the case leaves out did not."""
@@ -48,7 +53,7 @@ class After:
             ]
             wanted = [" or ".join(words) for words in (self.channel, self.result) if words]
             if self.info is not None:
-                wanted.append(f"with an info like {quoted(self.info)}")
+                wanted.append(f"with an info like {' or '.join(map(quoted, several(self.info)))}")
             were = (
                 f"the attempts before are {', '.join(before[::-1])}"
                 if before
@@ -80,7 +85,7 @@ class After:
         return any(
             (self.result is None or STATES[state] in self.result)
             and (self.channel is None or attempt.step.channel in self.channel)
-            and (self.info is None or self.info.matches(info_of(attempt, state) or ""))
+            and (self.info is None or any(one.matches(info_of(attempt, state) or "") for one in several(self.info)))
             for attempt in _attempts_before(case)
             for state in (attempt.state_at(case.instant),)
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.patterns import Pattern
-from sendbox.engine.rules.conditions import quoted
+from sendbox.engine.rules.conditions import choices, fits, quoted
 
 if TYPE_CHECKING:
     from sendbox.engine.cases import Case
@@ -22,6 +22,11 @@ class Payload:
 
     wanted: tuple[tuple[tuple[str, ...], object], ...]
 
+    @property
+    def written(self) -> dict[str, object]:
+        """The values by their paths, as a scenario has them."""
+        return {".".join(path): expected for path, expected in self.wanted}
+
     def holds(self, case: Case) -> bool:
         """Whether all values are there."""
         return next(self._differences(case), None) is None
@@ -29,7 +34,7 @@ class Payload:
     def says(self, case: Case) -> str:
         """Each value that differs."""
         return "; ".join(
-            f"{'.'.join(path)} is {_there(value, expected)} {quoted(expected)}"
+            f"{'.'.join(path)} is {_there(value, expected)} {' or '.join(map(quoted, choices(expected)))}"
             for path, value, expected in self._differences(case)
         )
 
@@ -39,12 +44,12 @@ class Payload:
             value = payload
             for name in path:
                 value = value[name] if isinstance(value, dict) and name in value else _ABSENT
-            like = isinstance(expected, Pattern) and isinstance(value, str) and expected.matches(value)
-            if not like and (type(value) is not type(expected) or value != expected):
+            if not fits(value, expected):
                 yield path, value, expected
 
 
 def _there(value: object, expected: object) -> str:
     if value is _ABSENT:
         return "not there, wanted"
-    return f"{quoted(value)}, {'which does not match' if isinstance(expected, Pattern) else 'wanted'}"
+    like = all(isinstance(one, Pattern) for one in choices(expected))
+    return f"{quoted(value)}, {'which does not match' if like else 'wanted'}"

@@ -32,23 +32,6 @@ class PathEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
-    """The results an attempt goes through, in order.
-
-    `goal` is set instead of `entries` when the scenario names only a result (`then: delivered`): the default path and
-    timing to that result, which depends on the channel (`seen` ends at `delivered` for sms) and on `assume.timing`.
-    """
-
-    entries: tuple[PathEntry, ...] = ()
-    goal: str | None = None
-
-    @property
-    def word(self) -> str:
-        """The result that it comes to in the end, by which a plan chooses it out of a mix."""
-        return self.goal or (self.entries[-1].result if self.entries else "")
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
     """The phone answers, `after` the attempt's `delivered`. `text` stands for the body where that has gaps to fill."""
 
@@ -69,6 +52,32 @@ class Click:
 
 
 @dataclass(frozen=True, slots=True)
+class Path:
+    """The results an attempt goes through, in order.
+
+    `goal` is set instead of `entries` when the scenario names only a result (`then: delivered`): the default path and
+    timing to that result, which depends on the channel (`seen` ends at `delivered` for sms) and on `assume.timing`.
+    A path of a mix may also say what the phone does then (None: what the rule says); without results it leaves these to
+    other rules.
+    """
+
+    entries: tuple[PathEntry, ...] = ()
+    goal: str | None = None
+    replies: tuple[Reply, ...] | None = None
+    click: tuple[Click, ...] | None = None
+
+    @property
+    def leads(self) -> bool:
+        """Whether it has results."""
+        return bool(self.entries) or self.goal is not None
+
+    @property
+    def word(self) -> str:
+        """The result that it comes to in the end, by which a plan chooses it out of a mix."""
+        return self.goal or (self.entries[-1].result if self.entries else "")
+
+
+@dataclass(frozen=True, slots=True)
 class Rule(AnyRule):
     """One entry of `attempts`.
 
@@ -85,9 +94,25 @@ class Rule(AnyRule):
     illegal: bool = False
 
     def decisions(self) -> frozenset[str]:
-        """What it names: `mix` is another way to say the path."""
-        named = {"path": self.path or self.mix, "replies": self.replies, "click": self.click}
-        return frozenset(name for name, value in named.items() if value is not None)
+        """What it names: `mix` is another way to say it."""
+        named = {"path": self.path, "replies": self.replies, "click": self.click}
+        return self.mixed | frozenset(name for name, value in named.items() if value is not None)
+
+    @property
+    def mixed(self) -> frozenset[str]:
+        """What is decided by a draw of `mix`."""
+        ways = [way for way, _ in self.mix or ()]
+        named = {
+            "path": any(way.leads for way in ways),
+            "replies": any(way.replies is not None for way in ways),
+            "click": any(way.click is not None for way in ways),
+        }
+        return frozenset(name for name, decides in named.items() if decides)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The paths that it may decide."""
+        return [path for path in (self.path, *(way for way, _ in self.mix or ())) if path is not None and path.leads]
 
 
 class Fate(NamedTuple):
@@ -135,9 +160,10 @@ class Attempts(Rulebook[Rule]):
         illegal = varied = False
         for rule, named, _, drawn in decisions:
             lot = _Lot(self, rule, case, drawn)
+            way = None if rule.mix is None or rule.mixed.isdisjoint(named) else lot.choose(rule.mix)
             if "path" in named:
                 illegal = rule.illegal
-                path = rule.path if rule.mix is None else lot.choose(rule.mix)
+                path = way if way is not None and way.leads else rule.path
                 if path is not None and path.goal is None:
                     entries = tuple(
                         (entry.result, lot.time(entry.after, f"after{index}"), entry.info)
@@ -149,12 +175,12 @@ class Attempts(Rulebook[Rule]):
                         lot.time(reply.after, f"reply{index}"),
                         reply.body if reply.text is None else lot.line(reply.text, index),
                     )
-                    for index, reply in enumerate(rule.replies or ())
+                    for index, reply in enumerate((way and way.replies) or rule.replies or ())
                 )
             if "click" in named:
                 click = tuple(
                     (lot.time(opening.after, f"click{index or ''}"), opening.link)
-                    for index, opening in enumerate(rule.click or ())
+                    for index, opening in enumerate((way and way.click) or rule.click or ())
                 )
             order_sensitive = order_sensitive or lot.raced
             varied = varied or lot.varied

@@ -1,4 +1,5 @@
-"""Delivery windows: when a message may leave (§2.1 `delivery_time`; A15, A16, A84).
+"""Hours of the week in a time zone: when a message may leave (§2.1 `delivery_time`; A15, A16, A84), and when a rule
+of a scenario holds (`hours`).
 
 A window opens once on every day that it names, by the local time of its zone, and closes on the same day or,
 if it wraps over midnight, on the next. Both edges become instants first: a local time that a change of the clocks skips
@@ -36,7 +37,7 @@ _LAST: Final = 253_399_622_400_000
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """An allowed delivery window.
+    """A window that opens every week.
 
     `days` are the days on which it opens (0 = Monday), None or empty = every day. `start` and `end` are minutes of the
     local day, `end` exclusive and 1440 for midnight; `start` after `end` closes on the next day, `start` equal to
@@ -52,6 +53,16 @@ class Window:
     def always(self) -> bool:
         """Whether it is open all the time."""
         return not self.days and (self.start == self.end or self.end - self.start == DAY_MINUTES)
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """The window as requests and scenarios have it."""
+        days = [DAYS[day] for day in sorted(self.days or range(len(DAYS)))]
+        return {"days": days, "start": _clock(self.start), "end": _clock(self.end), "tz": self.tz}
+
+    def open(self, at: int) -> bool:
+        """Whether an instant lies inside."""
+        return self.next_open(at) == at
 
     def next_open(self, at: int) -> int:
         """The first instant inside the window that is not before `at` (virtual milliseconds UTC)."""
@@ -102,6 +113,10 @@ def parse(value: dict[str, Any]) -> Window:
     days = frozenset(map(DAYS.index, value.get("days", ())))
     start, end = (_minutes(value[edge]) if edge in value else usual for edge, usual in _EDGES)
     return Window(days or None, start, end, _named(value.get("tz", "UTC")))
+
+
+def _clock(minutes: int) -> str:
+    return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
 def _minutes(time: str) -> int:
