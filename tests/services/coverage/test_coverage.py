@@ -98,7 +98,7 @@ def test_s3_1_a_flow_that_falls_back() -> None:
             "sms sending -> sent": 1, "sms sent -> delivered": 1, "richmsg sent -> delivered": 1,
         },
         "flows": {"fallback ttl": 1, "receipt after the flow moved on": 1},
-        "infos": {"[0]": 2},
+        "infos": {"Sent": 2, "[0]": 2},
     }  # fmt: skip
 
 

@@ -142,6 +142,7 @@ def _infos() -> Iterator[Item]:
 
     yield from _scenarios(
         "infos",
+        ("Sent", "§6", "attempts: [{then: sent}]", "A23"),
         ("[0]", "§7.3", "attempts: [{then: delivered}]", None),
         ("[1]", "§7.3", "attempts: [{then: undelivered}]", "A23"),
         ("[2]", "§7.3", "attempts: [{then: rejected}]", "A23"),
