@@ -51,5 +51,5 @@ def denied(path: str, key: str | None) -> str | None:
     if path.startswith("/v1/validations"):
         return "verify MISSING_API_KEY" if key is None else "verify INVALID_API_KEY"
     if path.startswith("/v1/"):
-        return "rest denied key"
+        return "partner denied key" if path.startswith("/v1/chatapp/") else "rest denied key"
     return "legacy denied key" if path in ("/Send", "/api-send.php") else None

@@ -184,6 +184,7 @@ def _errors() -> Iterator[Item]:
         ("rest denied key", "§5", "python", denied.format("get", "/v1/credit/services", ""), "A26"),
         ("rest 403", "§7.2", "scenario", "account: {subkeys: [{name: sender, scope: api}]}", "A26"),
         ("rest 500", "§7.1", "scenario", fault("listMessages"), "A26"),
+        ("partner denied key", "§5", "python", denied.format("post", "/v1/chatapp/accounts/list", ", json={}"), "A37"),
         ("partner 400", "§7.1", "request", "POST /v1/chatapp/templates/list {}", "A37"),
         ("partner 401", "§5", "request", "POST /v1/chatapp/registration {}", "A39"),
         ("partner success false", "§4.3", "request", 'POST /v1/chatapp/templates/list {"waba_id": "0"}', "A37"),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Exchange, Refused
+from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import success
 from sendbox.services.numbers.countries import country
 from sendbox.services.partner.http import tokens
@@ -41,7 +40,7 @@ def register(exchange: Exchange, request: Request) -> Answer:
     signup = tokens.check(exchange.world, request["token"])
     if isinstance(signup, str):
         text = f"the token is {signup}: it must be one that a signup of this key returned less than an hour ago (§8)"
-        raise Refused([Finding("$.token", "token", text, "§5", "A39")], 401, "Invalid or expired token")
+        raise Failure(text, "$.token", "token", "§5")
     details = {name: request[name] for name in ("email", "website", "country") if request.get(name)}
     signup.details = {**signup.details, **details}
     if request.get("client_id") and signup.client_id is None:
