@@ -86,6 +86,17 @@ async def test_a_registration_names_a_client_without_a_name() -> None:
             assert [each["client_id"] for each in accounts] == [after]
 
 
+async def test_a39_what_a_registration_says_of_the_client() -> None:
+    """A39: its optional fields are details of the signup, beside what the signup said."""
+    async with boxed() as box:
+        token = (await box.post("/v1/chatapp/signup", {"ca_name": "Bakery"}, x_api_key=KEY)).json["token"]
+        said = {"description": "Cakes", "logo": "https://a.example/l.png", "email": "a@a.example", "country": "CZ"}
+        body = {"token": token, "waba_id": "1", "code": "x", "website": "https://a.example", **said}
+        assert (await box.post("/v1/chatapp/registration", body, x_api_key=KEY)).json["success"] is True
+        (signup,) = (await box.get(f"{WORLD}/partner")).json["signups"]
+        assert signup["details"] == {"name": "Bakery", "website": "https://a.example", **said}
+
+
 async def test_a45_a_whole_number_may_be_written_with_a_fraction() -> None:
     """To JSON Schema 1772323200.0 is an integer, and so is it here: the same point in time."""
     async with boxed() as box:

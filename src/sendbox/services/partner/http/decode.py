@@ -39,7 +39,8 @@ def read(exchange: Exchange, missing: int = 400) -> Request:
     checker = exchange.contract.checker(exchange.route.request or "")
     if isinstance(given, dict):
         unknown_fields(given, known(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice)
-    _check_mode(given, checker)
+    if exchange.route.operation == "partnerSignup":
+        _check_mode(given, checker)
     if not checker.is_valid(given):
         refused = refusal(checker.findings(given))
         if refused.findings[0].rule == "required":
@@ -64,7 +65,7 @@ def moment(value: float | str, path: str) -> int:
 
 def _check_mode(given: Any, checker: Checker) -> None:
     """The mode that was removed is refused by its name (§9)."""
-    if isinstance(given, dict) and "partner_callback_url" in given and given.get("phone_number") == "automatic":
+    if isinstance(given, dict) and given.get("phone_number") == "automatic":
         text = '"automatic" was removed as a mode of phone_number; legal: manual, preassign, assigned (§9)'
         raise beside(refusal([Finding("$.phone_number", "removed", text, "§9")]), checker.findings(given))
 
