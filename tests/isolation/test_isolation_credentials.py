@@ -177,7 +177,7 @@ def request_of(route: Route, world_id: str, names: Names) -> Any:
             "template": {
                 "name": "from_library",
                 "language": "en",
-                "library_template_name": "delivery_update_1",
+                "library_template_name": "delivery_update",
                 "library_template_button_inputs": [{"type": "URL", "url": "https://acme.example/track"}],
             },
         },
@@ -187,7 +187,11 @@ def request_of(route: Route, world_id: str, names: Names) -> Any:
             **waba,
             "sender": names.sender,
             "phone_number": PHONE,
-            "template": {"name": HELLO[world_id], "language": "en"},
+            "template": {
+                "name": HELLO[world_id],
+                "language": "en",
+                "components": [{"type": "BODY"}],
+            },
         },
         "messageAnalytics": {**waba, **TIMES, "granularity": "DAY"},
         "conversationAnalytics": {**waba, **TIMES, "granularity": "DAILY"},
