@@ -145,7 +145,7 @@ PURE_BUT: Final = {
     # files of the package, which are the same as long as it runs
     "services.tables": frozenset({"pkgutil.get_data"}),
     # zones come from the tzdata package, the same on every machine
-    "services.messaging.windows": frozenset({"pkgutil.get_data"}),
+    "services.windows": frozenset({"pkgutil.get_data"}),
 }
 
 

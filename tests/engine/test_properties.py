@@ -23,7 +23,7 @@ from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
-from sendbox.services.assume import Assume
+from sendbox.services.assume import Assume, PromotionalHours
 from sendbox.services.messaging.channels import LEGAL, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import PhoneSpec, Send, Shortening, Step
@@ -31,7 +31,7 @@ from sendbox.services.messaging.phones import NoSuchThing
 from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.rules import Click, Path, Reply, Rule
-from sendbox.services.messaging.windows import Window
+from sendbox.services.windows import Window
 from tests.core.observed import digest
 from tests.core.worlds import START, advance, command, content_of, path, rule, step
 from tests.scenarios import make_blueprint
@@ -174,7 +174,9 @@ LIMITED: Final = make_blueprint(
     seed=7,
     account=AccountSpec(credit=CREDIT),
     attempts=RULES,
-    assume=Assume(queue=Rate(1, 60_000), identical=Rate(3, DAY), promotional_window=(480, 1_200)),
+    assume=Assume(
+        queue=Rate(1, 60_000), identical=Rate(3, DAY), promotional_window=PromotionalHours(Window(None, 480, 1_200))
+    ),
 )
 BLUEPRINTS = st.sampled_from([PLAIN, LIMITED])
 

@@ -27,7 +27,7 @@ from sendbox.services.advice import UNKNOWN_FIELD, advise
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import PhoneSpec, Shortening
 from sendbox.services.messaging.records import Message
-from sendbox.services.messaging.windows import Window
+from sendbox.services.windows import Window
 from tests.core.asked import asked
 from tests.core.faulty import fault
 from tests.core.observed import digest, entry_view

@@ -20,14 +20,14 @@ from sendbox.engine.remarks import Advice, Finding
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.lists import enter
-from sendbox.services.assume import Assume
+from sendbox.services.assume import Assume, PromotionalHours
 from sendbox.services.assumptions import registry
 from sendbox.services.coverage.assumptions import OPERATIONS, REFUSALS, UNTOLD
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
-from sendbox.services.messaging.windows import Window
 from sendbox.services.templates.templates import TemplateUse
 from sendbox.services.verify.verify import Verify
+from sendbox.services.windows import Window
 from tests.core.asked import asked
 from tests.core.managed import manage
 from tests.core.observed import collect
@@ -229,7 +229,7 @@ OWN_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"body": "Hi"}}, {"sms"
         ("A80", flow(step("sms", gateway="direct")), {}),
         ("A81", _listed, {}),
         ("A82", sent(), {}),
-        ("A84", sent(), {"assume": Assume(promotional_window=(0, 60))}),
+        ("A84", sent(), {"assume": Assume(promotional_window=PromotionalHours(Window(None, 0, 60)))}),
     ],
 )
 def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:

@@ -17,8 +17,8 @@ from sendbox.services.assume import Assume
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Send
 from sendbox.services.messaging.records import Accepted
-from sendbox.services.messaging.windows import Window
 from sendbox.services.templates.templates import TemplateUse
+from sendbox.services.windows import Window
 from tests.core.worlds import (
     HOUR,
     PHONE,

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sendbox.engine.patterns import Pattern
-from sendbox.services.messaging.windows import Window
 from sendbox.services.templates.templates import TemplateUse
+from sendbox.services.windows import Window
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target

@@ -13,12 +13,12 @@ import orjson
 
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
+from sendbox.services import windows as window
 from sendbox.services.advice import EMPTY_TAGS, TAGS_CLEANED, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.names import renamed, unknown_fields
 from sendbox.services.http.numbers import remark_recipient
-from sendbox.services.messaging import windows as window
 from sendbox.services.messaging.content import tags
 from sendbox.services.messaging.http.advising import remark_clock, remark_texts
 from sendbox.services.messaging.http.sending.callback import read_callback
@@ -33,9 +33,9 @@ from sendbox.services.messaging.http.sending.steps import (
     truncated,
 )
 from sendbox.services.messaging.model import Recipient, Send, Shortening
-from sendbox.services.messaging.windows import Window
 from sendbox.services.numbers import normal as numbers
 from sendbox.services.ports import account_of
+from sendbox.services.windows import Window
 
 MESSAGE_FIELDS: Final = frozenset(
     {
