@@ -59,7 +59,7 @@ TOLD: Final[dict[str, tuple[str, ...]]] = {
     "A71": ("operation",), "A72": ("rule",), "A73": ("operation",), "A74": ("rule",), "A75": ("item", "remark"),
     "A76": ("rule", "remark"), "A77": ("rule", "remark"), "A78": ("rule",), "A79": ("operation", "item"),
     "A80": ("remark", "rule"), "A81": ("rule",), "A82": ("rule",), "A83": ("item",), "A84": ("rule",),
-    "A85": ("remark",), "A86": ("remark",),
+    "A85": ("remark",), "A86": ("remark",), "A87": ("item",),
 }  # fmt: skip
 
 

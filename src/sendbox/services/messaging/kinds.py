@@ -248,7 +248,8 @@ def _opt_out(_on: Observer, subject: tuple[str, Message | None]) -> View:
 def _bulk(_on: Observer, subject: tuple[Bulk, str]) -> View:
     bulk, word = subject
     counts = {"accepted": bulk.accepted, "skipped": bulk.skipped} if word == "done" else {}
-    return {"bulk_id": bulk.bulk_id, "filetype": bulk.filetype, "what": word, "lines": bulk.lines, **counts}
+    due = {"due": iso(bulk.due)} if word == "stored" and bulk.due is not None else {}
+    return {"bulk_id": bulk.bulk_id, "filetype": bulk.filetype, "what": word, "lines": bulk.lines, **due, **counts}
 
 
 def _bulk_lines(_canon: Canon, subject: tuple[Bulk, str]) -> Iterator[Line]:
