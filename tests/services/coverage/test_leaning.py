@@ -60,6 +60,7 @@ TOLD: Final[dict[str, tuple[str, ...]]] = {
     "A76": ("rule", "remark"), "A77": ("rule", "remark"), "A78": ("rule",), "A79": ("operation", "item"),
     "A80": ("remark", "rule"), "A81": ("rule",), "A82": ("rule",), "A83": ("item",), "A84": ("rule",),
     "A85": ("remark",), "A86": ("remark",), "A87": ("item",),
+    "A91": ("item",), "A92": ("item",), "A93": ("item",),
 }  # fmt: skip
 
 

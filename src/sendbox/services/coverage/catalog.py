@@ -262,13 +262,18 @@ def _webhooks() -> Iterator[Item]:
     )
 
 
+#: Faults of deliveries that show what the service may do as well: repeat, reorder, delay.
+_MAY: Final = {"duplicate": "A91", "reorder": "A92", "split": "A92", "bundle": "A92", "delay": "A93"}
+
+
 def _faults() -> Iterator[Item]:
-    for dimension, section, rules, faults in (
-        ("webhook faults", "§6", "webhooks", DELIVERIES.items()),
-        ("api faults", "§7.1", "api", CALLS.items()),
+    for dimension, section, rules, faults, may in (
+        ("webhook faults", "§6", "webhooks", DELIVERIES.items(), _MAY),
+        ("api faults", "§7.1", "api", CALLS.items(), {}),
     ):
         for word, fault in faults:
-            yield Item(dimension, word, section, "scenario", f"{rules}: [{{fault: {next(iter(fault.examples))}}}]")
+            snippet = f"{rules}: [{{fault: {next(iter(fault.examples))}}}]"
+            yield Item(dimension, word, section, "scenario", snippet, may.get(word))
 
 
 def _outages() -> Iterator[Item]:
