@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.kinds.own import json_of
 from sendbox.services.coverage.assumptions import of_request
-from sendbox.services.coverage.limits import CODE, MEDIA, limits_of
+from sendbox.services.coverage.limits import CODE, EDITS, MEDIA, limits_of
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
@@ -25,6 +25,8 @@ def count_call(collector: Collector, row: Row, record: RequestRecord, request: A
     for finding in record.findings:
         if finding.rule == "size" and finding.section == "§8":
             collector.count("limits", MEDIA.name)
+        elif finding.rule == "edit-limit":
+            collector.count("limits", EDITS.name)
         elif row.operation == "verifyCode" and finding.path == "$.code" and finding.rule == "pattern":
             collector.count("limits", CODE.name)
 

@@ -83,7 +83,7 @@ def routes(send: templates.Sends) -> tuple[Route, ...]:
     _row("listPartnerAccounts", "List the connected business accounts", signups.list_accounts,
          "AccountsList", "AccountsList", ("A40",), tokens=None),
     _row("verifyPartnerNumber", "Send the verification code of a number again",
-         signups.verify_number, "Number", "NumberVerify", ("A14", "A41")),
+         signups.verify_number, "NumberVerify", "NumberVerify", ("A14", "A41")),
     _row("checkPartnerNumber", "Check whether a number can be used", signups.check_number,
          "Number", "NumberCheck", ("A14", "A41", "A44")),
     _row("listPartnerNumbers", "List the numbers of a business account", _with_account(signups.list_numbers),
