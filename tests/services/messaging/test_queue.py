@@ -132,7 +132,7 @@ def test_s2_1_promotional_hours_do_not_lead_out_of_the_delivery_window(
         pytest.param("421900000001", ["sms"], 0, id="another country"),
         pytest.param("420777000101", ["chatapp_template"], 0, id="another channel"),
         pytest.param("420777000101", ["richmsg", "sms"], 0, id="the first step decides"),
-        pytest.param("12", ["sms"], 0, id="no number"),
+        pytest.param("420777x", ["sms"], 0, id="not a number"),
     ],
 )
 def test_a84_hours_of_countries_and_channels(number: str, steps: list[str], handed_over: int) -> None:

@@ -70,7 +70,7 @@ def of_delivery(delivery: Delivery) -> Iterator[str]:
 
 def of_postponed(world: World, message: Message) -> Iterator[str]:
     """The rows that hold a message back: promotional hours, the limit of the queue."""
-    if hours_of(Assume.of(world), message.submission.send, message.phone) is not None:
+    if hours_of(Assume.of(world), message.submission.send, message.phone, valid=message.valid) is not None:
         yield "A84"
     if Assume.of(world).queue is not None:
         yield "A18"

@@ -123,7 +123,7 @@ class Simulator:
         if self._home.assume.promotional_window is None:
             return now
         send = message.submission.send
-        hours = hours_of(self._home.assume, send, message.phone)
+        hours = hours_of(self._home.assume, send, message.phone, valid=message.valid)
         return now if hours is None else meeting(now, hours, send.window)
 
     def _postpone(self, message: Message, until: int, handler: Callable[[Message], None]) -> int:

@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 _YEAR: Final = 366 * DAY
 
 
-def hours_of(assume: Assume, send: Send, number: str) -> Window | None:
-    """The hours in which a message to a number goes out, by the channel of its first step; None: at any time."""
+def hours_of(assume: Assume, send: Send, number: str, *, valid: bool) -> Window | None:
+    """The hours in which a message to a number goes out, by the channel of its first step; None: at any time.
+
+    A number that is not `valid` is of no country.
+    """
     hours = assume.promotional_window
     if hours is None or "promotional" not in send.tags:
         return None
     if hours.channels is not None and FAMILY[send.steps[0].channel] not in hours.channels:
         return None
-    if hours.countries is not None and ((place := country(number)) is None or place.iso not in hours.countries):
-        return None
-    return hours.window
+    if hours.countries is None:
+        return hours.window
+    place = country(number) if valid else None
+    return None if place is None or place.iso not in hours.countries else hours.window
 
 
 def meeting(at: int, hours: Window, own: Window | None) -> int:

@@ -106,7 +106,7 @@ def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advic
             text = "no callback is given, and the default is set to none: nothing is reported about the message"
             remarks.append(advise(CALLBACK_MISSING, text, f"{send.path}.callback"))
         if assume.promotional_window is not None and any(
-            hours_of(assume, send, recipient.number) for recipient in send.recipients
+            hours_of(assume, send, recipient.number, valid=recipient.valid) for recipient in send.recipients
         ):
             remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", remarks)
         for index, step in enumerate(send.steps):
