@@ -76,7 +76,7 @@ def routes(send: templates.Sends) -> tuple[Route, ...]:
     """The rows; `send` is how a template is sent to be tested."""
     return (
     _row("partnerSignup", "Start the signup of a client", signups.sign_up, "Signup", "Signup",
-         ("A24", "A38", "A46"), tokens=None),
+         ("A24", "A38", "A46", "A86"), tokens=None),
     _row("partnerRegistration", "Complete a signup without the hosted page", signups.register,
          # as observed, though elsewhere a missing field is a 400 (A39)
          "Registration", "Registration", ("A24", "A39", "A46"), tokens=None, missing=401),
