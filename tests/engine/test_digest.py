@@ -21,10 +21,11 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import UNKNOWN_FIELD, advise
-from sendbox.services.assume import Assume
+from sendbox.services.assume import Assume, PromotionalHours
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.results import ENTRY, FAILED
+from sendbox.services.windows import Window
 from tests.core.asked import asked
 from tests.core.observed import canonical_in_slices, digest, digest_in_slices
 from tests.core.runs import RULES, SENDINGS, STOPS, Sending, carry_out
@@ -269,7 +270,7 @@ def test_other_kinds_of_entries_count() -> None:
         make_world(timeline=(TimelineEntry(0, True, "inbound", written),)),
         make_world(account=AccountSpec(default_callback_url="")),
         make_world(attempts=(rule("undelivered", when=When(channel=("richmsg",))),)),
-        make_world(assume=Assume(promotional_window=(10 * 60, 20 * 60))),
+        make_world(assume=Assume(promotional_window=PromotionalHours(Window(None, 10 * 60, 20 * 60)))),
     ]
     digests = set()
     for world in worlds:

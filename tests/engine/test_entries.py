@@ -22,12 +22,13 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import UNKNOWN_FIELD, advise
-from sendbox.services.assume import Assume, VerifyLimits
+from sendbox.services.assume import Assume, PromotionalHours, VerifyLimits
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Shortening
 from sendbox.services.messaging.outages import Outage
 from sendbox.services.partner.partner import Partner
 from sendbox.services.verify.verify import LimitReached, Verify
+from sendbox.services.windows import Window
 from tests.core.asked import asked
 from tests.core.managed import manage
 from tests.core.observed import delivery_view, entry_view
@@ -104,7 +105,10 @@ def eventful() -> World:
             TimelineEntry(SECOND, True, "outage", {"country": 262}, means=Outage(HOUR, countries=frozenset({"DE"}))),
         ),
         webhooks=(WebhookRule("late", When(phone=Pattern(OTHER)), Delay(Span(1, 1))),),
-        assume=Assume(promotional_window=(10 * 60, 20 * 60), verify_limits=VerifyLimits(Rate(1, HOUR), None)),
+        assume=Assume(
+            promotional_window=PromotionalHours(Window(None, 10 * 60, 20 * 60)),
+            verify_limits=VerifyLimits(Rate(1, HOUR), None),
+        ),
     )
     world.journal.add(START, CODE["opened"], {"scenario": "empty"})
     world.request(asked(key=world.id))
@@ -191,7 +195,7 @@ def test_a_fallback_and_an_impossible_result_name_attempt_and_word() -> None:
 
 def test_a_postponed_message_says_until_when() -> None:
     """Which message waits, and for which instant."""
-    world = make_world(assume=Assume(promotional_window=(10 * 60, 20 * 60)))
+    world = make_world(assume=Assume(promotional_window=PromotionalHours(Window(None, 10 * 60, 20 * 60))))
     message = send_one(world)
     advance(world)
     assert last(world, "postponed") == {"message_id": message.id, "phone": PHONE, "until": "2026-03-01T10:00:00.000Z"}

@@ -23,7 +23,7 @@ from sendbox.engine.rules.rule import When
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
-from sendbox.services.assume import Assume
+from sendbox.services.assume import Assume, PromotionalHours
 from sendbox.services.messaging.channels import LEGAL, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import PhoneSpec, Send, Shortening, Step
@@ -174,7 +174,9 @@ LIMITED: Final = make_blueprint(
     seed=7,
     account=AccountSpec(credit=CREDIT),
     attempts=RULES,
-    assume=Assume(queue=Rate(1, 60_000), identical=Rate(3, DAY), promotional_window=(480, 1_200)),
+    assume=Assume(
+        queue=Rate(1, 60_000), identical=Rate(3, DAY), promotional_window=PromotionalHours(Window(None, 480, 1_200))
+    ),
 )
 BLUEPRINTS = st.sampled_from([PLAIN, LIMITED])
 

@@ -177,7 +177,7 @@ def request_of(route: Route, world_id: str, names: Names) -> Any:
             "template": {
                 "name": "from_library",
                 "language": "en",
-                "library_template_name": "delivery_update_1",
+                "library_template_name": "delivery_update",
                 "library_template_button_inputs": [{"type": "URL", "url": "https://acme.example/track"}],
             },
         },
@@ -187,7 +187,11 @@ def request_of(route: Route, world_id: str, names: Names) -> Any:
             **waba,
             "sender": names.sender,
             "phone_number": PHONE,
-            "template": {"name": HELLO[world_id], "language": "en"},
+            "template": {
+                "name": HELLO[world_id],
+                "language": "en",
+                "components": [{"type": "BODY"}],
+            },
         },
         "messageAnalytics": {**waba, **TIMES, "granularity": "DAY"},
         "conversationAnalytics": {**waba, **TIMES, "granularity": "DAILY"},
@@ -237,7 +241,7 @@ async def call(
 
 
 def denial(route: Route, *, given: bool) -> tuple[int, Any]:
-    """What a row says to a credential that opens nothing, or to none (§5.6, §7.2; A13, A26, A49)."""
+    """What a row says to a credential that opens nothing, or to none (§5.6, §7.2; A13, A26, A37, A49)."""
     match route.interface:
         case "sending":
             return 400, {"Message": DENIED}
@@ -251,6 +255,10 @@ def denial(route: Route, *, given: bool) -> tuple[int, Any]:
             )
             left = 6 if route.operation == "createValidation" else 0
             return 401, {"error": code, "message": text, "attemptsRemaining": left}
+        case "partner" if given:
+            return 200, {"success": False, "message": "Invalid apikey or token"}
+        case "partner":
+            return 400, {"message": "Missing 'xapikey' or 'token' in request data"}
         case _ if not given and route.operation in MISSING:
             return 400, {"message": MISSING[route.operation]}
         case _ if route.operation in ("blacklist", "optout"):
@@ -400,7 +408,7 @@ async def test_s5_3_a_token_that_does_not_let_in(route: Route) -> None:
                 assert answer.status == 200, answer
                 continue
             noted = takes and kind in ("expired", "forged", "unsigned")
-            await refused_without_trace(box, before, answer, denial(route, given=False), journaled=int(noted))
+            await refused_without_trace(box, before, answer, denial(route, given=takes), journaled=int(noted))
 
 
 @pytest.mark.parametrize("key", [None, *BAD_KEYS, OURS, THEIRS, SUB])
@@ -430,10 +438,10 @@ OTHERS: Final = {
     "changeSubKey": (403, {"message": "Apikey is not a child of this apikey"}),
     "verifyCode": (404, {"error": "NOT_FOUND", "message": "Validation not found", "attemptsRemaining": 0}),
     "checkProof": (404, {"error": "NOT_FOUND", "message": "Validation not found", "attemptsRemaining": 0}),
-    "partnerRegistration": (401, {"message": "Invalid or expired token"}),
 }
 #: Rows whose call names a business account, number, template or sender; a refusal in business is 200 (A37).
 NAMING: Final = {
+    "partnerRegistration",
     "verifyPartnerNumber",
     "checkPartnerNumber",
     "listPartnerNumbers",

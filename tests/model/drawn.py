@@ -95,6 +95,14 @@ ASSUMED: Final[tuple[Json, ...]] = (
     {"timing": {"sending": "1000ms", "sent": "500ms", "delivered": "4000ms"}},
     {"promotional_window": "10:00-20:00"},
     {"promotional_window": "22:00-06:30"},
+    {
+        "promotional_window": {
+            "hours": "08:00-22:30",
+            "tz": "Europe/Prague",
+            "countries": [230, 231],
+            "channels": ["sms"],
+        }
+    },
     {"webhook_retry": ["5000ms", "10000ms"]},
     {"webhook_retry": []},
     {"bundle": False},

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 RANKS: Final = {"sending": 1, "sent": 2, "delivered": 3, "seen": 4}
 BAD: Final = ("undelivered", "rejected", "failed")
 INFOS: Final = {
+    "sent": "Sent",
     "delivered": "[0] Delivered",
     "undelivered": "[1] Undelivered",
     "rejected": "[2] Rejected",

@@ -89,17 +89,32 @@ class World:
             name, len(self.messages), phone or to, phone, numbers.country(phone), request, tags, steps, target
         )
         self.messages.append(message)
-        self._at(self._first(request, tags), message, 0, lambda: self._begin(message, 0))
+        self._at(self._first(request, tags, message), message, 0, lambda: self._begin(message, 0))
         return None
 
-    def _first(self, request: Json, tags: list[str]) -> int:
+    def _hours(self, tags: list[str], message: Message) -> Json | None:
+        """The hours that a promotional message keeps, if there are any for its country and channel (A84)."""
+        hours = self.assume.get("promotional_window")
+        if hours is None or "promotional" not in tags:
+            return None
+        named = hours if isinstance(hours, dict) else {"hours": hours}
+        if message.country not in named.get("countries", [message.country]):
+            return None
+        first = message.steps[0][0]
+        if first not in named.get("channels", [first]):
+            return None
+        self.reached["hours of countries and channels"] += hours is named
+        start, end = named["hours"].split("-")
+        return {"start": start, "end": end, "tz": named.get("tz", "UTC")}
+
+    def _first(self, request: Json, tags: list[str], message: Message) -> int:
         """When a message is handed over: `datetime`, then the windows (§2.1, A18, A84)."""
         now = EPOCH + timedelta(milliseconds=self.now)
         planned = windows.due(now, request.get("datetime"))
-        hours = self.assume.get("promotional_window")
+        hours = self._hours(tags, message)
         open_in: list[Json] = [request["delivery_time"]] if "delivery_time" in request else []
-        if hours is not None and "promotional" in tags:
-            open_in.append(dict(zip(("start", "end"), hours.split("-"), strict=True)))
+        if hours is not None:
+            open_in.append(hours)
         moment = windows.allowed(planned, open_in)
         ends = {end for window in open_in for _, end in windows.spans(window, planned)}
         self.reached["a window ends at this instant"] += planned in ends

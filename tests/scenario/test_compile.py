@@ -15,8 +15,9 @@ from sendbox.engine.patterns import Pattern
 from sendbox.language import LANGUAGE
 from sendbox.scenario.model import Problem, ScenarioError
 from sendbox.services.account.spec import AccountSpec
-from sendbox.services.assume import Assume, Prices, Timing
+from sendbox.services.assume import Assume, Prices, PromotionalHours, Timing
 from sendbox.services.messaging.model import PhoneSpec
+from sendbox.services.windows import Window
 from tests.scenarios import load, make_blueprint
 
 
@@ -208,7 +209,7 @@ def test_every_setting_of_assume() -> None:
         prices=Prices({("sms", "420"): (50_000, 1_200_000), ("sms", ""): (100_000, 2_500_000)}),
         timing=Timing(sent=2_000),
         conversation=172_800_000,
-        promotional_window=(480, 1440),
+        promotional_window=PromotionalHours(Window(None, 480, 1440)),
         webhook_retry=(5_000, 10_000),
         webhook_timeout=1_500,
         bundle=False,
@@ -217,6 +218,21 @@ def test_every_setting_of_assume() -> None:
         list_delay=0,
     )
     assert load({"sendbox": 1, "assume": {"promotional_window": None}}).assume == Assume()
+
+
+def test_a84_promotional_hours_of_countries_and_channels() -> None:
+    """Hours in a time zone, for countries by ISO code or MCC, and for channels; what is left out means UTC and all."""
+    given: dict[str, Any] = {"hours": "08:00-20:00"}
+    assert compiled_hours(given) == PromotionalHours(Window(None, 480, 1200))
+    given |= {"tz": "Europe/Prague", "countries": ["CZ", 208], "channels": ["sms", "rcs"]}
+    window = Window(None, 480, 1200, "Europe/Prague")
+    assert compiled_hours(given) == PromotionalHours(window, ("CZ", "FR"), ("sms", "rcs"))
+
+
+def compiled_hours(given: dict[str, Any]) -> PromotionalHours | None:
+    """The hours of a scenario."""
+    assume: Assume = load({"sendbox": 1, "assume": {"promotional_window": given}}).assume
+    return assume.promotional_window
 
 
 def test_an_account_patch_names_only_what_it_changes() -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 #: Version of our rules; raised whenever an equal input has another outcome.
-ENGINE: Final = 3
+ENGINE: Final = 4
 _MODULUS: Final = 2**256
 _SLICE: Final = 200
 #: The key in the form of a legacy call, which is the world's id.

@@ -66,7 +66,7 @@ class Emulated:
         heading = heading_of(scope)
         try:
             body: bytes | None = None
-            read = False
+            read = given = False
             if route.auth == "form":  # the key stands in the body
                 body, read = await read_body(receive, route.longest), True
                 key = None if body is None else key_field(body if route.method == "POST" else scope["query_string"])
@@ -84,10 +84,11 @@ class Emulated:
                 elif key is None and route.tokens is not None:
                     body, read = await read_body(receive, route.longest), True
                     jwt = None if body is None else route.tokens.given(body)
+                    given = jwt is not None
                     key = None if jwt is None else await self._world_of(route.tokens, jwt)
             hosted = None if key is None else self._runtime.find(key, path)
             if key is None or hosted is None:
-                answer = self._refused(scope, route.deny(key is not None))
+                answer = self._refused(scope, route.deny(given or key is not None))
                 if key is None and read and body is None:
                     self._runtime.refuse(None, path, route.too_long, "send less at once")
                     answer = self._refused(scope, route.error(413, route.too_long))

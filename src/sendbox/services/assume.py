@@ -14,6 +14,7 @@ from sendbox.engine.durations import Rate
 from sendbox.engine.forms import Given, Node, Value, duration, mapping, rate, switch, text, whole, word
 from sendbox.services.setting import Form, Reads, choice, into, rows, sequence, setting
 from sendbox.services.tables import table
+from sendbox.services.windows import Window, minutes, nearest, zones
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
@@ -204,24 +205,109 @@ _QUEUE: Final = mapping(
     "the limit of the normal queue, such as {normal: 10/s}",
     required=["normal"],
 )
-_HOURS: Final[Node] = {
-    "description": "The hours, in UTC, in which promotional messages go out, such as 08:00-20:00.",
-    "type": ["string", "null"],
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionalHours:
+    """When promotional messages go out, and which: to these countries (ISO codes), on these channels, as prices call
+    them. None means all.
+    """
+
+    window: Window
+    countries: tuple[str, ...] | None = None
+    channels: tuple[str, ...] | None = None
+
+
+_DAILY: Final[Node] = {
+    "description": "The hours, such as 08:00-20:00.",
+    "type": "string",
     "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]-(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$(?!\n)",
     "examples": ["08:00-20:00"],
-    "x-says": "hours such as 08:00-20:00, or null for no limit",
+    "x-says": "hours such as 08:00-20:00",
+}
+_HOURS: Final[Node] = {
+    "description": (
+        "The hours in which promotional messages go out: in UTC everywhere, or in a time zone, for countries and "
+        "channels."
+    ),
+    "anyOf": [
+        _DAILY
+        | {
+            "description": "The hours in UTC, such as 08:00-20:00.",
+            "type": ["string", "null"],
+            "x-says": "hours such as 08:00-20:00, or null for no limit",
+        },
+        {
+            "title": "promotional window",
+            "description": "Hours in a time zone, for countries and channels.",
+            "type": "object",
+            "properties": {
+                "hours": _DAILY,
+                "tz": {
+                    "description": "Their time zone; UTC unless given.",
+                    "type": "string",
+                    "examples": ["Europe/Prague"],
+                    "x-says": "the name of an IANA time zone",
+                },
+                "countries": {
+                    "description": "Countries of the phones; all unless given.",
+                    "type": "array",
+                    "items": {"$ref": "#/$defs/country"},
+                    "minItems": 1,
+                    "x-says": "a list of countries such as [CZ, FR]",
+                },
+                "channels": {
+                    "description": "Channels of the first step, as in prices; all unless given.",
+                    "type": "array",
+                    "items": word("A channel.", PRICED, "a channel").node,
+                    "minItems": 1,
+                    "uniqueItems": True,
+                    "x-says": "a list of channels such as [sms]",
+                },
+            },
+            "additionalProperties": False,
+            "required": ["hours"],
+            "x-says": 'a mapping such as {hours: "08:00-20:00", tz: Europe/Prague, countries: [CZ]}',
+        },
+    ],
+    "x-says": (
+        'hours such as 08:00-20:00, a mapping such as {hours: "08:00-20:00", tz: Europe/Prague, countries: [CZ]}, or '
+        "null"
+    ),
 }
 
 
-def _read_hours(node: Given, reader: Reads) -> tuple[int, int] | None:
+def _read_promotional(node: Given, reader: Reads) -> PromotionalHours | None:
     if node.value is None:
         return None
+    tz, countries, channels = (node.get(key) for key in ("tz", "countries", "channels"))
+    start, end = _read_hours(node.get("hours") or node, reader)
+    return PromotionalHours(
+        Window(None, start, end, "UTC" if tz is None else _read_zone(tz, reader)),
+        None if countries is None else _read_countries(countries, reader),
+        None if channels is None else tuple(item.value for item in channels.items()),
+    )
+
+
+def _read_hours(node: Given, reader: Reads) -> tuple[int, int]:
     start, _, end = str(node.value).partition("-")
-    first, last = (int(time[:2]) * 60 + int(time[3:]) for time in (start, end))
-    if first == last:
+    if start == end:
         message = f'"{node.value}" is an empty window; leave the setting out, or null'
         reader.complain(node, "promotional_window", message)
-    return first, last
+    return minutes(start), minutes(end)
+
+
+def _read_zone(node: Given, reader: Reads) -> str:
+    name = str(node.value)
+    if name in zones():
+        return name
+    shown = orjson.dumps(name).decode()
+    reader.complain(node, "time-zone", f"{shown} is not the name of an IANA time zone", near=nearest(name))
+    return "UTC"
+
+
+def _read_countries(node: Given, reader: Reads) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(place.iso for item in node.items() for place in reader.countries(item)))
 
 
 def _read_wait(node: Given, reader: Reads) -> int:
@@ -266,7 +352,7 @@ class Assume:
     prices: Prices | None = setting(None, "A61", (_PRICES, _read_prices), "built in")
     timing: Timing = setting(Timing(), "A63", into(Timing, _TIMING))
     conversation: int = setting(86_400_000, "A66", duration("How long a conversation stays open."))
-    promotional_window: tuple[int, int] | None = setting(None, "A84", (_HOURS, _read_hours), "no limit")
+    promotional_window: PromotionalHours | None = setting(None, "A84", (_HOURS, _read_promotional), "no limit")
     webhook_retry: tuple[int, ...] = setting(
         (30_000, 60_000, 120_000, 240_000),
         "A20",

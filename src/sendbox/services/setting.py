@@ -5,7 +5,7 @@ The language's schema, how a scenario is read, the registry of assumptions and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, get_args
 
@@ -24,8 +24,11 @@ _LAST: Final = ("default", "examples", "x-assumed", "x-says")
 class Reads(forms.Reads, Protocol):
     """Reads values, and notes what is wrong with one."""
 
-    def complain(self, node: Any, rule: str, message: str) -> None:
-        """Notes that a value breaks a rule."""
+    def complain(self, node: Any, rule: str, message: str, *, near: str | None = None) -> None:
+        """Notes that a value breaks a rule; `near` is what it probably means."""
+
+    def countries(self, node: Any) -> Sequence[Any]:
+        """The countries that an MCC or an ISO code means, each with its `iso`."""
 
     def country_code(self, node: Any) -> str:
         """A calling code that is assigned."""

@@ -1,5 +1,5 @@
-"""Hours of the week in a time zone: when a message may leave (§2.1 `delivery_time`; A15, A16, A84), and when a rule
-of a scenario holds (`hours`).
+"""Hours of the week in a time zone: when a message may leave (§2.1 `delivery_time`; A15, A16), and when a rule of a
+scenario holds (`hours`).
 
 A window opens once on every day that it names, by the local time of its zone, and closes on the same day or,
 if it wraps over midnight, on the next. Both edges become instants first: a local time that a change of the clocks skips
@@ -24,7 +24,6 @@ from sendbox.engine.durations import DAY, shown
 
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 DAY_MINUTES: Final = 1440
-_YEAR: Final = 366 * DAY
 _EDGES: Final = (("start", 0), ("end", DAY_MINUTES))
 
 # Constants instead of calls of the class: a freezer that the tester uses may replace the class meanwhile.
@@ -86,32 +85,13 @@ class Window:
         return _instant(self.tz, day, self.start), _instant(self.tz, day, closing)
 
 
-def daily(minutes: tuple[int, int]) -> Window:
-    """The window of every day between two minutes of the UTC day (A84)."""
-    return Window(None, *minutes)
-
-
-def meeting(at: int, hours: Window, own: Window | None) -> int:
-    """The first instant, not before `at`, inside the hours and inside a message's own window (A84).
-
-    Where the two do not meet within a year, the hours alone decide.
-    """
-    first = opens = hours.next_open(at)
-    while own is not None and opens < first + _YEAR:
-        suits = own.next_open(opens)
-        if suits == opens:
-            return opens
-        opens = hours.next_open(suits)
-    return first
-
-
 def parse(value: dict[str, Any]) -> Window:
     """The window that a `delivery_time` object, legal by its schema, describes; ValueError for a zone there is not.
 
     Absent or empty `days` are every day, absent `start` and `end` midnight (A16).
     """
     days = frozenset(map(DAYS.index, value.get("days", ())))
-    start, end = (_minutes(value[edge]) if edge in value else usual for edge, usual in _EDGES)
+    start, end = (minutes(value[edge]) if edge in value else usual for edge, usual in _EDGES)
     return Window(days or None, start, end, _named(value.get("tz", "UTC")))
 
 
@@ -119,12 +99,13 @@ def _clock(minutes: int) -> str:
     return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
-def _minutes(time: str) -> int:
+def minutes(time: str) -> int:
+    """The minute of the day of a text such as `08:30`."""
     return int(time[:2]) * 60 + int(time[3:])
 
 
 def _named(name: str) -> str:
-    if name in _names():
+    if name in zones():
         return name
     zone = nearest(name)
     meant = f"the nearest is {zone}" if zone else "Europe/Prague is one"
@@ -132,7 +113,8 @@ def _named(name: str) -> str:
 
 
 @cache
-def _names() -> frozenset[str]:
+def zones() -> frozenset[str]:
+    """The names of all time zones."""
     return frozenset((get_data("tzdata", "zones") or b"").decode().split()) - {"Factory"}
 
 
@@ -140,7 +122,7 @@ def _names() -> frozenset[str]:
 def nearest(name: str) -> str | None:
     """The time zone whose name is closest to what was written, None if none is close."""
     wanted = name[:64].strip().replace(" ", "_").casefold()
-    folded = {zone.casefold(): zone for zone in sorted(_names(), reverse=True)}
+    folded = {zone.casefold(): zone for zone in sorted(zones(), reverse=True)}
     cities = {zone.rpartition("/")[2]: zone for zone in folded}
     if wanted in folded:
         return folded[wanted]

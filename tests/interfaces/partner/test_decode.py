@@ -66,7 +66,7 @@ async def test_an_expired_token_is_refused_in_its_world() -> None:
         token = (await box.post("/v1/chatapp/signup", given, x_api_key=KEY)).json["token"]
         await box.advance("1h")
         answer = await box.post(LIST, {"waba_id": "1", "token": token})
-        assert (answer.status, answer.json) == (401, {"message": "Unauthorized"})
+        assert answer.json == {"success": False, "message": "Invalid apikey or token"}
         entry = (await box.get(f"{WORLD}/journal?kind=request&last=1")).json["entries"][0]
         assert entry["findings"][0]["message"].startswith("the token is expired")
         refused = (await box.post(LIST, {"waba_id": "1"})).headers["sendbox-journal"]
@@ -84,6 +84,17 @@ async def test_a_registration_names_a_client_without_a_name() -> None:
             assert (await box.post("/v1/chatapp/registration", body, x_api_key=KEY)).json["success"] is True
             accounts = (await box.post(PATH, {"waba_id": str(number)}, x_api_key=KEY)).json["accounts"]
             assert [each["client_id"] for each in accounts] == [after]
+
+
+async def test_a39_what_a_registration_says_of_the_client() -> None:
+    """A39: its optional fields are details of the signup, beside what the signup said."""
+    async with boxed() as box:
+        token = (await box.post("/v1/chatapp/signup", {"ca_name": "Bakery"}, x_api_key=KEY)).json["token"]
+        said = {"description": "Cakes", "logo": "https://a.example/l.png", "email": "a@a.example", "country": "CZ"}
+        body = {"token": token, "waba_id": "1", "code": "x", "website": "https://a.example", **said}
+        assert (await box.post("/v1/chatapp/registration", body, x_api_key=KEY)).json["success"] is True
+        (signup,) = (await box.get(f"{WORLD}/partner")).json["signups"]
+        assert signup["details"] == {"name": "Bakery", "website": "https://a.example", **said}
 
 
 async def test_a45_a_whole_number_may_be_written_with_a_fraction() -> None:

@@ -109,7 +109,7 @@ async def test_a29_one_message() -> None:
         found = (await get(box, "/message", id=sent)).json
         assert found["success"] is True
         assert (found["message"]["status_code"], found["message"]["delivery_code"]) == ("200", "201")
-        assert (found["message"]["tag"], found["message"]["price"]) == ("b,a", "0.036")
+        assert (found["message"]["tag"], found["message"]["price"]) == ("b,a", 0.036)
         assert (await get(box, "/message", id="nobody")).json == {"success": True, "message": None}
         answer = await get(box, "/message")
         assert (answer.status, answer.json) == (400, {"message": "Missing 'id' in request data"})

@@ -100,7 +100,7 @@ def test_s3_1_a_flow_that_falls_back() -> None:
             "sms sending -> sent": 1, "sms sent -> delivered": 1, "richmsg sent -> delivered": 1,
         },
         "flows": {"fallback ttl": 1, "receipt after the flow moved on": 1},
-        "infos": {"[0]": 2},
+        "infos": {"Sent": 2, "[0]": 2},
     }  # fmt: skip
 
 
@@ -411,14 +411,18 @@ def test_s4_operations_and_fields() -> None:
 
 
 def test_s8_findings_that_are_limits() -> None:
-    """§8: a picture that is too large, a code that has not six digits; other findings are no limits."""
+    """§8: a picture that is too large, a code that has not six digits, too many edits; other findings are no limits."""
     world = make_world()
     call(world, "createTemplate").findings = [Finding("$.x", "size", "6 MB", "§8"), Finding("$.y", "type", "y", "§2")]
     call(world, "verifyCode", status=400).findings = [Finding("$.code", "pattern", "12345", "§4.5")]
     call(world, "sendMessage", {"sender": "TwelveChars1"}, 400)
+    call(world, "editTemplate").findings = [Finding("$.template_id", "edit-limit", "twice", "§4.3", "A42")]
     assert tallied(world, "limits") == {
-        "limits": {"media over its size": 1, "Verify code not of 6 digits": 1, "sender of 11 characters": 1},
-    }
+        "limits": {
+            "media over its size": 1, "Verify code not of 6 digits": 1, "sender of 11 characters": 1,
+            "edits of an approved template": 1,
+        },
+    }  # fmt: skip
 
 
 def test_faults_count_by_their_word() -> None:

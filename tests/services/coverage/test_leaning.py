@@ -20,7 +20,7 @@ from sendbox.engine.remarks import Advice, Finding
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.lists import enter
-from sendbox.services.assume import Assume
+from sendbox.services.assume import Assume, PromotionalHours
 from sendbox.services.assumptions import registry
 from sendbox.services.coverage.assumptions import OPERATIONS, REFUSALS, UNTOLD
 from sendbox.services.messaging.messaging import Messaging
@@ -59,7 +59,8 @@ TOLD: Final[dict[str, tuple[str, ...]]] = {
     "A71": ("operation",), "A72": ("rule",), "A73": ("operation",), "A74": ("rule",), "A75": ("item", "remark"),
     "A76": ("rule", "remark"), "A77": ("rule", "remark"), "A78": ("rule",), "A79": ("operation", "item"),
     "A80": ("remark", "rule"), "A81": ("rule",), "A82": ("rule",), "A83": ("item",), "A84": ("rule",),
-    "A85": ("remark",), "A86": ("remark",),
+    "A85": ("remark",), "A86": ("remark",), "A87": ("item",),
+    "A91": ("item",), "A92": ("item",), "A93": ("item",),
 }  # fmt: skip
 
 
@@ -229,7 +230,7 @@ OWN_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"body": "Hi"}}, {"sms"
         ("A80", flow(step("sms", gateway="direct")), {}),
         ("A81", _listed, {}),
         ("A82", sent(), {}),
-        ("A84", sent(), {"assume": Assume(promotional_window=(0, 60))}),
+        ("A84", sent(), {"assume": Assume(promotional_window=PromotionalHours(Window(None, 0, 60)))}),
     ],
 )
 def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:

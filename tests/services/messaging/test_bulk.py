@@ -17,7 +17,7 @@ from sendbox.services.account.account import Account
 from sendbox.services.assume import Assume, BulkLimits
 from sendbox.services.messaging.bulk import LONGEST_LINE, PART, Bulk, Decoded, Intake, Unfit
 from sendbox.services.messaging.messaging import Messaging
-from tests.core.worlds import START, advance, command, go_back, journaled, make_world
+from tests.core.worlds import HOUR, START, advance, command, go_back, journaled, make_world
 
 WHY = Finding("$", "json", "no is not JSON", "§4.2")
 PLAIN = BulkLimits()
@@ -238,6 +238,33 @@ def test_a79_lines_are_sent_in_order_and_bad_ones_are_skipped() -> None:
     assert [message.result for message in Messaging.of(world).messages] == ["delivered"] * 3
     assert [what for _, what in journaled(world, "bulk")] == [(bulk, "stored"), (bulk, "done")]
     assert journaled(world, "bulk_line")[1][1].findings == [WHY]
+
+
+@pytest.mark.parametrize(
+    ("ahead", "uploaded_at", "read_at"),
+    [
+        pytest.param(None, 0, 0, id="no instant"),
+        pytest.param(-HOUR, 5_000, 5_000, id="in the past"),
+        pytest.param(60_000, 0, 0, id="a minute ahead: at once"),
+        pytest.param(60_001, 0, 60_001, id="more than a minute ahead"),
+        pytest.param(61_000, 59_999, 61_000, id="more than a minute ahead of the call, not of the upload"),
+        pytest.param(HOUR, 30_000, HOUR, id="an hour ahead"),
+    ],
+)
+def test_a87_a_scheduled_file_is_read_at_its_instant(ahead: int | None, uploaded_at: int, read_at: int) -> None:
+    """A87: what is more than a minute ahead when the address is asked for waits, and its lines are read then."""
+    world = make_world()
+    bulks = Messaging.of(world).bulks
+    bulks.decode = decode
+    key = Account.of(world).keys[world.id]
+    bulk = bulks.begin(bulks.issue("b1", "jsonl", key, b"{}", "", None if ahead is None else START + ahead).address)
+    advance(world, uploaded_at)
+    intake = taken(b"420777000101\nno\n")
+    bulks.store(bulk, intake.blocks, intake.lines)
+    advance(world, 2 * HOUR)
+    assert [(at, line.number, line.request_id is not None) for at, line in journaled(world, "bulk_line")] == [
+        (read_at, 1, True), (read_at, 2, False),
+    ]  # fmt: skip
 
 
 def test_a79_sending_limits_do_not_apply() -> None:

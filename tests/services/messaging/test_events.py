@@ -150,7 +150,7 @@ def test_s2_1_the_payload_is_unchanged_to_the_byte(payload: bytes) -> None:
     ("result", "info"),
     [
         ("sending", None),
-        ("sent", None),
+        ("sent", "Sent"),
         ("delivered", "[0] Delivered"),
         ("seen", None),
         ("undelivered", "[1] Undelivered"),

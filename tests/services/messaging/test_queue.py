@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sendbox.engine.durations import Rate
-from sendbox.services.assume import Assume
+from sendbox.services.assume import Assume, PromotionalHours
 from sendbox.services.messaging.records import Message
 from sendbox.services.windows import Window
 from tests.core.worlds import (
@@ -17,6 +17,7 @@ from tests.core.worlds import (
     moves,
     send,
     send_one,
+    step,
 )
 
 # --- queue (A18)
@@ -91,9 +92,10 @@ def test_a18_an_idle_queue_saves_no_turns() -> None:
 def test_a84_promotional_hours_hold_promotional_messages_back(
     hours: tuple[int, int] | None, tags: tuple[str, ...], handed_over: int
 ) -> None:
-    """Promotional messages wait for the hours (UTC), journaled and not order-sensitive; others do not."""
-    world = make_world(assume=Assume(promotional_window=hours))
-    message = send_one(world, tags=tags)
+    """Promotional messages wait for the hours, in the priority queue too, not order-sensitive; others do not."""
+    window = None if hours is None else PromotionalHours(Window(None, *hours))
+    world = make_world(assume=Assume(promotional_window=window))
+    message = send_one(world, tags=tags, priority=True)
     advance(world, 48 * HOUR)
     assert begun([message]) == [handed_over]
     postponed = [(0, (message, START + handed_over))] if handed_over else []
@@ -116,15 +118,37 @@ def test_s2_1_promotional_hours_do_not_lead_out_of_the_delivery_window(
     hours: tuple[int, int], own: Window, handed_over: int
 ) -> None:
     """A message waits for the first instant that suits its `delivery_time` and the hours (§2.1, A84)."""
-    world = make_world(assume=Assume(promotional_window=hours))
+    world = make_world(assume=Assume(promotional_window=PromotionalHours(Window(None, *hours))))
     message = send_one(world, window=own)
     advance(world, 96 * HOUR)
     assert begun([message]) == [handed_over]
 
 
+@pytest.mark.parametrize(
+    ("number", "steps", "handed_over"),
+    [
+        pytest.param("420777000101", ["sms"], 2 * HOUR, id="its country and channel"),
+        pytest.param("33612345678", ["sms"], 2 * HOUR, id="another of the countries"),
+        pytest.param("421900000001", ["sms"], 0, id="another country"),
+        pytest.param("420777000101", ["chatapp_template"], 0, id="another channel"),
+        pytest.param("420777000101", ["richmsg", "sms"], 0, id="the first step decides"),
+        pytest.param("420777x", ["sms"], 0, id="not a number"),
+    ],
+)
+def test_a84_hours_of_countries_and_channels(number: str, steps: list[str], handed_over: int) -> None:
+    """They hold in their time zone, for the countries and channels that they name; 12:00 in Prague is 11:00 UTC."""
+    hours = PromotionalHours(Window(None, 12 * 60, 20 * 60, "Europe/Prague"), ("CZ", "FR"), ("sms",))
+    world = make_world(assume=Assume(promotional_window=hours))
+    message = send_one(world, number, steps=[step(channel) for channel in steps])
+    advance(world, 48 * HOUR)
+    assert begun([message]) == [handed_over]
+
+
 def test_a84_hours_that_close_before_the_turn_hold_a_message_back_again() -> None:
     """A message whose turn in the queue comes after hours waits for the next ones, and for a new turn there."""
-    world = make_world(assume=Assume(promotional_window=(8 * 60, 9 * 60 + 1), queue=Rate(1, 60_000)))
+    world = make_world(
+        assume=Assume(promotional_window=PromotionalHours(Window(None, 8 * 60, 9 * 60 + 1)), queue=Rate(1, 60_000))
+    )
     first, second, third = (send_one(world, body=body) for body in "abc")
     other = send_one(world, tags=("news",))
     advance(world, 48 * HOUR)

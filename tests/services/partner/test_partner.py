@@ -101,6 +101,7 @@ def test_a21_notifications_are_signed_like_other_webhooks() -> None:
     """A21: the secret of the key signs them; the built-in receiver shows them among its events."""
     world = make_world(account=AccountSpec(default_callback_secret="s"))
     signup = Partner.of(world).sign_up("manual", None, {}, "", Account.of(world).keys[world.id], b"{}")
+    assert signup.outlet is not None
     assert signup.outlet.target.secret == "s"
     advance(world, 0)
     assert hook_events(world) == [{"partner_client_id": None, "status": "created"}]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.chooser.draws import Chooser
-from sendbox.engine.durations import Span
+from sendbox.engine.durations import DAY, Span
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.rule import When
@@ -20,12 +20,14 @@ from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.content.text import text_shown
+from sendbox.services.partner.examples import by_examples
 from sendbox.services.partner.library import components_of
 from sendbox.services.partner.media import LARGEST, with_handles
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import Failure
 from sendbox.services.partner.rules import BusinessSpec, NumberSpec, PartnerSpec, ReviewRule, Reviews
 from sendbox.services.partner.views import template_view
+from sendbox.services.templates.templates import check, compile_template
 from tests.core.clients import BODY, connect, form, partner_world, send_template
 from tests.core.worlds import HOUR, advance, journaled, make_world
 
@@ -140,6 +142,71 @@ def test_a43_an_edit_is_reviewed_again() -> None:
     templates.set_status(templates.get(account, template_id), "DISABLED")
     with pytest.raises(Failure, match='"edited" does not follow "DISABLED" of a template'):
         templates.edit(account, template_id, {"category": "UTILITY"})
+
+
+def test_a42_an_approved_template_is_edited_ten_times_in_thirty_days() -> None:
+    """A42: once in 24 hours, ten times in 30 days; only accepted edits of an approved one count."""
+    world = partner_world()
+    account, _ = connect(world)
+    templates = Partner.of(world).templates
+    template_id = templates.id_of(templates.create(account, form()))
+
+    def edit(text: str = "Bye {{1}}") -> str | None:
+        try:
+            templates.edit(account, template_id, {"components": [{"type": "BODY", "text": text}]})
+        except Failure as failure:
+            return failure.rule
+        return None
+
+    assert [edit(), edit()] == [None, None]  # it is PENDING
+    advance(world, 10_000)
+    for _ in range(10):
+        assert [edit(" "), edit()] == ["body", None]
+        advance(world, DAY)
+    assert edit() == "edit-limit"
+    advance(world, 20 * DAY - 1)
+    assert edit() == "edit-limit"
+    advance(world, 1)
+    assert edit() is None
+
+
+BUTTONS = {"type": "BUTTONS", "buttons": [
+    {"type": "QUICK_REPLY", "text": "Yes"},
+    {"type": "URL", "text": "Track", "url": "https://a.example/{{1}}", "example": ["https://a.example/17"]},
+    {"type": "URL", "text": "Shop", "url": "https://a.example/{{1}}", "example": "spring"},
+    {"type": "url", "text": "Home", "url": "https://a.example"},
+]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("components", "expected"),
+    [
+        ([], {}),
+        ([{"type": "BODY", "text": "{{1}} {{2}}", "example": {"body_text": [["a", "b"], ["c"]]}}],
+         {"params": ["a", "b"]}),
+        ([{"type": "body", "text": "{{x}} {{y}}", "example": {"body_text": [["a", "b"]]}}],
+         {"params": [{"x": "a"}, {"y": "b"}]}),
+        ([{"type": "BODY", "text": "{{x}}", "example": {"body_text": [["a", "b"]]}}], {"params": ["a", "b"]}),
+        ([{"type": "HEADER", "format": "TEXT", "text": "{{1}}", "example": {"header_text": ["Hi", "x"]}}],
+         {"header": ["Hi"]}),
+        ([{"type": "HEADER", "text": "Hi"}], {}),
+        ([{"type": "HEADER", "format": "IMAGE", "example": {"header_handle": ["https://a.example/b.png"]}}],
+         {"header": [{"image": {"link": "https://a.example/b.png"}}]}),
+        ([{"type": "HEADER", "format": "DOCUMENT", "example": {"header_handle": ["4::a:b"]}}],
+         {"header": [{"document": {"link": "https://media.chatapp.example/4::a:b", "filename": "4::a:b"}}]}),
+        ([{"type": "HEADER", "format": "IMAGE"}], {}),
+        ([BUTTONS], {"buttons": [None, "17", "spring", None]}),
+    ],
+)  # fmt: skip
+def test_a42_examples_are_the_parameters_of_a_test(components: list[dict[str, Any]], expected: dict[str, Any]) -> None:
+    """A42: body_text, header_text, header_handle and the example of an address; what has none gets no value."""
+    template = compile_template({"name": "a", "language": "en", "components": components})
+    use = by_examples(template, components)
+    assert {"params": use.params, "header": use.header, "buttons": use.buttons} == {
+        "params": None, "header": None, "buttons": [], **expected,
+    }  # fmt: skip
+    complete = len(use.params or ()) == len(template.variables) and bool(use.header) == bool(template.header)
+    assert (check(template, use) == []) == complete
 
 
 def test_a42_delete_takes_every_language() -> None:
@@ -357,7 +424,7 @@ def test_a42_a_template_of_the_library() -> None:
         {
             "name": "pay",
             "language": "en",
-            "library_template_name": "payment_reminder_1",
+            "library_template_name": "payment_reminder",
             "library_template_button_inputs": inputs,
         },
     )
@@ -374,7 +441,7 @@ OWN = (
         BODY, {"type": "BUTTONS", "buttons": [
             {"type": "URL", "text": "a", "url": "https://a.example"}, {"type": "URL", "text": "b"},
             {"type": "QUICK_REPLY", "text": "c"}]}]},
-    {"name": "verify_code_1", "category": "MARKETING", "components": [{"type": "BUTTONS"}]},
+    {"name": "verify_code", "category": "MARKETING", "components": [{"type": "BUTTONS"}]},
 )  # fmt: skip
 
 
@@ -392,7 +459,7 @@ def test_a_library_of_the_scenario_s_own(url: Any, made: str) -> None:
     category, components = components_of(OWN, "mine", "UTILITY", [{"type": "url", "url": url}])
     assert category == "UTILITY"
     assert [button.get("url") for button in components[1]["buttons"]] == ["https://a.example", made, None]
-    assert components_of(OWN, "verify_code_1", None, [])[0] == "MARKETING"
+    assert components_of(OWN, "verify_code", None, [])[0] == "MARKETING"
 
 
 @pytest.mark.parametrize(
@@ -401,7 +468,7 @@ def test_a_library_of_the_scenario_s_own(url: Any, made: str) -> None:
         (
             "nothing",
             None,
-            '"nothing" is not a template of the library; there are: mine, verify_code_1, delivery_update_1',
+            '"nothing" is not a template of the library; there are: mine, verify_code, delivery_update',
         ),
         ("mine", "MARKETING", '"MARKETING" is not the category of mine, which is UTILITY'),
         ("mine", None, 'the button "b" of type URL has no input; give {"type": "URL", "url": …}'),

@@ -19,7 +19,7 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.account.spec import AccountSpec
-from sendbox.services.assume import Assume, Prices, Proof, VerifyLimits
+from sendbox.services.assume import Assume, Prices, PromotionalHours, Proof, VerifyLimits
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.payload import Payload
 from sendbox.services.messaging.rules.rules import Rule
@@ -27,6 +27,7 @@ from sendbox.services.messaging.views import message_view, phone_view
 from sendbox.services.verify.rules import RANDOM, VerifyRule
 from sendbox.services.verify.session import Session, code_view
 from sendbox.services.verify.verify import LimitReached, Verify
+from sendbox.services.windows import Window
 from tests.core.asked import asked
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import (
@@ -121,7 +122,9 @@ def test_an_sms_that_is_not_for_the_opted_out_is_sent_all_the_same() -> None:
     """A73: opt-out, promotional hours and the normal queue are not asked, and `Verify` needs no registration."""
     world = make_world(
         account=AccountSpec(optout=frozenset({PHONE}), senders={}),
-        assume=Assume(sms_sender="strict", promotional_window=(0, 1), queue=Rate(1, HOUR)),
+        assume=Assume(
+            sms_sender="strict", promotional_window=PromotionalHours(Window(None, 0, 1)), queue=Rate(1, HOUR)
+        ),
     )
     send(world, OTHER, tags=("a",))
     session = begin(world)

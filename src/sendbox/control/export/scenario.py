@@ -166,7 +166,8 @@ class _Writer:
         record = step.record
         if step.call.body is None:
             raise _Unsaid("a body that is too long to be read")
-        if record.bare and record.status >= 400 and _SIGNUP.search(step.body):
+        denied = record.status >= 400 or any(finding.path == "$.token" for finding in record.findings)
+        if record.bare and denied and _SIGNUP.search(step.body):
             raise _Unsaid("no key, and a token that did not let it do that; an entry always has a key")
         if record.canonical is None and record.operation.startswith("legacy"):
             raw = record.query or step.body

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.kinds.own import json_of
 from sendbox.services.coverage.assumptions import of_request
-from sendbox.services.coverage.limits import CODE, MEDIA, limits_of
+from sendbox.services.coverage.limits import CODE, EDITS, MEDIA, limits_of
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
@@ -25,6 +25,8 @@ def count_call(collector: Collector, row: Row, record: RequestRecord, request: A
     for finding in record.findings:
         if finding.rule == "size" and finding.section == "§8":
             collector.count("limits", MEDIA.name)
+        elif finding.rule == "edit-limit":
+            collector.count("limits", EDITS.name)
         elif row.operation == "verifyCode" and finding.path == "$.code" and finding.rule == "pattern":
             collector.count("limits", CODE.name)
 
@@ -51,5 +53,5 @@ def denied(path: str, key: str | None) -> str | None:
     if path.startswith("/v1/validations"):
         return "verify MISSING_API_KEY" if key is None else "verify INVALID_API_KEY"
     if path.startswith("/v1/"):
-        return "rest denied key"
+        return "partner denied key" if path.startswith("/v1/chatapp/") else "rest denied key"
     return "legacy denied key" if path in ("/Send", "/api-send.php") else None

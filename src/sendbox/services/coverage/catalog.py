@@ -143,6 +143,7 @@ def _infos() -> Iterator[Item]:
 
     yield from _scenarios(
         "infos",
+        ("Sent", "§6", "attempts: [{then: sent}]", "A23"),
         ("[0]", "§7.3", "attempts: [{then: delivered}]", None),
         ("[1]", "§7.3", "attempts: [{then: undelivered}]", "A23"),
         ("[2]", "§7.3", "attempts: [{then: rejected}]", "A23"),
@@ -184,6 +185,7 @@ def _errors() -> Iterator[Item]:
         ("rest denied key", "§5", "python", denied.format("get", "/v1/credit/services", ""), "A26"),
         ("rest 403", "§7.2", "scenario", "account: {subkeys: [{name: sender, scope: api}]}", "A26"),
         ("rest 500", "§7.1", "scenario", fault("listMessages"), "A26"),
+        ("partner denied key", "§5", "python", denied.format("post", "/v1/chatapp/accounts/list", ", json={}"), "A37"),
         ("partner 400", "§7.1", "request", "POST /v1/chatapp/templates/list {}", "A37"),
         ("partner 401", "§5", "request", "POST /v1/chatapp/registration {}", "A39"),
         ("partner success false", "§4.3", "request", 'POST /v1/chatapp/templates/list {"waba_id": "0"}', "A37"),
@@ -261,13 +263,18 @@ def _webhooks() -> Iterator[Item]:
     )
 
 
+#: Faults of deliveries that show what the service may do as well: repeat, reorder, delay.
+_MAY: Final = {"duplicate": "A91", "reorder": "A92", "split": "A92", "bundle": "A92", "delay": "A93"}
+
+
 def _faults() -> Iterator[Item]:
-    for dimension, section, rules, faults in (
-        ("webhook faults", "§6", "webhooks", DELIVERIES.items()),
-        ("api faults", "§7.1", "api", CALLS.items()),
+    for dimension, section, rules, faults, may in (
+        ("webhook faults", "§6", "webhooks", DELIVERIES.items(), _MAY),
+        ("api faults", "§7.1", "api", CALLS.items(), {}),
     ):
         for word, fault in faults:
-            yield Item(dimension, word, section, "scenario", f"{rules}: [{{fault: {next(iter(fault.examples))}}}]")
+            snippet = f"{rules}: [{{fault: {next(iter(fault.examples))}}}]"
+            yield Item(dimension, word, section, "scenario", snippet, may.get(word))
 
 
 def _outages() -> Iterator[Item]:

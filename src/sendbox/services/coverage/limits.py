@@ -110,6 +110,9 @@ OF_STEPS: Final = (
 #: Of what happens later, and of what other interfaces hold.
 MEDIA: Final = Limit("media over its size", "python", "client.create_template(image=bytes(6 * 1024 * 1024))")
 CODE: Final = Limit("Verify code not of 6 digits", "request", 'POST /v1/validations/TOKEN/verify {"code": "12345"}')
+EDITS: Final = Limit(
+    "edits of an approved template", "python", "for _ in range(2): client.edit_template(approved)", None, "A42", "§4.3"
+)
 OTHERS: Final = (
     Limit("short link expired after 7 days", "python", 'sendbox.advance("7d")'),
     Limit("upload address expired after 60 s", "python", 'sendbox.advance("60s")'),
@@ -121,6 +124,7 @@ OTHERS: Final = (
     ),
     Limit("Verify session expired after 10 minutes", "python", 'sendbox.advance("10m")'),
     CODE,
+    EDITS,
     Limit("Verify sessions of the account", "scenario", "verify: {limits: {account: 1/1m}}", None, "A53"),
     Limit("Verify sessions of a number", "scenario", "verify: {limits: {number: 1/10m}}", None, "A53"),
     Limit("conversation closed after 24 hours", "python", 'sendbox.advance("24h")', None, "A66", "§2.2"),

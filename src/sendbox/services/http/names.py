@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -42,6 +42,17 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def child(path: str, name: str) -> str:
     """The path of a field: `$.to`, or `$['a b']` for a name that is not an identifier."""
     return f"{path}.{name}" if name.isidentifier() and len(name) <= QUOTED else f"{path}[{name[:QUOTED]!r}]"
+
+
+def spelled(fields: Mapping[str, Any], name: str, alias: str, section: str, advice: list[Advice]) -> str:
+    """The name under which a field that has two names is given; beside its own name the alias is ignored (A86)."""
+    if alias not in fields:
+        return name
+    if name not in fields:
+        return alias
+    text = f"{show(alias)} stands beside {show(name)}, of which it is another name, and is ignored"
+    advice.append(advise(OLD_NAME_IGNORED, text, f"$.{alias}", section))
+    return name
 
 
 def renamed(record: dict[str, Any], old: str, new: str, path: str, advice: list[Advice]) -> Any:

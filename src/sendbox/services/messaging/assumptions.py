@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import ROWS
+from sendbox.services.messaging.hours import hours_of
 from sendbox.services.messaging.results import REJECTED
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def of_delivery(delivery: Delivery) -> Iterator[str]:
 
 def of_postponed(world: World, message: Message) -> Iterator[str]:
     """The rows that hold a message back: promotional hours, the limit of the queue."""
-    if Assume.of(world).promotional_window is not None and "promotional" in message.submission.send.tags:
+    if hours_of(Assume.of(world), message.submission.send, message.phone, valid=message.valid) is not None:
         yield "A84"
     if Assume.of(world).queue is not None:
         yield "A18"

@@ -1,9 +1,9 @@
 """Bulk files: an address to upload one to, the file as it comes, and its lines one after another (§4.2; A35, A79).
 
 A file is split while it arrives and kept as compressed blocks of whole lines, so that neither a long file nor
-the content of a gzip is ever held whole. Its lines are read at the instant of the upload, each a step of its own and
-a `POST /message` of its own; a decoder that is handed in turns a line into a command, because the core knows no JSON
-of requests.
+the content of a gzip is ever held whole. Its lines are read at the instant of the upload, or later if the file is
+scheduled (A87), each a step of its own and a `POST /message` of its own; a decoder that is handed in turns a line into
+a command, because the core knows no JSON of requests.
 """
 
 from __future__ import annotations
@@ -78,6 +78,8 @@ class Bulk:
     address: str
     expires_at: int
     origin: str
+    #: the instant at which a scheduled file is processed, None: at once (A87)
+    due: int | None = None
     state: str = "issued"
     lines: int = 0
     accepted: int = 0
@@ -99,12 +101,16 @@ class Bulks:
         self.decode: Decoder | None = None
         self._by_address: dict[str, Bulk] = {}
 
-    def issue(self, bulk_id: str, filetype: str, key: Key, content: bytes, origin: str) -> Bulk:
-        """An address for one upload, which works for a minute. `content` is the canonical request."""
+    def issue(self, bulk_id: str, filetype: str, key: Key, content: bytes, origin: str, at: int | None = None) -> Bulk:
+        """An address for one upload, which works for a minute. `content` is the canonical request.
+
+        The file is processed at the instant `at`, if that is far enough ahead now (A87).
+        """
         world = self._world
         address = world.tag + world.named("upload", "requestUpload", content).hex()[:48]
         expires_at = world.clock.now + limits.UPLOAD
-        bulk = self._by_address[address] = Bulk(bulk_id, filetype, key, address, expires_at, origin)
+        due = at if at is not None and at > world.clock.now + limits.SOON else None
+        bulk = self._by_address[address] = Bulk(bulk_id, filetype, key, address, expires_at, origin, due)
         world.timeline.lapse(expires_at, "upload", bulk)
         return bulk
 
@@ -132,13 +138,13 @@ class Bulks:
             bulk.state = "issued"
 
     def store(self, bulk: Bulk, blocks: list[bytes], lines: int) -> None:
-        """The file is there: its lines are read from this instant on, one a step."""
+        """The file is there: its lines are read from this instant on, or from that of its schedule, one a step."""
         bulk.state = "stored"
         bulk.blocks = blocks[::-1]
         bulk.lines = lines
         world = self._world
         world.journal.add(world.clock.now, CODE["bulk"], (bulk, "stored"))
-        world.timeline.at(world.clock.now, -1, self.line_due, bulk)
+        world.timeline.at(max(world.clock.now, bulk.due or 0), -1, self.line_due, bulk)
 
     def line_due(self, bulk: Bulk) -> None:
         """The next line's turn has come."""

@@ -14,7 +14,7 @@ from sendbox.engine.delivery.events import EventKind
 from sendbox.engine.durations import iso
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.records import Attempt, Inbound
-from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, STATES, UNDELIVERED
+from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SENT, STATES, UNDELIVERED
 from sendbox.services.numbers.countries import country
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: `result_info` of a result when nothing else was said (A23); the others have none and the field is left out.
 DEFAULT_INFO: Final = {
+    SENT: "Sent",
     DELIVERED: "[0] Delivered",
     UNDELIVERED: "[1] Undelivered",
     REJECTED: "[2] Rejected",

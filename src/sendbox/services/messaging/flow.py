@@ -15,10 +15,10 @@ import orjson
 from sendbox.engine.cases import Case
 from sendbox.engine.journal import CODE
 from sendbox.engine.timeline import LATE
-from sendbox.services import windows as window
 from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
 from sendbox.services.messaging.content.text import prepare
+from sendbox.services.messaging.hours import hours_of, meeting
 from sendbox.services.messaging.records import (
     TRANSITION_SIZE,
     Attempt,
@@ -120,10 +120,11 @@ class Simulator:
     def _opens(self, message: Message) -> int:
         """The first instant from now at which promotional hours let the message through, in its own window too."""
         now = self._world.clock.now
-        hours = self._home.assume.promotional_window
-        if hours is None or "promotional" not in message.submission.send.tags:
+        if self._home.assume.promotional_window is None:
             return now
-        return window.meeting(now, window.daily(hours), message.submission.send.window)
+        send = message.submission.send
+        hours = hours_of(self._home.assume, send, message.phone, valid=message.valid)
+        return now if hours is None else meeting(now, hours, send.window)
 
     def _postpone(self, message: Message, until: int, handler: Callable[[Message], None]) -> int:
         world = self._world

@@ -15,10 +15,10 @@ from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Teller, Told,
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, Observed, Observer, View
 from sendbox.services.messaging.assumptions import of_delivery, of_postponed, of_transition
 from sendbox.services.messaging.checks import refusal_line
-from sendbox.services.messaging.events import info_of, kind_of
+from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
 from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.records import Inbound, Message
-from sendbox.services.messaging.results import ACCEPTED, STATES
+from sendbox.services.messaging.results import ACCEPTED, SENT, STATES
 from sendbox.services.messaging.upcoming import STEPS
 from sendbox.services.messaging.views import inbound_view
 
@@ -127,6 +127,8 @@ def _tell_transition(teller: Teller, entry: Entry) -> Told:
 
 def _info_item(info: str) -> str:
     """The item that a `result_info` counts for: its code, or which of its two parts it has (§7.3)."""
+    if info == DEFAULT_INFO[SENT]:
+        return info
     code, bracket, text = info.partition("]")
     if not bracket or not code.startswith("["):
         return "text only"
@@ -246,7 +248,8 @@ def _opt_out(_on: Observer, subject: tuple[str, Message | None]) -> View:
 def _bulk(_on: Observer, subject: tuple[Bulk, str]) -> View:
     bulk, word = subject
     counts = {"accepted": bulk.accepted, "skipped": bulk.skipped} if word == "done" else {}
-    return {"bulk_id": bulk.bulk_id, "filetype": bulk.filetype, "what": word, "lines": bulk.lines, **counts}
+    due = {"due": iso(bulk.due)} if word == "stored" and bulk.due is not None else {}
+    return {"bulk_id": bulk.bulk_id, "filetype": bulk.filetype, "what": word, "lines": bulk.lines, **due, **counts}
 
 
 def _bulk_lines(_canon: Canon, subject: tuple[Bulk, str]) -> Iterator[Line]:

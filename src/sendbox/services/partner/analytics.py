@@ -6,8 +6,8 @@ UTC, half an hour, a day or a month, and exists only when something happened in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.bounds import END
@@ -25,13 +25,24 @@ if TYPE_CHECKING:
 CONVERSATION_MS: Final = DAY
 #: The category of a free text: an answer to a person who wrote.
 SERVICE: Final = "SERVICE"
+#: What can be asked for, each with its field of a point.
+OF_CONVERSATIONS: Final = {"CONVERSATION": "conversation", "COST": "cost"}
+OF_TEMPLATES: Final = {"SENT": "sent", "DELIVERED": "delivered", "READ": "read", "CLICKED": "clicked"}
+#: What conversations are told apart by, where a call says nothing, and what else there is.
+USUAL: Final = {
+    "CONVERSATION_CATEGORY": "conversation_category",
+    "CONVERSATION_TYPE": "conversation_type",
+    "CONVERSATION_DIRECTION": "conversation_direction",
+}
+DIMENSIONS: Final = {**USUAL, "COUNTRY": "country", "PHONE": "phone_number"}
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """What a call asks for: a period (`end` is outside), its granularity, and whose messages.
 
-    `phone_numbers` and `countries` (ISO codes) None mean all.
+    `phone_numbers` and `countries` (ISO codes) None mean all. `metrics` and `dimensions` are fields of the points, and
+    `only` are the legal values of some dimensions.
     """
 
     account: BusinessAccount
@@ -40,6 +51,9 @@ class Query:
     granularity: str = "DAY"
     phone_numbers: frozenset[str] | None = None
     countries: frozenset[str] | None = None
+    metrics: tuple[str, ...] = (*OF_CONVERSATIONS.values(), *OF_TEMPLATES.values())
+    dimensions: tuple[str, ...] = tuple(USUAL.values())
+    only: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def messages(world: World, query: Query) -> list[dict[str, Any]]:
@@ -52,42 +66,48 @@ def messages(world: World, query: Query) -> list[dict[str, Any]]:
 
 
 def conversations(world: World, query: Query) -> list[dict[str, Any]]:
-    """`{start, end, conversation, cost, conversation_category, conversation_type, conversation_direction}`.
+    """`{start, end}` with the metrics and the dimensions of the query.
 
-    What was delivered to one phone in one category within a day of the first is one conversation, at the time of the
-    first. `cost` in the account's currency.
+    What a number delivered to one phone in one category within a day of the first is one conversation, at the time of
+    the first. `cost` in the account's currency.
     """
-    opened: dict[tuple[str, str], int] = {}
-    totals: dict[tuple[int, int, str], list[int]] = {}
+    numbers = Partner.of(world).numbers
+    opened: dict[tuple[str | None, str, str], int] = {}
+    totals: dict[tuple[Any, ...], list[int]] = {}
     arrived = [(at, attempt) for attempt in _attempts(world, query) if (at := attempt.arrived_at) is not None]
     for at, attempt in sorted(arrived, key=lambda pair: (pair[0], pair[1].message.ordinal, pair[1].number)):
         category = _category(world, attempt)
-        key = (attempt.message.phone, category)
+        key = (attempt.sender, attempt.message.phone, category)
         opening = opened.get(key)
         begins = opening is None or at >= opening + CONVERSATION_MS
         began = opened[key] = at if begins or opening is None else opening
-        if query.start <= began < query.end:
-            counts = totals.setdefault((*stretch(began, query.granularity), category), [0, 0])
-            counts[0] += begins
-            eur, czk = attempt.price or (0, 0)
-            counts[1] += eur if account_of(world).currency == "EUR" else czk
-    return [
-        {
-            "start": start // 1000,
-            "end": end // 1000,
-            "conversation": count,
-            "cost": cost / 1_000_000,
+        about = {
             "conversation_category": category,
             "conversation_type": "REGULAR",
             "conversation_direction": "USER_INITIATED" if category == SERVICE else "BUSINESS_INITIATED",
+            "country": _iso(attempt.message.phone),
+            "phone_number": numbers[attempt.sender or ""].phone_number,
         }
-        for (start, end, category), (count, cost) in sorted(totals.items())
-    ]
+        if query.start <= began < query.end and all(about[name] in legal for name, legal in query.only.items()):
+            named = [about[name] for name in query.dimensions]
+            counts = totals.setdefault((*stretch(began, query.granularity), *named), [0, 0])
+            counts[0] += begins
+            eur, czk = attempt.price or (0, 0)
+            counts[1] += eur if account_of(world).currency == "EUR" else czk
+    points = []
+    for (start, end, *told_apart), (count, cost) in sorted(totals.items()):
+        metrics = {"conversation": count, "cost": cost / 1_000_000}
+        shown = {name: value for name, value in metrics.items() if name in query.metrics}
+        points.append({
+            "start": start // 1000, "end": end // 1000, **shown, **dict(zip(query.dimensions, told_apart, strict=True)),
+        })  # fmt: skip
+    return points
 
 
 def templates(world: World, query: Query, record: dict[str, Any]) -> list[dict[str, Any]]:
-    """`{start, end, sent, delivered, read, clicked}` of one template, by day."""
-    points = _Points(query, lambda: {"sent": 0, "delivered": 0, "read": 0, "clicked": {}})
+    """`{start, end}` of one template with the metrics of the query (`sent`, `delivered`, `read`, `clicked`), by day."""
+    counters = [name for name in OF_TEMPLATES.values() if name in query.metrics]
+    points = _Points(query, lambda: {name: {} if name == "clicked" else 0 for name in counters})
     sent_with = {}
     for attempt in _attempts(world, query):
         use = attempt.template
@@ -123,8 +143,11 @@ class _Points:
         self._points: dict[tuple[int, int], dict[str, Any]] = {}
 
     def add(self, at: int | None, counter: str, title: str | None = None) -> None:
-        """Counts what happened at an instant, None = it did not happen; instants outside the query are left out."""
-        if at is None or not self._query.start <= at < self._query.end:
+        """Counts what happened at an instant, None = it did not happen.
+
+        What is outside the query, by its instant or its metric, is left out.
+        """
+        if at is None or not self._query.start <= at < self._query.end or counter not in self._query.metrics:
             return
         point = self._points.setdefault(stretch(at, self._query.granularity), self._empty())
         if title is None:

@@ -18,29 +18,29 @@ def _entry(name: str, category: str, text: str, *buttons: dict[str, Any], header
 
 
 LIBRARY: Final = (
-    _entry("verify_code_1", "AUTHENTICATION", "{{1}} is your verification code.", {"type": "OTP", "text": "Copy code"}),
+    _entry("verify_code", "AUTHENTICATION", "{{1}} is your verification code.", {"type": "OTP", "text": "Copy code"}),
     _entry(
-        "delivery_update_1",
+        "delivery_update",
         "UTILITY",
         "Hello {{1}}, your order {{2}} is on its way and should arrive on {{3}}.",
         {"type": "URL", "text": "Track it"},
         header="Your order",
     ),
     _entry(
-        "appointment_reminder_1",
+        "appointment_reminder",
         "UTILITY",
         "Hello {{1}}, we expect you on {{2}} at {{3}}.",
         {"type": "QUICK_REPLY", "text": "I will come"},
         {"type": "QUICK_REPLY", "text": "I cannot"},
     ),
     _entry(
-        "payment_reminder_1",
+        "payment_reminder",
         "UTILITY",
         "Hello {{1}}, {{2}} is due on {{3}}.",
         {"type": "URL", "text": "Pay now"},
         {"type": "PHONE_NUMBER", "text": "Call us"},
     ),
-    _entry("feedback_survey_1", "MARKETING", "Hello {{1}}, how was {{2}}?", {"type": "URL", "text": "Tell us"}),
+    _entry("feedback_survey", "MARKETING", "Hello {{1}}, how was {{2}}?", {"type": "URL", "text": "Tell us"}),
 )
 
 

@@ -79,9 +79,18 @@ class Partner(Part):
     # -- signup
 
     def sign_up(
-        self, mode: str, client_id: str | None, details: dict[str, str], callback_url: str, key: Key, content: bytes
+        self,
+        mode: str,
+        client_id: str | None,
+        details: dict[str, str],
+        callback_url: str | None,
+        key: Key,
+        content: bytes,
     ) -> Signup:
-        """Begins a signup (§4.3, A38). `content` names it: the request without callback. Raises `Failure`."""
+        """Begins a signup (§4.3, A38). `content` names it: the request without callback. Raises `Failure`.
+
+        Without a callback nothing is told of it.
+        """
         world = self._world
         now = world.clock.now
         digest = blake2b(content, digest_size=16, person=b"partnerSignup").digest()
@@ -89,7 +98,8 @@ class Partner(Part):
         drawn_name = world.name("signup", digest, n)
         signup_id = world.tag + "".join(_LETTERS[byte % len(_LETTERS)] for byte in drawn_name[:_LENGTH])
         secret = key.default_callback_secret or self._account.top.default_callback_secret
-        outlet = world.outlets.line(Target(callback_url, batch_size=1, secret=secret))
+        target = None if callback_url is None else Target(callback_url, batch_size=1, secret=secret)
+        outlet = None if target is None else world.outlets.line(target)
         expires = -(-(now + limits.TOKEN) // 1000) * 1000  # tokens count in whole seconds
         name, ordinal = f"{digest.hex()}:{n}", len(self.signups)
         signup = Signup(signup_id, name, key, mode, client_id, details, outlet, now, expires, ordinal)
@@ -436,7 +446,8 @@ class Partner(Part):
         entry = world.journal.add(world.clock.now, CODE["signup"], onboarding)
         if signup.order_sensitive:
             world.journal.mark(entry)
-        world.outlets.post(signup.outlet, onboarding)
+        if signup.outlet is not None:
+            world.outlets.post(signup.outlet, onboarding)
 
     def _note(self, number: BusinessNumber) -> None:
         state = {

@@ -48,7 +48,8 @@ class Signup:
     mode: str
     client_id: str | None
     details: dict[str, str]
-    outlet: Outlet
+    #: None: no partner is told
+    outlet: Outlet | None
     created_at: int
     expires_at: int
     #: how many signups came before it

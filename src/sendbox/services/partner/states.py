@@ -102,5 +102,5 @@ SENDING_NUMBERS: Final = frozenset({"CONNECTED", "FLAGGED"})
 #: Ratings of a number, best first (A44).
 QUALITIES: Final = ("GREEN", "YELLOW", "RED", "UNKNOWN")
 CATEGORIES: Final = ("MARKETING", "UTILITY", "AUTHENTICATION")
-#: Ways in which a client gets its number (§4.3).
+#: Ways in which a client gets its number (§4.3), the usual one first.
 MODES: Final = ("manual", "preassign", "assigned")

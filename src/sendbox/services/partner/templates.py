@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.durations import DAY
 from sendbox.engine.journal import CODE
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.services import limits
@@ -30,6 +31,8 @@ Record = dict[str, Any]
 
 #: Parts of a template, each of which it has at most once.
 PARTS: Final = ("HEADER", "BODY", "FOOTER", "BUTTONS", "CAROUSEL", "LIMITED_TIME_OFFER")
+#: How often an approved template may be edited in how much time (A42).
+EDITS: Final = ((1, DAY, "once in 24 hours"), (10, 30 * DAY, "ten times in 30 days"))
 
 
 class Templates:
@@ -43,6 +46,8 @@ class Templates:
         self._made: dict[tuple[str, str, str], int] = {}
         #: id -> how often it was sent to review; only the newest review counts
         self._versions: dict[str, int] = {}
+        #: id -> when it was edited while it was approved
+        self._edits: dict[str, list[int]] = {}
         self.reviews = Reviews(world.blueprint.compiled["partner"].reviews, world.chooser, world.start)
         #: id -> why it has its status
         self.reasons: dict[str, str] = {}
@@ -125,9 +130,22 @@ class Templates:
         if "components" in changed:
             _check(changed["components"])
             changed["components"] = with_handles(changed["components"], "$.template.components")
-        record = self._move(record, self._after(record, "edited"), None, changed)
+        to = self._after(record, "edited")
+        if self.status(record) == "APPROVED":
+            self._count_edit(template_id)
+        record = self._move(record, to, None, changed)
         self._send_to_review(record)
         return record
+
+    def _count_edit(self, template_id: str) -> None:
+        """An edit of an approved template. Raises `Failure` when there were as many as may be (A42)."""
+        now = self._world.clock.now
+        edits = self._edits.setdefault(template_id, [])
+        for most, span, words in EDITS:
+            if sum(at > now - span for at in edits) >= most:
+                text = f"an approved template can be edited {words}, and this one was"
+                raise Failure(text, "$.template_id", "edit-limit", assumed="A42")
+        edits.append(now)
 
     def delete(self, account: BusinessAccount, name: str, *, own: bool = False) -> int:
         """Deletes a template in every language; returns how many there were. Raises `Failure` when there was none."""

@@ -24,6 +24,7 @@ from sendbox.services.advice import (
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.content.segments import one_unit_over, only_foreign_character, segment, surely_not_over
+from sendbox.services.messaging.hours import hours_of
 from sendbox.services.messaging.http.senders import unregistered
 from sendbox.services.messaging.results import WAYS
 from sendbox.services.ports import account_of
@@ -96,7 +97,7 @@ def remark_clock(world: World, field: str, path: str, section: str, advice: list
 
 def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advice]:
     """Advice on what the world knows about accepted messages: senders, templates, hours, and where events go."""
-    account = account_of(world)
+    account, assume = account_of(world), Assume.of(world)
     remarks = unregistered(world, account, sends)
     for send in sends:
         if send.at is not None and abs(send.at - world.now) > DAY:
@@ -104,7 +105,9 @@ def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advic
         if send.callback is None and _unheard(account, key):
             text = "no callback is given, and the default is set to none: nothing is reported about the message"
             remarks.append(advise(CALLBACK_MISSING, text, f"{send.path}.callback"))
-        if "promotional" in send.tags and Assume.of(world).promotional_window is not None:
+        if assume.promotional_window is not None and any(
+            hours_of(assume, send, recipient.number, valid=recipient.valid) for recipient in send.recipients
+        ):
             remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", remarks)
         for index, step in enumerate(send.steps):
             if step.template is not None:

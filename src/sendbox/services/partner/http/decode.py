@@ -1,7 +1,7 @@
 """Bodies of the partner interface: read, held to the schema of their route, and refused (§4.3, §7.2; A37, A75).
 
 A request of wrong form is answered with 400: a missing field has its own text, anything else the first finding. What
-fails although the form is right is answered with 200.
+fails although the form is right is answered with 200, a key or a token that is not known too.
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
 from sendbox.contract.findings import show
 from sendbox.engine import durations as spans
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.diagnosis import beside
-from sendbox.services.http.exchange import Exchange, Refused
+from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.names import unknown_fields
 from sendbox.services.http.requests import canonical, parsed
 from sendbox.services.http.requests import refusal as refused_by
-from sendbox.services.http.rest import known
+from sendbox.services.http.rest import error, known
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Checker
@@ -37,7 +39,8 @@ def read(exchange: Exchange, missing: int = 400) -> Request:
     checker = exchange.contract.checker(exchange.route.request or "")
     if isinstance(given, dict):
         unknown_fields(given, known(exchange, exchange.route.request), "$", exchange.route.section, exchange.advice)
-    _check_mode(given, checker)
+    if exchange.route.operation == "partnerSignup":
+        _check_mode(given, checker)
     if not checker.is_valid(given):
         refused = refusal(checker.findings(given))
         if refused.findings[0].rule == "required":
@@ -62,7 +65,7 @@ def moment(value: float | str, path: str) -> int:
 
 def _check_mode(given: Any, checker: Checker) -> None:
     """The mode that was removed is refused by its name (§9)."""
-    if isinstance(given, dict) and "partner_callback_url" in given and given.get("phone_number") == "automatic":
+    if isinstance(given, dict) and given.get("phone_number") == "automatic":
         text = '"automatic" was removed as a mode of phone_number; legal: manual, preassign, assigned (§9)'
         raise beside(refusal([Finding("$.phone_number", "removed", text, "§9")]), checker.findings(given))
 
@@ -79,3 +82,13 @@ def missing(fields: str, findings: list[Finding] | None = None) -> Refused:
     wanted = " or ".join((first, *others))
     lacking = [Finding(f"$.{first}", "required", f"{wanted} is missing (§4.3, A37)", "§4.3", "A37")]
     return Refused(findings or lacking, 400, f"Missing '{fields}' in request data")
+
+
+def failed(text: str) -> Answer:
+    """The answer to a call of correct form that could not be done (A37)."""
+    return Answer(200, orjson.dumps({"success": False, "message": text}))
+
+
+def denied(with_credentials: bool) -> Answer:
+    """The answer to a call with a key or a token that is not known, and to one with neither (A37)."""
+    return failed("Invalid apikey or token") if with_credentials else error(400, missing("xapikey' or 'token").text)

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Exchange, Refused
+from sendbox.services.http.exchange import Answer, Exchange
+from sendbox.services.http.names import spelled
 from sendbox.services.http.rest import success
 from sendbox.services.numbers.countries import country
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.http.decode import Request, missing
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Failure
+from sendbox.services.partner.states import MODES
 
-#: Optional texts of a signup that the hosted page shows and the account is made from (A38).
-DETAILS: Final = ("partner_name", "partner_logo", "partner_finish_url", "name", "email", "website", "country")
+#: Texts of a signup that the hosted page shows and the account is made from (A38).
+DETAILS: Final = ("partner_name", "partner_logo", "partner_finish_url", "country")
+#: What a signup says of the client itself, and its other name, which details have (A38).
+OWN: Final = {"ca_name": "name", "ca_email": "email", "ca_website": "website"}
+#: What a registration says of the client (A39).
+REGISTERED: Final = ("description", "logo", "email", "website", "country")
 
 
 def sign_up(exchange: Exchange, request: Request) -> Answer:
     """`POST /chatapp/signup`: begins a signup; answers its token and the address of its hosted page (A38)."""
     tokens.loaded(deferred=True)  # before anything changes: what follows cannot be repeated
+    names = {detail: spelled(request, own, detail, "§4.3", exchange.advice) for own, detail in OWN.items()}
+    names |= {detail: detail for detail in DETAILS}
     signup = Partner.of(exchange.world).sign_up(
-        request["phone_number"],
+        request.get("phone_number", MODES[0]),
         request.get("partner_client_id"),
-        {name: request[name] for name in DETAILS if request.get(name)},
-        request["partner_callback_url"],
+        {detail: request[name] for detail, name in names.items() if request.get(name)},
+        request.get("partner_callback_url"),
         exchange.key,
         exchange.content or b"",
     )
@@ -41,8 +48,8 @@ def register(exchange: Exchange, request: Request) -> Answer:
     signup = tokens.check(exchange.world, request["token"])
     if isinstance(signup, str):
         text = f"the token is {signup}: it must be one that a signup of this key returned less than an hour ago (§8)"
-        raise Refused([Finding("$.token", "token", text, "§5", "A39")], 401, "Invalid or expired token")
-    details = {name: request[name] for name in ("email", "website", "country") if request.get(name)}
+        raise Failure(text, "$.token", "token", "§5")
+    details = {name: request[name] for name in REGISTERED if request.get(name)}
     signup.details = {**signup.details, **details}
     if request.get("client_id") and signup.client_id is None:
         signup.client_id = request["client_id"]

@@ -9,7 +9,9 @@ from typing import Any
 from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import success
 from sendbox.services.numbers.normal import normalize
+from sendbox.services.partner.examples import by_examples
 from sendbox.services.partner.http.decode import Request
+from sendbox.services.partner.media import with_handles
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
 from sendbox.services.ports import Taken, account_of
@@ -51,7 +53,7 @@ def edit_template(exchange: Exchange, request: Request, account: BusinessAccount
     if record is not None:
         exchange.changes("template", record["name"])
     templates.edit(account, request["template_id"], request["template"], own=exchange.bearer is not None)
-    return success()
+    return success(message="The template was changed and is reviewed again")
 
 
 def delete_template(exchange: Exchange, request: Request, account: BusinessAccount) -> Answer:
@@ -61,12 +63,15 @@ def delete_template(exchange: Exchange, request: Request, account: BusinessAccou
     for record in templates.of(account):
         if record["name"] == request["template_name"]:
             exchange.changes("template id", templates.id_of(record))
-    templates.delete(account, request["template_name"], own=exchange.bearer is not None)
-    return success()
+    count = templates.delete(account, request["template_name"], own=exchange.bearer is not None)
+    return success(message=f"The template was deleted in {count} language{'' if count == 1 else 's'}")
 
 
 def test_template(send: Sends, exchange: Exchange, request: Request, account: BusinessAccount) -> Answer:
-    """`POST /chatapp/templates/test`: sends a template to a phone, through the simulator as any message."""
+    """`POST /chatapp/templates/test`: sends a template to a phone, through the simulator as any message.
+
+    Its parameters are the examples of the components in the request (A42).
+    """
     world = exchange.world
     sender = request["sender"]
     number = Partner.of(world).numbers.get(sender)
@@ -78,47 +83,21 @@ def test_template(send: Sends, exchange: Exchange, request: Request, account: Bu
     if phone is None:
         text = f'"{request["phone_number"]}" cannot be normalized to international form'
         raise Failure(text, "$.phone_number", "phone-number", "§7.3", "A14")
-    exchange.uses("template", request["template"]["name"])
-    use = _use(exchange, account, request["template"])
-    template = account_of(world).template(use.name, use.language, sender)
+    name, language = request["template"]["name"], request["template"]["language"]
+    exchange.uses("template", name)
+    template = account_of(world).template(name, language, sender)
     if template is None or not approved(template):
         status = "not there" if template is None else template.status
-        text = f'"{use.name}" ({use.language}) is {status}; only an APPROVED template can be sent'
+        text = f'"{name}" ({language}) is {status}; only an APPROVED template can be sent'
         raise Failure(text, "$.template", "template-not-approved", "§2.2", "A42")
-    accepted = send(exchange, phone, use, sender)
+    components = with_handles(request["template"]["components"], "$.template.components")
+    accepted = send(exchange, phone, by_examples(template, components), sender)
     message_id = accepted.messages[0][0]
     if message_id is None:
         found = accepted.findings[0]
         raise Failure(found.message, "$.template", found.rule, found.section, "A42")
     wamid = b64encode(world.name("wamid", message_id.encode())[:27]).decode()
     return success(message="The template was sent", wamid=f"wamid.{wamid}")
-
-
-def _use(exchange: Exchange, account: BusinessAccount, values: dict[str, Any]) -> TemplateUse:
-    """What a test sends: the given values; without them the body has the samples of the template."""
-    name = values["name"]
-    named = [record for record in Partner.of(exchange.world).templates.of(account) if record["name"] == name]
-    language = values.get("language")
-    if language is None:
-        if len(named) != 1:
-            there = ", ".join(record["language"] for record in named) or "none"
-            text = f'"{name}" is there in these languages: {there}; say which'
-            raise Failure(text, "$.template.language", "language", assumed="A42")
-        language = named[0]["language"]
-    params = values.get("params")
-    if params is None:
-        params = _samples(next((record for record in named if record["language"] == language), {}))
-    parts = ("params_header", "params_buttons", "params_carousel", "params_lto")
-    return TemplateUse(name, language, params, *(values.get(part) for part in parts))
-
-
-def _samples(record: dict[str, Any]) -> list[str] | None:
-    """The first row of the samples that the template's body was made with, None where there is none (§2.5)."""
-    for component in record.get("components") or ():
-        rows = (component.get("example") or {}).get("body_text")
-        if str(component["type"]).upper() == "BODY" and rows:
-            return list(rows[0])
-    return None
 
 
 def _template_record(partner: Partner, record: dict[str, Any]) -> dict[str, Any]:

@@ -11,11 +11,13 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import orjson
+
 from sendbox.engine.durations import DAY, iso
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN, SENT, STATES, UNDELIVERED
+from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SEEN, SENT, UNDELIVERED
 from sendbox.services.messaging.views import iso_or_none
 from sendbox.services.money import decimal
 from sendbox.services.ports import account_of
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from sendbox.engine.world import World
-    from sendbox.services.messaging.records import Attempt, Message
+    from sendbox.services.messaging.records import Attempt, Message, Submission
     from sendbox.services.ports import Billing
 
 #: Rows of a page (A71).
@@ -172,12 +174,13 @@ def status(world: World, message: Message) -> dict[str, Any]:
     shown = message.shown
     submission = message.submission
     times = Times(message)
-    sending, delivery, info = (None, None, None) if shown is None else codes(shown)
-    eur, czk = (shown.price if shown is not None else None) or (0, 0)
+    sending, delivery = (None, None) if shown is None else codes(shown)
+    price = None if shown is None else shown.price
+    currency = account_of(world).billing_of(submission.key).currency
     return {
         "status_code": sending,
         "delivery_code": delivery,
-        "status_info": info,
+        "status_info": None if shown is None else _text_of(info_of(shown, shown.state)),
         "tag": ",".join(submission.send.tags),
         "body": (submission.send.steps[0].body or "") if shown is None else text_shown(shown, account_of(world)),
         "to": {"phone_number": message.phone},
@@ -188,15 +191,26 @@ def status(world: World, message: Message) -> dict[str, Any]:
         "ts_seen": iso_or_none(times.seen),
         "ts_clicked": iso_or_none(message.clicked_at),
         "ts_updated": iso_or_none(times.updated),
-        "flow": submission.send.steps[0].channel if shown is None else shown.step.channel,
-        "flow_index": 0 if shown is None else shown.number,
-        "flow_status": None if shown is None else STATES[shown.state],
-        "price": decimal(eur if account_of(world).billing_of(submission.key).currency == "EUR" else czk),
+        "flow": _flow_of(submission),
+        "flow_index": None if shown is None else str(shown.number),
+        "flow_status": {
+            str(attempt.number): dict(zip(("status_code", "delivery_code"), codes(attempt), strict=True))
+            for attempt in message.attempts
+        },
+        "price": None if price is None else price[currency != "EUR"] / 1_000_000,
     }
 
 
-def codes(attempt: Attempt) -> tuple[str | None, str | None, str | None]:
-    """(`status_code`, `delivery_code`, `status_info`) of an attempt (A30).
+def _flow_of(submission: Submission) -> list[Any]:
+    """The flow as the client sent it; of a request without one, its only step without fields (A29)."""
+    request = orjson.loads(submission.content or b"{}")
+    message = request[submission.index] if isinstance(request, list) else request
+    flow: list[Any] | None = message.get("flow") if isinstance(message, dict) else None
+    return flow or [{submission.send.steps[0].channel: {}}]
+
+
+def codes(attempt: Attempt) -> tuple[str | None, str | None]:
+    """(`status_code`, `delivery_code`) of an attempt (A30).
 
     An end without the recipient carries the code of its `result_info`: in `status_code` where the message
     was refused or broke, in `delivery_code` where it was sent and not delivered.
@@ -204,11 +218,16 @@ def codes(attempt: Attempt) -> tuple[str | None, str | None, str | None]:
     state = attempt.state
     info = info_of(attempt, state)
     if state in (REJECTED, FAILED):
-        return _code_of(info, state), None, info
+        return _code_of(info, state), None
     if state == UNDELIVERED:
-        return "200", _code_of(info, state), info
+        return "200", _code_of(info, state)
     delivery = {DELIVERED: "201", SEEN: "202"}.get(state)
-    return "200" if state in (SENT, DELIVERED, SEEN) else None, delivery, info
+    return "200" if state in (SENT, DELIVERED, SEEN) else None, delivery
+
+
+def _text_of(info: str | None) -> str | None:
+    """The text of a `result_info` without its code, None where it has none (A29)."""
+    return _CODE.sub("", info or "", count=1).strip() or None
 
 
 def _code_of(info: str | None, state: int) -> str:

@@ -11,7 +11,7 @@ from sendbox.services.messaging.http.rest import messages, uploads
 ROUTES: Final[tuple[Route, ...]] = (
     row(
         "requestUpload", "Get an address to upload a bulk file to", uploads.upload_url,
-        "UploadResponse", "A35", "A79", schema="UploadRequest", section="§4.2",
+        "UploadResponse", "A35", "A58", "A79", "A87", schema="UploadRequest", section="§4.2",
     ),
     row(
         "listMessages", "List the messages of a day", messages.messages, "MessagesListResponse",

@@ -8,17 +8,19 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.diagnosis import valued
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.interfaces import Incoming, Upload
-from sendbox.services.http.requests import canonical
+from sendbox.services.http.requests import canonical, refusal
 from sendbox.services.http.rest import error, read_body, refused, success
 from sendbox.services.messaging.bulk import FILETYPES, PART, Bulk, Decoded, Decoder, Intake, Unfit
 from sendbox.services.messaging.http.advising import remark_accepted
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.handlers import read_json, without_callback
 from sendbox.services.messaging.http.sending.routes import ROUTES as SENDING
+from sendbox.services.messaging.http.sending.schedule import read_datetime
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
@@ -34,13 +36,21 @@ _SEND: Final = next(row for row in SENDING if row.operation == "sendMessage")
 
 
 def upload_url(exchange: Exchange) -> Answer:
-    """`POST /messaging/url`: the address works once, for a minute of the world's time (§4.2)."""
+    """`POST /messaging/url`: the address works once, for a minute of the world's time (§4.2).
+
+    A file with a `datetime` is processed then (A87).
+    """
     request = read_body(exchange, _MISSING, "bulk_id", "filetype")
     filetype: str = request["filetype"]
     if filetype not in FILETYPES:
         raise refused("Unsupported filetype", "$.filetype", "filetype", "§4.2", "A35")
+    at, problems = None, list[Finding]()
+    if "datetime" in request:
+        at = read_datetime(request["datetime"], "$", problems, exchange.advice)
+    if problems:
+        raise refusal(problems)
     bulks = Messaging.of(exchange.world).bulks
-    bulk = bulks.issue(request["bulk_id"], filetype, exchange.key, exchange.content or b"", exchange.origin)
+    bulk = bulks.issue(request["bulk_id"], filetype, exchange.key, exchange.content or b"", exchange.origin, at)
     return success(url=f"{exchange.origin}/upload/{bulk.address}")
 
 

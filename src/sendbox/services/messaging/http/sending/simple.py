@@ -11,10 +11,10 @@ import orjson
 
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.engine.remarks import Advice, Finding
-from sendbox.services.advice import OLD_NAME_IGNORED, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, relocated, unknown_parameters
+from sendbox.services.http.names import spelled
 from sendbox.services.http.requests import canonical, without_nulls
 from sendbox.services.http.routing import route
 from sendbox.services.messaging.channels import USUAL
@@ -61,7 +61,7 @@ def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) ->
     problems: list[Finding] = []
     fields = _read(exchange, raw, schema, problems)
     unknown_parameters(fields, known, exchange.advice)
-    names = {name: _name(fields, name, alias, exchange.advice) for name, alias in ALIASES.items()}
+    names = {name: spelled(fields, name, alias, "§4.1", exchange.advice) for name, alias in ALIASES.items()}
     message = _message(fields, names, exchange, problems)
     places = {
         "$.to[": f"$.{names['phone_number']}",
@@ -90,17 +90,6 @@ def _read(exchange: Exchange, raw: bytes, schema: str, problems: list[Finding]) 
     if not checker.is_valid(fields):
         problems += checker.findings(fields)
     return fields
-
-
-def _name(fields: dict[str, str], name: str, alias: str, advice: list[Advice]) -> str:
-    """The name under which a parameter is given; beside its own name the alias is ignored (A12, A86)."""
-    if alias not in fields:
-        return name
-    if name not in fields:
-        return alias
-    text = f"{show(alias)} stands beside {show(name)}, of which it is another name, and is ignored"
-    advice.append(advise(OLD_NAME_IGNORED, text, f"$.{alias}", "§4.1"))
-    return name
 
 
 def _message(

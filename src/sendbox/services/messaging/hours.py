@@ -1,0 +1,46 @@
+"""Promotional hours: which messages they hold back, and until when (§1, A84)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sendbox.engine.durations import DAY
+from sendbox.services.messaging.channels import FAMILY
+from sendbox.services.numbers.countries import country
+from sendbox.services.windows import Window
+
+if TYPE_CHECKING:
+    from sendbox.services.assume import Assume
+    from sendbox.services.messaging.model import Send
+
+_YEAR: Final = 366 * DAY
+
+
+def hours_of(assume: Assume, send: Send, number: str, *, valid: bool) -> Window | None:
+    """The hours in which a message to a number goes out, by the channel of its first step; None: at any time.
+
+    A number that is not `valid` is of no country.
+    """
+    hours = assume.promotional_window
+    if hours is None or "promotional" not in send.tags:
+        return None
+    if hours.channels is not None and FAMILY[send.steps[0].channel] not in hours.channels:
+        return None
+    if hours.countries is None:
+        return hours.window
+    place = country(number) if valid else None
+    return None if place is None or place.iso not in hours.countries else hours.window
+
+
+def meeting(at: int, hours: Window, own: Window | None) -> int:
+    """The first instant, not before `at`, inside the hours and inside a message's own window.
+
+    Where the two do not meet within a year, the hours alone decide.
+    """
+    first = opens = hours.next_open(at)
+    while own is not None and opens < first + _YEAR:
+        suits = own.next_open(opens)
+        if suits == opens:
+            return opens
+        opens = hours.next_open(suits)
+    return first
