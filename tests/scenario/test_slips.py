@@ -9,6 +9,7 @@ import pytest
 from sendbox.engine.characters import nearest
 from sendbox.scenario import slips
 from sendbox.scenario.model import Problem, errors
+from sendbox.scenario.repair import FEW
 from sendbox.scenario.slips import HINTS, LINE, LOST_BREAKS, SLIPS, TEXT, Hint, Slip
 from tests.scenarios import check
 
@@ -70,6 +71,12 @@ def test_the_line_in_which_a_quote_began() -> None:
     (told,) = problems(text)
     assert (told.line, told.column) == (2, 7)
     assert told.message.endswith('name: "Monday"')
+
+
+def test_a_text_full_of_slips_is_not_tried() -> None:
+    """Each try reads the whole text."""
+    told = problems("".join(f"k{number}: {{{{x}}}}\n" for number in range(FEW + 1)))
+    assert not any("quote it" in problem.message for problem in told)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from typing import Final
 from sendbox.scenario import slips
 from sendbox.scenario.model import Problem
 
-#: So many problems of a text are given a line: each is tried.
+#: So many problems of a text are given a line: each is tried. A text with more problems than FEW is given none.
 MOST: Final = 3
+FEW: Final = 100
 #: Rules of problems that a line may solve, and of those of a text whose line breaks were lost.
 _REPAIRED: Final = ("syntax", "alias", "key", "tag")
 _FORM: Final = ("syntax", "empty")
@@ -31,7 +32,7 @@ def _with_lines(problems: Sequence[Problem], text: str, context: int, read: Read
     """The first problems with the line that would be right; what one line repairs is one problem."""
     known = _places(problems)
     shown: set[tuple[int, str]] = set()
-    tries = MOST
+    tries = MOST if len(problems) <= FEW else 0
     for broken in problems:
         found = None
         if tries and broken.line is not None and broken.rule in _REPAIRED:

@@ -14,7 +14,7 @@ import orjson
 
 #: Longer lines are not shown, longer texts not tried.
 LINE: Final = 200
-TEXT: Final = 200_000
+TEXT: Final = 50_000
 
 #: Makes a line of what was recognized; the lines before it are given, last one first. None: it cannot.
 Repair = Callable[[re.Match[str], Sequence[str]], str | None]
