@@ -22,6 +22,7 @@ OnFailure = Literal["at_once", "ttl"]
 InvalidNumber = Literal["webhook", "response"]
 Accepted = Literal["object", "recipient"]
 LegacyError = Literal["code", "plain"]
+LegacyAnswer = Literal["id", "number"]
 Nulls = Literal["refuse", "absent"]
 SenderForm = Literal["refuse", "accept"]
 SmsSender = Literal["accept", "strict"]
@@ -247,6 +248,9 @@ class Assume:
         "object", "A09", choice("What one entry of `accepted` of POST /messages stands for.", Accepted)
     )
     legacy_error: LegacyError = setting("code", "A13", choice("Whether a legacy error has a code.", LegacyError))
+    legacy_answer: LegacyAnswer = setting(
+        "id", "A13", choice("Whether a legacy answer ends with the id, or has the number behind it.", LegacyAnswer)
+    )
     country: str | None = setting(
         None, "A14", (_COUNTRY, lambda node, reader: reader.country_code(node)), "the account's"
     )

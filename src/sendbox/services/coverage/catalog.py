@@ -174,6 +174,8 @@ def _errors() -> Iterator[Item]:
         ("legacy 101", "§4.1", "python", 'client.put("/Send")', "A13"),
         ("legacy 102", "§4.1", "python", 'client.post("/Send?apikey=test-demo", json={})', "A13"),
         ("legacy denied key", "§5", "request", "POST /Send apikey=denied&number=420777000101&message=Hello", "A13"),
+        ("legacy 104", "§4.1", "request",
+         "POST /Send apikey=test-demo&number=420777000101&message=Hello&gateway=fast", "A13"),
         ("legacy 105", "§4.1", "scenario", "account: {credit: {eur: 0}}", "A13"),
         ("legacy 109", "§4.1", "python", 'client.send_legacy(number=";".join(["420777000101"] * 101))', "A13"),
         ("legacy 201", "§4.1", "request", "POST /Send apikey=test-demo&number=&message=Hello", "A13"),

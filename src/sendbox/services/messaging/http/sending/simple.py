@@ -5,34 +5,25 @@ The parameters are turned into a Message and read by its rules; remarks keep the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import orjson
 
-from sendbox.contract.parse import Malformed, parse_json
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import OLD_NAME_IGNORED, advise
-from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, relocated, unknown_parameters
-from sendbox.services.http.requests import canonical, without_nulls
+from sendbox.services.http.requests import canonical
 from sendbox.services.http.routing import route
-from sendbox.services.messaging.channels import USUAL
 from sendbox.services.messaging.http.accepting import accept
-from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.errors import deny, error, refusal, show
-
-if TYPE_CHECKING:
-    from sendbox.services.messaging.model import Send
+from sendbox.services.messaging.http.sending.parameters import message_of, places_of, read_message
 
 #: Other names of parameters (A12); they are not deprecated.
 ALIASES: Final = {"phone_number": "number", "message": "body", "datetime": "time"}
 #: `callback` is ours: it lets a form ask for its own deliveries, as address or as the object of A01 in JSON.
 FORM_FIELDS: Final = frozenset({*ALIASES, *ALIASES.values(), "sender", "gateway", "customID", "callback"})
 QUERY_FIELDS: Final = FORM_FIELDS | {"apikey"}
-#: What is read in place of a number or a text that is missing, so that the rest is read too.
-_STAND_IN: Final = "420777000101"
-CALLBACK: Final = "sending.json#/$defs/Callback"
 
 
 def send_by_query(exchange: Exchange) -> Answer:
@@ -62,21 +53,18 @@ def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) ->
     fields = _read(exchange, raw, schema, problems)
     unknown_parameters(fields, known, exchange.advice)
     names = {name: _name(fields, name, alias, exchange.advice) for name, alias in ALIASES.items()}
-    message = _message(fields, names, exchange, problems)
-    places = {
-        "$.to[": f"$.{names['phone_number']}",
-        "$.body": f"$.{names['message']}",
-        "$.flow[0].sms.body": f"$.{names['message']}",
-        "$.flow[0].sms.gateway": "$.gateway",
-        "$.flow[0].sms.sender": "$.sender",
-        "$.datetime": f"$.{names['datetime']}",
-        "$.payload": "$.customID",
-    }
-    send = _decode(message, places, exchange, problems)
+    problems += [_missing(name) for name in ("phone_number", "message") if names[name] not in fields]
+    numbers = [fields[names["phone_number"]]] if names["phone_number"] in fields else []
+    message = message_of(fields, names, numbers, exchange, problems)
+    if "customID" in fields:
+        message["payload"] = {"customID": fields["customID"]}
+    send = read_message(message, names, exchange, problems)
+    if send is None or problems:
+        raise refusal(problems)
     content = canonical({name: value for name, value in message.items() if name != "callback"})
     accepted = accept(exchange, [send], content)
     if accepted.findings:
-        exchange.findings = relocated(accepted.findings, places)
+        exchange.findings = relocated(accepted.findings, places_of(names))
     return _answer(accepted.request_id, accepted.messages[0][0])
 
 
@@ -103,74 +91,9 @@ def _name(fields: dict[str, str], name: str, alias: str, advice: list[Advice]) -
     return name
 
 
-def _message(
-    fields: dict[str, str], names: dict[str, str], exchange: Exchange, problems: list[Finding]
-) -> dict[str, Any]:
-    """The Message that the parameters stand for (§2.1); parameters with problems are left out of it."""
-    bad = {finding.path.removeprefix("$.") for finding in problems}
-    problems += [_missing(name) for name in ("phone_number", "message") if names[name] not in fields]
-    fields = {name: value for name, value in fields.items() if name not in bad}
-    message: dict[str, Any] = {
-        "to": [{"phone_number": fields.get(names["phone_number"], _STAND_IN)}],
-        "body": fields.get(names["message"], _STAND_IN),
-    }
-    if "sender" in fields:
-        message["sender"] = fields["sender"]
-    if "gateway" in fields:
-        message["flow"] = [{USUAL: {"gateway": fields["gateway"]}}]
-    if names["datetime"] in fields:
-        message["datetime"] = fields[names["datetime"]]
-    if "customID" in fields:
-        message["payload"] = {"customID": fields["customID"]}
-    if "callback" in fields:
-        try:
-            message["callback"] = _callback(fields["callback"], exchange)
-        except Refused as refused:
-            problems += refused.findings
-    return message
-
-
 def _missing(name: str) -> Finding:
     text = f"no {name} is given; legal is a call with {name} (or {ALIASES[name]}) that is not empty (§4.1, A12)"
     return Finding(f"$.{name}", "required", text, "§4.1", "A12")
-
-
-def _callback(text: str, exchange: Exchange) -> Any:
-    """`callback` of a Message: an address as it stands, an object from its JSON (A01)."""
-    value: Any = text
-    if text.lstrip().startswith("{"):
-        try:
-            value = parse_json(text.encode())
-        except Malformed as malformed:
-            raise refusal([_under_callback(malformed.finding, "§2.1", "A01")]) from None
-        if Assume.of(exchange.world).nulls == "absent":
-            value = without_nulls(value)
-    checker = exchange.contract.checker(CALLBACK)
-    if not checker.is_valid(value):
-        findings = checker.findings(value)
-        raise refusal([_under_callback(finding, finding.section, finding.assumed) for finding in findings])
-    return value
-
-
-def _under_callback(finding: Finding, section: str, assumed: str | None) -> Finding:
-    path = f"$.callback{finding.path.removeprefix('$')}"
-    return Finding(path, finding.rule, finding.message, section, assumed)
-
-
-def _decode(message: dict[str, Any], places: dict[str, str], exchange: Exchange, problems: list[Finding]) -> Send:
-    """The command. Raises `Refused` with the problems found before and those found here."""
-    remarks: list[Advice] = []
-    send = None
-    stand_ins = bool(problems)
-    try:
-        send = decode_message(message, "$", exchange, remarks)
-    except Refused as refused:
-        problems += relocated(refused.findings, places)
-    if not stand_ins:
-        exchange.advice += relocated(remarks, places)
-    if send is None or problems:
-        raise refusal(problems)
-    return send
 
 
 def _answer(request_id: str, message_id: str | None) -> Answer:
