@@ -78,7 +78,7 @@ def of_request(interface: str, record: RequestRecord, request: Any) -> Iterator[
             yield "A34"
         return
     yield from OPERATIONS.get(record.operation, ())
-    if interface == "sending" and record.findings:
+    if interface == "sending" and b'"rejected":[{' in record.answer:
         yield "A07"
     if interface == "verify":
         if b'"proof":"' in record.answer:

@@ -170,6 +170,7 @@ def _errors() -> Iterator[Item]:
         ("sending denied key", "§5", "python", denied.format("post", "/v2/message", ", json={}"), None),
         ("sending 415", "§7.1", "python",
          'client.post("/v2/simple/message", content="message=Hello", headers={"content-type": "text/plain"})', None),
+        ("simple accepted false", "§4.1", "request", "GET /v2/simple/message?phone_number=12&message=Hello", "A12"),
         ("sending 500", "§7.1", "scenario", fault("sendMessage"), None),
         ("legacy 101", "§4.1", "python", 'client.put("/Send")', "A13"),
         ("legacy 102", "§4.1", "python", 'client.post("/Send?apikey=test-demo", json={})', "A13"),

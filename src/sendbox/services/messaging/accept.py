@@ -48,7 +48,8 @@ def accept(home: Home, operation: str, sends: list[Send], key: Key, content: byt
         for position, recipient in enumerate(send.recipients):
             if refused or (refuse_numbers and not recipient.valid):
                 if not refused:
-                    findings.append(_number_finding(send, position))
+                    place = f"{send.path}.to[{position}].phone_number"
+                    findings.append(number_finding(recipient.number, place, "A08"))
                 ids.append(None)
                 continue
             if several:
@@ -119,12 +120,7 @@ def _template_findings(home: Home, send: Send) -> list[Finding]:
     return findings
 
 
-def _number_finding(send: Send, position: int) -> Finding:
-    number = send.recipients[position].number
-    return Finding(
-        f"{send.path}.to[{position}].phone_number",
-        "phone-number",
-        f'"{number}" cannot be normalized to international form; legal: 8 to 15 digits with a calling code (§7.3, A14)',
-        "§7.3",
-        "A08",
-    )
+def number_finding(number: str, path: str, assumed: str) -> Finding:
+    """Why a number is refused in the answer already (§7.3)."""
+    text = f'"{number}" cannot be normalized to international form; legal: 8 to 15 digits with a calling code'
+    return Finding(path, "phone-number", f"{text} (§7.3, A14)", "§7.3", assumed)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Route
 from sendbox.services.http.routing import route
-from sendbox.services.messaging.http.accepting import accept
+from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.legacy.decode import check_media_type, decode, read_fields
 from sendbox.services.messaging.http.legacy.errors import CONTENT_TYPE, NO_CREDIT, deny, error, refusal
-from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.operations import CALLS
 
 if TYPE_CHECKING:
@@ -36,13 +34,11 @@ def _handler(name: str, schema: str, *, form: bool) -> Callable[[Exchange], Answ
 
 
 def _accept(exchange: Exchange, send: Send, content: bytes) -> Answer:
-    world = exchange.world
-    if not Messaging.of(world).can_pay([send], exchange.key):
-        count = len(send.recipients)
-        text = f"{count} message{'s' if count > 1 else ''} cost more than the account's credit (A13)"
-        raise refusal(NO_CREDIT, [Finding("$", "credit", text, "§4.1", "A13")], Assume.of(world))
+    finding = unpaid(exchange, send, "A13")
+    if finding is not None:
+        raise refusal(NO_CREDIT, [finding], Assume.of(exchange.world))
     ids = accept(exchange, [send], content).messages[0]
-    return answer(ids, send, Assume.of(world))
+    return answer(ids, send, Assume.of(exchange.world))
 
 
 def answer(ids: Sequence[str | None], send: Send, assume: Assume) -> Answer:

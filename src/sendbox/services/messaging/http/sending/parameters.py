@@ -68,7 +68,7 @@ def read_message(
     remarks: list[Advice] = []
     stand_ins = bool(problems)
     send = None
-    places = places_of(names)
+    places = _places(names)
     try:
         send = decode_message(message, "$", exchange, remarks)
     except Refused as refused:
@@ -78,7 +78,7 @@ def read_message(
     return send
 
 
-def places_of(names: Mapping[str, str]) -> dict[str, str]:
+def _places(names: Mapping[str, str]) -> dict[str, str]:
     """Where the client finds what a remark says of the Message."""
     return {
         "$.to[": f"$.{names['phone_number']}",

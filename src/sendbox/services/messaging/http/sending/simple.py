@@ -5,19 +5,23 @@ The parameters are turned into a Message and read by its rules; remarks keep the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import orjson
 
+from sendbox.engine.identity import uuid_text
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import OLD_NAME_IGNORED, advise
 from sendbox.services.http.exchange import Answer, Exchange, Refused
-from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, relocated, unknown_parameters
+from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
 from sendbox.services.http.requests import canonical
 from sendbox.services.http.routing import route
-from sendbox.services.messaging.http.accepting import accept
-from sendbox.services.messaging.http.sending.errors import deny, error, refusal, show
-from sendbox.services.messaging.http.sending.parameters import message_of, places_of, read_message
+from sendbox.services.messaging.accept import number_finding
+from sendbox.services.messaging.http.accepting import accept, unpaid
+from sendbox.services.messaging.http.sending.errors import deny, error, guarded, line, show
+from sendbox.services.messaging.http.sending.handlers import without_callback
+from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 
 #: Other names of parameters (A12); they are not deprecated.
 ALIASES: Final = {"phone_number": "number", "message": "body", "datetime": "time"}
@@ -49,8 +53,12 @@ def simple_error(status: int, text: str) -> Answer:
 
 
 def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) -> Answer:
-    problems: list[Finding] = []
-    fields = _read(exchange, raw, schema, problems)
+    try:
+        fields = read_form(raw, exchange.advice)
+    except Unreadable as unreadable:
+        raise _malformed(exchange, {}, [unreadable.finding]) from None
+    checker = exchange.contract.checker(schema)
+    problems = [] if checker.is_valid(fields) else list(checker.findings(fields))
     unknown_parameters(fields, known, exchange.advice)
     names = {name: _name(fields, name, alias, exchange.advice) for name, alias in ALIASES.items()}
     problems += [_missing(name) for name in ("phone_number", "message") if names[name] not in fields]
@@ -60,24 +68,29 @@ def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) ->
         message["payload"] = {"customID": fields["customID"]}
     send = read_message(message, names, exchange, problems)
     if send is None or problems:
-        raise refusal(problems)
-    content = canonical({name: value for name, value in message.items() if name != "callback"})
-    accepted = accept(exchange, [send], content)
-    if accepted.findings:
-        exchange.findings = relocated(accepted.findings, places_of(names))
-    return _answer(accepted.request_id, accepted.messages[0][0])
+        raise _malformed(exchange, fields, problems)
+    finding = unpaid(exchange, send, "A12")
+    if not send.recipients[0].valid:
+        finding = number_finding(send.recipients[0].number, f"$.{names['phone_number']}", "A12")
+    if finding is not None:
+        raise _refused(exchange, fields, [finding], 200)
+    accepted = accept(exchange, [send], canonical(without_callback(message)))
+    shown = {"request_id": accepted.request_id, "message_id": accepted.messages[0][0], "accepted": True}
+    return Answer(200, orjson.dumps(shown))
 
 
-def _read(exchange: Exchange, raw: bytes, schema: str, problems: list[Finding]) -> dict[str, str]:
-    """The parameters; what the schema finds wrong with them goes to `problems`."""
-    try:
-        fields = read_form(raw, exchange.advice)
-    except Unreadable as unreadable:
-        raise refusal([unreadable.finding]) from None
-    checker = exchange.contract.checker(schema)
-    if not checker.is_valid(fields):
-        problems += checker.findings(fields)
-    return fields
+def _malformed(exchange: Exchange, fields: Mapping[str, str], problems: list[Finding]) -> Refused:
+    """The refusal of parameters that are missing or malformed; by GET it has the status 200 all the same (A12)."""
+    return _refused(exchange, fields, problems, 200 if exchange.route.method == "GET" else 400)
+
+
+def _refused(exchange: Exchange, fields: Mapping[str, str], problems: list[Finding], status: int) -> Refused:
+    """The refusal that says `accepted: false`, from 400 on with the reason as `Message` (§5.6, A12)."""
+    content = canonical({name: value for name, value in fields.items() if name not in ("apikey", "callback")})
+    request_id = uuid_text(exchange.world.named("request", exchange.route.operation, content))
+    reason = {"Message": guarded(line(problems[0]))} if status >= 400 else {}
+    shown = {**reason, "request_id": request_id, "accepted": False}
+    return Refused(problems, status, answer=Answer(status, orjson.dumps(shown)))
 
 
 def _name(fields: dict[str, str], name: str, alias: str, advice: list[Advice]) -> str:
@@ -96,15 +109,9 @@ def _missing(name: str) -> Finding:
     return Finding(f"$.{name}", "required", text, "§4.1", "A12")
 
 
-def _answer(request_id: str, message_id: str | None) -> Answer:
-    if message_id is None:
-        return Answer(200, orjson.dumps({"request_id": request_id, "accepted": False}))
-    return Answer(200, orjson.dumps({"request_id": request_id, "message_id": message_id, "accepted": True}))
-
-
 #: Assumptions that both ways of calling rest on.
-ASSUMED: Final = ("A01", "A08", "A11", "A12", "A14", "A57", "A58", "A59", "A75", "A80", "A86")
-_RESPONSES: Final = {200: "sending.json#/$defs/SimpleResponse", 400: "sending.json#/$defs/Error"}
+ASSUMED: Final = ("A01", "A11", "A12", "A14", "A57", "A58", "A59", "A75", "A80", "A86")
+_RESPONSES: Final = {200: "sending.json#/$defs/SimpleResponse", 400: "sending.json#/$defs/SimpleError"}
 
 ROUTES: Final = (
     route(
@@ -118,6 +125,7 @@ ROUTES: Final = (
         deny=deny,
         assumed=ASSUMED,
         auth="header-or-query",
+        refused="",  # it is answered with 200
     ),
     route(
         "sendSimpleMessage",
