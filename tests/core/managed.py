@@ -26,7 +26,7 @@ def decode(_world: World, _bulk: Bulk, raw: bytes) -> Decoded:
 def manage(world: World) -> None:
     """One of everything, and then an address that nobody used."""
     subkeys = Account.of(world).subkeys
-    key = subkeys.add(b"{}", currency="EUR", note="shop", url=None, scope="full")
+    key = subkeys.add(b"{}", currency="EUR", note="shop", default_callback_url=None, scope="full")
     assert key.billing is not None
     key.billing.balance = 10**9
     for _ in enter(world, "blacklist", key.billing, "420777000801\n420777000802"):

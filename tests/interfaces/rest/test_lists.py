@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.box import boxed
-from tests.interfaces.rest.calls import get, journal, post, subkey
+from tests.interfaces.rest.calls import OWN, get, journal, post, subkey
 
 pytestmark = pytest.mark.asyncio
 BOTH = pytest.mark.parametrize("path", ["/blacklist", "/optout"])
@@ -94,7 +94,7 @@ async def test_a81_the_delay_is_a_setting() -> None:
 async def test_a70_lists_belong_to_a_subaccount() -> None:
     """What a sub-key enters concerns its own messages; its parent may enter for it, and nobody else may."""
     async with boxed() as box:
-        answer = await post(box, "/apikey/add", currency="EUR")
+        answer = await post(box, "/apikey/add", **OWN)
         own, subid = answer.json["apikey"], answer.json["billing_id"]
         other = await subkey(box, note="other")
         assert (await post(box, "/blacklist", to="420777000101", subid=subid)).status == 200
