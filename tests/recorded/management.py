@@ -60,7 +60,7 @@ def credit(draw: Draw, key: str) -> Step:
     if draw.chance(20):
         return {"call": "GET /v1/credit/services", "key": key}
     service = draw.pick(
-        ("sms_420_text", "sms_420_number", "sms_420_simhost", "richmsg_420_text", "sms_421_number", "sms_420_other")
+        ("sms_420_alnum", "sms_420_number", "sms_420_simhost", "richmsg_420_text", "sms_421_number", "sms_420_other")
     )
     body: dict[str, Any] = {"service_id": f"sender_{service}", "period": draw.pick(("month", "quarter", "year", "day"))}
     if service == "sms_420_simhost" and draw.chance(70):

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.asyncio
 CHANGES: Final[dict[str, dict[str, Any]]] = {
     "/blacklist": {"to": "420777000101"},
     "/optout": {"to": "420777000101"},
-    "/credit/order": {"service_id": "sender_sms_420_text", "period": "month", "subject": "Acme"},
+    "/credit/order": {"service_id": "sender_sms_420_alnum", "period": "month", "subject": "Acme"},
     "/push/device": {"id": "d", "token": "t"},
     "/apikey/update": {"note": "n"},
     "/apikey/add": {"shared": True},
