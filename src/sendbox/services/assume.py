@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 OnFailure = Literal["at_once", "ttl"]
 InvalidNumber = Literal["webhook", "response"]
 Accepted = Literal["object", "recipient"]
+MessagesRefusal = Literal["whole", "partial"]
 LegacyError = Literal["code", "plain"]
 LegacyAnswer = Literal["id", "number"]
 Nulls = Literal["refuse", "absent"]
@@ -246,6 +247,11 @@ class Assume:
     )
     messages_accepted: Accepted = setting(
         "object", "A09", choice("What one entry of `accepted` of POST /messages stands for.", Accepted)
+    )
+    messages_refusal: MessagesRefusal = setting(
+        "whole",
+        "A88",
+        choice("Whether a bad object refuses the whole POST /messages, or is rejected alone.", MessagesRefusal),
     )
     legacy_error: LegacyError = setting("code", "A13", choice("Whether a legacy error has a code.", LegacyError))
     legacy_answer: LegacyAnswer = setting(

@@ -98,6 +98,44 @@ def test_a09_messages_by_recipient() -> None:
     assert answer["accepted"] == [{"key": "0-0", "message_id": "m0-0"}, {"key": "0-1", "message_id": "m0-1"}]
 
 
+PARTIAL = Assume(messages_refusal="partial")
+BAD = [{"body": "x"}, message(flow=[{"richmsg": {}}]), message(to=[PHONE] * 11), message(body="")]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=["schema", "decode", "recipients", "body"])
+def test_a88_legal_objects_are_accepted_alone(bad: dict[str, Any]) -> None:
+    """With `messages_refusal: partial` a bad object is in `rejected` with its index, and says why in the journal."""
+    world = FakeWorld(PARTIAL)
+    made = call([message(tag="a"), bad, message(tag="b")], "sendMessages", world)
+    answer = orjson.loads(made.route.handler(made).body)
+    assert answer["accepted"] == [{"key": "0", "message_id": "m0"}, {"key": "2", "message_id": "m2"}]
+    assert answer["rejected"] == [{"key": "1"}]
+    assert made.findings
+    assert all(finding.path.startswith("$[1]") for finding in made.findings)
+    ((_, sends, _, content, _),) = world.calls
+    assert [(send.index, send.path) for send in sends] == [(0, "$[0]"), (2, "$[2]")]
+    assert len(orjson.loads(content)) == 3
+
+
+def test_a88_by_recipient() -> None:
+    """Each recipient of a bad object is rejected; one that has none counts as one."""
+    world = FakeWorld(Assume(messages_refusal="partial", messages_accepted="recipient"))
+    made = call([message(to=[PHONE, PHONE], body=""), {}, message()], "sendMessages", world)
+    answer = orjson.loads(made.route.handler(made).body)
+    assert [each["key"] for each in answer["rejected"]] == ["0-0", "0-1", "1-0"]
+    assert answer["accepted"] == [{"key": "2-0", "message_id": "m2-0"}]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [[], {}, "x", [message()] * 10 + [{}], [message(), 5], [{}, message(body="")], [{}], [message(body="")]],
+    ids=["empty", "object", "text", "eleven", "no-object", "none-legal", "one", "one-without-body"],
+)
+def test_a88_what_is_a_400_all_the_same(body: Any) -> None:
+    """Where none is legal, an element is not an object, or the array itself is bad."""
+    assert refused(body, "sendMessages", FakeWorld(PARTIAL)).status == 400
+
+
 def test_s2_3_rejected_recipients_and_why() -> None:
     """Recipients that the world rejects are in `rejected`, and the findings wait for the journal (§2.3, A08)."""
     world = FakeWorld()

@@ -33,13 +33,13 @@ def accept(home: Home, operation: str, sends: list[Send], key: Key, content: byt
     findings: list[Finding] = []
     # the answer says nothing of a validation session's SMS: the session begins, and stays pending (A73)
     refuse_numbers = home.assume.invalid_number == "response" and operation != "createValidation"
-    for index, send in enumerate(sends):
+    for send in sends:
         refused = _template_findings(home, send)
         findings += refused
         base = ""
         if several:
-            base = uuid_text(world.name("message", names, index))
-        submission = Submission(send, operation, key, request_id, base, index, home.accepted, content)
+            base = uuid_text(world.name("message", names, send.index))
+        submission = Submission(send, operation, key, request_id, base, send.index, home.accepted, content)
         submission.origin = origin
         submission.chooser = world.chooser
         home.accepted += len(send.recipients)

@@ -33,5 +33,5 @@ def _route(operation: str, summary: str, handler: Handler, request: str, *assume
 ROUTES: Final = (
     _route("sendMessage", "Send one message to 1 to 10 recipients", send_message, "Message"),
     _route("sendPriorityMessage", "Send one message by the priority queue", send_priority_message, "Message", "A18"),
-    _route("sendMessages", "Send up to ten messages in one call", send_messages, "Messages", "A10"),
+    _route("sendMessages", "Send up to ten messages in one call", send_messages, "Messages", "A10", "A88"),
 )
