@@ -25,6 +25,7 @@ MessagesRefusal = Literal["whole", "partial"]
 LegacyError = Literal["code", "plain"]
 LegacyAnswer = Literal["id", "number"]
 Nulls = Literal["refuse", "absent"]
+ContentType = Literal["advice", "strict"]
 SenderForm = Literal["refuse", "accept"]
 SmsSender = Literal["accept", "strict"]
 Hash = Literal["sha1", "sha256", "sha384", "sha512"]
@@ -263,6 +264,11 @@ class Assume:
     queue: Rate | None = setting(None, "A18", into(lambda normal: normal, _QUEUE), "no limit")
     nulls: Nulls = setting(
         "refuse", "A56", choice("Whether null for an optional field is refused or counts as left out.", Nulls)
+    )
+    content_type: ContentType = setting(
+        "advice",
+        "A75",
+        choice("Whether a JSON body of another content type is read with advice, or refused with 415.", ContentType),
     )
     reference: bool = setting(
         False, "A57", switch("Whether a message may have a reference of the client's own, which events and rows show.")

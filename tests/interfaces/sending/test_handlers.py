@@ -354,6 +354,29 @@ def test_a75_content_type_is_not_asked_for(content_type: bytes | None, codes: li
     assert said(advised(message(), headers=headers)) == [(code, "header content-type") for code in codes]
 
 
+@pytest.mark.parametrize("operation", ["sendMessage", "sendMessages"])
+def test_a75_content_type_may_be_asked_for(operation: str) -> None:
+    """With `content_type: strict` another one, or none, is 415; a charset is legal."""
+    body = [message()] if operation == "sendMessages" else message()
+    for content_type, legal in (
+        (b"application/json; charset=utf-8", True),
+        (b"application/vnd.acme+json", True),
+        (b"text/plain", False),
+        (None, False),
+    ):
+        headers = [(b"host", b"x")] + ([(b"content-type", content_type)] if content_type is not None else [])
+        made = call(body, operation, FakeWorld(Assume(content_type="strict")), headers=headers)
+        if legal:
+            assert made.route.handler(made).status == 200
+            continue
+        with pytest.raises(Refused) as refusal:
+            made.route.handler(made)
+        (finding,) = refusal.value.findings
+        assert (refusal.value.status, finding.path, finding.assumed) == (415, "header content-type", "A75")
+        assert "legal: application/json (§7, A75)" in refusal.value.text
+        assert made.advice == []
+
+
 def test_clean_call_says_nothing() -> None:
     """A call in its best form gives no advice at all."""
     body = message(

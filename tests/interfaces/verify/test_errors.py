@@ -17,6 +17,7 @@ FOUND = [Finding("$", "rule", "wrong", "§4")]
 EXPECTED = [
     ("INVALID_PHONE", 400, "Invalid phone number"),
     ("MISSING_FIELD", 400, "Missing required field: phoneNumber"),
+    ("UNSUPPORTED_MEDIA_TYPE", 415, "Unsupported media type"),
     ("MISSING_API_KEY", 401, "Missing X-API-Key header"),
     ("INVALID_API_KEY", 401, "Invalid or disabled API key"),
     ("TENANT_RATE_LIMIT", 429, "Tenant rate limit exceeded"),
@@ -56,6 +57,7 @@ def test_every_code_is_in_the_table() -> None:
         (404, "NOT_FOUND"),
         (405, "METHOD_NOT_ALLOWED"),
         (413, "PAYLOAD_TOO_LARGE"),
+        (415, "UNSUPPORTED_MEDIA_TYPE"),
         (500, "INTERNAL_ERROR"),
     ],
 )

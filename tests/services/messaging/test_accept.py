@@ -41,8 +41,8 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a
 
 def accept(world: World, *sends: Send, operation: str = "sendMessages", content: bytes | None = None) -> Accepted:
     """One request of these Message objects."""
-    for index, send in enumerate(sends):
-        send.index = index
+    for index, each in enumerate(sends):
+        each.index = index
     key = Account.of(world).keys[world.id]
     return Messaging.of(world).accept(operation, list(sends), key, content_of(*sends) if content is None else content)
 

@@ -162,6 +162,8 @@ def _infos() -> Iterator[Item]:
 def _errors() -> Iterator[Item]:
     denied = 'httpx.{}(f"{{sendbox.origin}}{}", headers={{"x-api-key": "denied"}}{})'
 
+    strict = "assume: {content_type: strict}"
+
     def fault(operation: str) -> str:
         return f"api: [{{when: {{operation: {operation}}}, fault: {{status: 500}}}}]"
 
@@ -186,10 +188,13 @@ def _errors() -> Iterator[Item]:
         ("rest 400", "§7.2", "request", "POST /v1/push/device {}", "A26"),
         ("rest denied key", "§5", "python", denied.format("get", "/v1/credit/services", ""), "A26"),
         ("rest 403", "§7.2", "scenario", "account: {subkeys: [{name: sender, scope: api}]}", "A26"),
+        ("rest 415", "§7", "scenario", strict, "A75"),
         ("rest 500", "§7.1", "scenario", fault("listMessages"), "A26"),
         ("partner 400", "§7.1", "request", "POST /v1/chatapp/templates/list {}", "A37"),
         ("partner 401", "§5", "request", "POST /v1/chatapp/registration {}", "A39"),
+        ("partner 415", "§7", "scenario", strict, "A75"),
         ("partner success false", "§4.3", "request", 'POST /v1/chatapp/templates/list {"waba_id": "0"}', "A37"),
+        ("verify UNSUPPORTED_MEDIA_TYPE", "§7", "scenario", strict, "A75"),
         ("verify INVALID_PHONE", "§7.2", "request", 'POST /v1/validations {"phoneNumber": "+420"}', None),
         ("verify MISSING_FIELD", "§7.2", "request", "POST /v1/validations {}", None),
         ("verify MISSING_API_KEY", "§7.2", "python",

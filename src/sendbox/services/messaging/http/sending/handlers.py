@@ -73,7 +73,7 @@ def send_messages(exchange: Exchange) -> Answer:
 def read_json(exchange: Exchange) -> Any:
     """The body of a call, parsed and legal by the route's schema.
 
-    Raises `Refused`: malformed JSON (A75), or what the schema finds. Another content type is advice only (A75).
+    Raises `Refused`: malformed JSON (A75), or what the schema finds; another content type (A75).
     """
     request = parsed(exchange)
     findings = _problems(request, exchange)
