@@ -26,6 +26,7 @@ LegacyError = Literal["code", "plain"]
 LegacyAnswer = Literal["id", "number"]
 Nulls = Literal["refuse", "absent"]
 ContentType = Literal["advice", "strict"]
+UnknownFields = Literal["advice", "refuse"]
 SenderForm = Literal["refuse", "accept"]
 SmsSender = Literal["accept", "strict"]
 Hash = Literal["sha1", "sha256", "sha384", "sha512"]
@@ -269,6 +270,9 @@ class Assume:
         "advice",
         "A75",
         choice("Whether a JSON body of another content type is read with advice, or refused with 415.", ContentType),
+    )
+    unknown_fields: UnknownFields = setting(
+        "advice", "A57", choice("Whether an unknown field has no effect but advice, or is refused.", UnknownFields)
     )
     reference: bool = setting(
         False, "A57", switch("Whether a message may have a reference of the client's own, which events and rows show.")

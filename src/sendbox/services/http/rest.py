@@ -16,7 +16,7 @@ from sendbox.services.http.diagnosis import beside
 from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, Route
 from sendbox.services.http.forms import Unreadable, read_form, unknown_parameters
 from sendbox.services.http.interfaces import Interface
-from sendbox.services.http.names import unknown_fields
+from sendbox.services.http.names import refused_fields, unknown_fields
 from sendbox.services.http.requests import canonical, parsed, refusal
 from sendbox.services.http.routing import route
 
@@ -90,6 +90,8 @@ def read_body(
         findings = list(checker.findings(request))
         text = (texts or {}).get(findings[0].path)
         raise refusal(findings) if text is None else Refused(findings, 400, text)
+    if exchange.advice and (unknown := refused_fields(exchange, exchange.advice)):
+        raise refusal(unknown)
     body: dict[str, Any] = request
     return body
 
@@ -106,6 +108,8 @@ def read_query(exchange: Exchange, missing: str, needed: str) -> dict[str, str]:
         raise beside(lacks(exchange, [needed], missing), checker.findings(fields))
     if not checker.is_valid(fields):
         raise refusal(checker.findings(fields))
+    if exchange.advice and (unknown := refused_fields(exchange, exchange.advice)):
+        raise refusal(unknown)
     return fields
 
 

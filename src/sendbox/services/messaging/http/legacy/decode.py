@@ -13,6 +13,7 @@ from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
+from sendbox.services.http.names import refused_fields
 from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.http.requests import canonical
 from sendbox.services.messaging.http.legacy.errors import (
@@ -78,6 +79,7 @@ def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -
         problems.append(_fault("message", "required", "no message is given; legal is a text"))
     problems += _check_schema(exchange, fields, schema, {finding.path for finding in problems})
     unknown_parameters(fields, _FIELDS | {name}, exchange.advice)
+    problems += refused_fields(exchange, exchange.advice)
     names = {"phone_number": name, "message": "message", "datetime": "time"}
     message = message_of(fields, names, recipients, exchange, problems)
     send = read_message(message, names, exchange, problems)

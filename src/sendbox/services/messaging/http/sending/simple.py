@@ -15,6 +15,7 @@ from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import OLD_NAME_IGNORED, advise
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
+from sendbox.services.http.names import refused_fields
 from sendbox.services.http.requests import canonical
 from sendbox.services.http.routing import route
 from sendbox.services.messaging.accept import number_finding
@@ -60,6 +61,7 @@ def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) ->
     checker = exchange.contract.checker(schema)
     problems = [] if checker.is_valid(fields) else list(checker.findings(fields))
     unknown_parameters(fields, known, exchange.advice)
+    problems += refused_fields(exchange, exchange.advice)
     names = {name: _name(fields, name, alias, exchange.advice) for name, alias in ALIASES.items()}
     problems += [_missing(name) for name in ("phone_number", "message") if names[name] not in fields]
     numbers = [fields[names["phone_number"]]] if names["phone_number"] in fields else []
