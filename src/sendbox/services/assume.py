@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 OnFailure = Literal["at_once", "ttl"]
 InvalidNumber = Literal["webhook", "response"]
 Accepted = Literal["object", "recipient"]
+TestNumber = Literal["off", "on"]
 MessagesRefusal = Literal["whole", "partial"]
 LegacyError = Literal["code", "plain"]
 LegacyAnswer = Literal["id", "number"]
@@ -286,6 +287,9 @@ class Assume:
     prices: Prices | None = setting(None, "A61", (_PRICES, _read_prices), "built in")
     timing: Timing = setting(Timing(), "A63", into(Timing, _TIMING))
     conversation: int = setting(86_400_000, "A66", duration("How long a conversation stays open."))
+    test_number: TestNumber = setting(
+        "off", "A89", choice("Whether 420777777777 is the service's test number, to which nothing is sent.", TestNumber)
+    )
     promotional_window: tuple[int, int] | None = setting(None, "A84", (_HOURS, _read_hours), "no limit")
     webhook_retry: tuple[int, ...] = setting(
         (30_000, 60_000, 120_000, 240_000),

@@ -59,7 +59,7 @@ TOLD: Final[dict[str, tuple[str, ...]]] = {
     "A71": ("operation",), "A72": ("rule",), "A73": ("operation",), "A74": ("rule",), "A75": ("item", "remark"),
     "A76": ("rule", "remark"), "A77": ("rule", "remark"), "A78": ("rule",), "A79": ("operation", "item"),
     "A80": ("remark", "rule"), "A81": ("rule",), "A82": ("rule",), "A83": ("item",), "A84": ("rule",),
-    "A85": ("remark",), "A86": ("remark",), "A88": ("rule",),
+    "A85": ("remark",), "A86": ("remark",), "A88": ("rule",), "A89": ("remark",),
 }  # fmt: skip
 
 
@@ -230,6 +230,7 @@ OWN_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"body": "Hi"}}, {"sms"
         ("A81", _listed, {}),
         ("A82", sent(), {}),
         ("A84", sent(), {"assume": Assume(promotional_window=(0, 60))}),
+        ("A89", flow(step("sms")), {"assume": Assume(test_number="on"), "number": "420777777777"}),
         ("A88", called("sendMessages", 400, [{}, {}], findings=[Finding("$[0].to", "x", "x", "§2.1")]), {}),
     ],
 )

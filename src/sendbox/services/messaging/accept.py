@@ -9,6 +9,7 @@ from sendbox.engine.delivery.batches import Target
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
+from sendbox.services.advice import TEST_NUMBER, advise
 from sendbox.services.messaging.events import expected_case
 from sendbox.services.messaging.model import Send
 from sendbox.services.messaging.records import Accepted, Message, Submission
@@ -66,12 +67,26 @@ def accept(home: Home, operation: str, sends: list[Send], key: Key, content: byt
         answers.append(ids)
         if messages:
             submission.messages = tuple(messages)
+            if home.assume.test_number == "on":
+                _leave_out_tests(world, submission)
             submission.outlet = outlet_for(home, key, send.callback)
             home.messages += messages
             if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
                 _may_overtake(world, submission)
-            world.timeline.at(_instant(send, now), submission.ordinal, home.simulator.submission_due, submission)
+            if submission.messages:
+                world.timeline.at(_instant(send, now), submission.ordinal, home.simulator.submission_due, submission)
     return Accepted(request_id, base_ids, answers, findings)
+
+
+def _leave_out_tests(world: World, submission: Submission) -> None:
+    """Takes the messages to the test number out of those that will be handed over (A89)."""
+    for message in submission.messages:
+        if message.phone == limits.TEST_NUMBER:
+            text = f"{message.phone} is the test number of the service: the message is taken, and nothing is sent"
+            world.advise(
+                advise(TEST_NUMBER, text, f"{submission.send.path}.to[{message.index}].phone_number"), message.phone
+            )
+    submission.messages = tuple(each for each in submission.messages if each.phone != limits.TEST_NUMBER)
 
 
 def _may_overtake(world: World, submission: Submission) -> None:

@@ -16,7 +16,7 @@ from sendbox.services.operations import CALLS
 if TYPE_CHECKING:
     from sendbox.services.messaging.model import Send
 
-ASSUMED: Final = ("A01", "A13", "A14", "A57", "A58", "A59", "A80")
+ASSUMED: Final = ("A01", "A13", "A14", "A57", "A58", "A59", "A80", "A89")
 RESULT: Final = "legacy.json#/$defs/SendResult"
 
 

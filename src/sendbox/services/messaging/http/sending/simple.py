@@ -112,7 +112,7 @@ def _missing(name: str) -> Finding:
 
 
 #: Assumptions that both ways of calling rest on.
-ASSUMED: Final = ("A01", "A11", "A12", "A14", "A57", "A58", "A59", "A75", "A80", "A86")
+ASSUMED: Final = ("A01", "A11", "A12", "A14", "A57", "A58", "A59", "A75", "A80", "A86", "A89")
 _RESPONSES: Final = {200: "sending.json#/$defs/SimpleResponse", 400: "sending.json#/$defs/SimpleError"}
 
 ROUTES: Final = (
