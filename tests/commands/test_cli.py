@@ -229,6 +229,7 @@ def test_assumptions_lists_every_row() -> None:
     assert re.findall(r"^A\d+", result.output, re.MULTILINE) == [row.id for row in registry()]
     assert "A02  §2.2  the flow channel rcs\n" in result.output
     assert "     [confidence F; setting rcs]\n" in result.output
+    assert "; setting content_type; profile careful: content_type strict]\n" in result.output
 
 
 def test_assumptions_as_json() -> None:
@@ -236,7 +237,7 @@ def test_assumptions_as_json() -> None:
     result = sendbox("assumptions", "--json")
     assert json.loads(result.output) == [row.as_json() for row in registry()]
     assert json.loads(result.output)[0].keys() == {
-        "id", "section", "title", "default", "setting", "confidence", "built"
+        "id", "section", "title", "default", "setting", "confidence", "built", "profiles"
     }  # fmt: skip
 
 

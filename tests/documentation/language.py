@@ -17,7 +17,7 @@ from sendbox.engine.faults.row import F
 from sendbox.engine.faults.table import CALLS
 from sendbox.language import SUBJECTS
 from sendbox.scenario.shape import schema
-from sendbox.services.assume import SETTINGS
+from sendbox.services.assume import PROFILES, SETTINGS
 from sendbox.services.operations import CALLS as OPERATIONS
 from sendbox.services.operations import EMULATED
 from sendbox.services.setting import definition
@@ -41,7 +41,9 @@ def with_tables(text: str) -> str:
     """The schema with everything written anew that stands in tables: faults, settings, subjects, operations."""
     schema = json.loads(text)
     parts = schema["$defs"]
-    parts.update(apiFault=calls.definition(), webhookFault=deliveries.definition(), assume=definition(SETTINGS))
+    parts.update(
+        apiFault=calls.definition(), webhookFault=deliveries.definition(), assume=definition(SETTINGS, PROFILES)
+    )
     parts["thing"]["enum"] = list(SUBJECTS)
     parts["where"]["properties"] = _conditions(parts["where"]["properties"])
     parts["called"]["examples"] = list(EMULATED)

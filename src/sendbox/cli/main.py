@@ -513,6 +513,8 @@ def assumptions(as_json: bool) -> None:
         about = [f"confidence {row.confidence}"]
         if row.setting:
             about.append(f"setting {', '.join(row.setting)}")
+        for profile, settings in row.profiles.items():
+            about.append(f"profile {profile}: {', '.join(f'{name} {value}' for name, value in settings.items())}")
         if not row.built:
             about.append("not built yet")
         click.echo(f"     [{'; '.join(about)}]")

@@ -5,6 +5,7 @@ Only what is built is here; a setting that is not here is refused by name. Durat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -333,3 +334,8 @@ class Assume:
 
 #: The rows of the settings by name.
 SETTINGS: Final = rows(Assume)
+#: Several settings under one name: `careful` refuses what a client should not rely on, `lenient` takes more.
+PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "careful": {"content_type": "strict", "unknown_fields": "refuse", "sms_sender": "strict", "test_number": "on"},
+    "lenient": {"sender_form": "accept", "messages_refusal": "partial"},
+}
