@@ -26,12 +26,14 @@ FORM: Final = "application/x-www-form-urlencoded"
 NEED_MORE: Final = {
     "operations": {
         "changeSubKey accepted", "verifyCode accepted", "partnerRegistration accepted", "uploadBulk accepted",
+        "verifyProof accepted",  # without a secret
     },
     "errors": {"legacy denied key"},
     "states": {"key changed"},
     "fields": {
         "listMessages $.cursor", "verifyCode $.code",
         *(item.name for item in ITEMS if item.name.startswith(("changeSubKey $", "partnerRegistration $"))),
+        *(item.name for item in ITEMS if item.name.startswith("verifyProof $")),
         *(item.name for item in ITEMS if item.name.endswith("_url.domain")),
         *(item.name for item in ITEMS if item.assumed == "A02" and item.dimension == "fields"),
     },

@@ -32,6 +32,7 @@ UnknownFields = Literal["advice", "refuse"]
 SenderForm = Literal["refuse", "accept"]
 SmsSender = Literal["accept", "strict"]
 Hash = Literal["sha1", "sha256", "sha384", "sha512"]
+NoSecret = Literal["refuse", "observed"]
 Encoding = Literal["hex", "base64", "base64url"]
 
 #: The values of a proof, in the usual order.
@@ -316,6 +317,11 @@ class Assume:
     )
     identical: Rate | None = setting(None, "A83", rate("How many identical messages a phone may get."), "no limit")
     list_delay: int = setting(1_000, "A81", duration("How long until an entry by the lists of /v1 is in force."))
+    no_secret: NoSecret = setting(
+        "refuse",
+        "A51",
+        choice("Whether verify-proof without a verificationSecret is a 400, or answers 200 with an error.", NoSecret),
+    )
     proof: Proof = setting(Proof(), "A52", into(Proof, _PROOF))
     verify_limits: VerifyLimits = setting(VerifyLimits(), "A53", _LIMITS)
     template_review: int = setting(

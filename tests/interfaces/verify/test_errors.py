@@ -24,6 +24,7 @@ EXPECTED = [
     ("PHONE_RATE_LIMIT", 429, "Too many attempts for this phone number"),
     ("INVALID_CODE", 400, "Invalid code"),
     ("EXPIRED", 400, "Validation expired"),
+    ("VERIFICATION_DISABLED", 400, "Tenant does not have verification enabled"),
     ("NOT_FOUND", 404, "Validation not found"),
     ("TOO_MANY_ATTEMPTS", 429, "Too many attempts"),
 ]

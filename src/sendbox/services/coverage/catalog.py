@@ -48,6 +48,10 @@ DIMENSIONS: Final[dict[str, str]] = {
 
 _MESSAGE: Final = 'POST /v2/message {"body": "Hello", "to": [{"phone_number": "420777000101"}]'
 _SESSION: Final = 'POST /v1/validations {"phoneNumber": "420777000101"}'
+_CLAIM: Final = (
+    'POST /v1/verify-proof {"phoneNumber": "420777000101", "token": "TOKEN", "code": "123456", '
+    '"timestamp": "2026-03-01T09:00:00.000Z", "proof": "00"}'
+)
 _SIGNUP: Final = (
     'POST /v1/chatapp/signup {"partner_callback_url": "https://client.example/onboarding", "phone_number": "manual"}'
 )
@@ -204,6 +208,8 @@ def _errors() -> Iterator[Item]:
         ("verify PHONE_RATE_LIMIT", "§7.2", "scenario", "verify: {limits: {number: 1/10m}}", None),
         ("verify TOO_MANY_ATTEMPTS", "§7.2", "python", 'for _ in range(7): client.verify(token, "000000")', None),
         ("verify INVALID_CODE", "§7.2", "request", 'POST /v1/validations/TOKEN/verify {"code": "000000"}', "A49"),
+        ("verify VERIFICATION_DISABLED", "§7.2", "request",
+         _CLAIM, "A51"),
         ("verify EXPIRED", "§7.2", "python", 'sendbox.advance("10m"); client.verify(token, code)', "A49"),
         ("verify NOT_FOUND", "§7.1", "request", 'POST /v1/validations/unknown/verify {"code": "123456"}', "A49"),
         ("verify INTERNAL_ERROR", "§7.2", "scenario", fault("createValidation"), None),

@@ -21,6 +21,7 @@ ERRORS: Final = {
     "INVALID_PHONE": (400, "Invalid phone number"),
     "INVALID_CODE": (400, "Invalid code"),
     "EXPIRED": (400, "Validation expired"),
+    "VERIFICATION_DISABLED": (400, "Tenant does not have verification enabled"),
     "NOT_FOUND": (404, "Validation not found"),
     "UNSUPPORTED_MEDIA_TYPE": (415, "Unsupported media type"),
     "MISSING_API_KEY": (401, "Missing X-API-Key header"),
