@@ -60,7 +60,7 @@ TOLD: Final[dict[str, tuple[str, ...]]] = {
     "A71": ("operation",), "A72": ("rule",), "A73": ("operation",), "A74": ("rule",), "A75": ("item", "remark"),
     "A76": ("rule", "remark"), "A77": ("rule", "remark"), "A78": ("rule",), "A79": ("operation", "item"),
     "A80": ("remark", "rule"), "A81": ("rule",), "A82": ("rule",), "A83": ("item",), "A84": ("rule",),
-    "A85": ("remark",), "A86": ("remark",), "A88": ("rule",), "A89": ("remark",),
+    "A85": ("remark",), "A86": ("remark",), "A88": ("rule",), "A89": ("remark",), "A90": ("rule",),
 }  # fmt: skip
 
 
@@ -164,6 +164,12 @@ def _conversation(world: World) -> None:
     send_one(world, steps=[step("chatapp_text", sender=SENDER)])
 
 
+def _listed_for_a_subkey(world: World) -> None:
+    key = Account.of(world).subkeys.add(b"{}", currency="EUR")
+    Account.of(world).blacklist[PHONE] = 0
+    send_one(world, key=key)
+
+
 def _verified(world: World) -> None:
     session = Verify.of(world).create(PHONE, {}, Account.of(world).keys[world.id], b"", "")
     Verify.of(world).submit(session, "no")
@@ -232,6 +238,7 @@ OWN_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"body": "Hi"}}, {"sms"
         ("A82", sent(), {}),
         ("A84", sent(), {"assume": Assume(promotional_window=(0, 60))}),
         ("A89", flow(step("sms")), {"assume": Assume(test_number="on"), "number": "420777777777"}),
+        ("A90", _listed_for_a_subkey, {}),
         ("A88", called("sendMessages", 400, [{}, {}], findings=[Finding("$[0].to", "x", "x", "§2.1")]), {}),
     ],
 )
