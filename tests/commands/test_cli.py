@@ -181,11 +181,21 @@ def test_serve_takes_several_scenarios(served: list[Options]) -> None:
     assert served[0].settings.scenario == ("a,b.yaml", "c")
 
 
+def test_serve_takes_settings_of_assume(served: list[Options]) -> None:
+    """`--assume` is repeated; in the environment commas stand between settings."""
+    assert sendbox("serve", "--assume", "profile=careful", "--assume", "webhook_retry=[5s, 9s]").exit_code == OK
+    assert sendbox("serve", env={"SENDBOX_ASSUME": "profile=lenient, nulls=absent"}).exit_code == OK
+    assert [options.settings.assume for options in served] == [
+        ("profile=careful", "webhook_retry=[5s, 9s]"), ("profile=lenient", "nulls=absent"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
         ("PORT", "abc", "SENDBOX_PORT (environment): 'abc' is not a valid integer range"),
         ("PATIENCE", "5000", "SENDBOX_PATIENCE (environment): 5000 has no unit: write 5000s or 5000ms"),
+        ("ASSUME", "careful", "SENDBOX_ASSUME (environment): 'careful' is not a setting of assume and its value"),
         ("KEY", "one two", "SENDBOX_KEY (environment): 'one two' is not an API key"),
         ("HOSTS", "a.example:80", "SENDBOX_HOSTS (environment): 'a.example:80' is not a host name"),
         ("PUBLIC_URL", "box", "SENDBOX_PUBLIC_URL (environment): box is not an address over http or https"),

@@ -29,7 +29,7 @@ from sendbox.engine import bounds
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.settings import PORT, Settings, duration_of, hosts_of, keys_of
+from sendbox.settings import PORT, Settings, assumed, duration_of, hosts_of, keys_of
 
 #: The exit code of a shell command that Ctrl-C ended; `serve` and `forward` are meant to be ended so, and have 0.
 INTERRUPTED: Final = 130
@@ -179,6 +179,15 @@ def sendbox(context: click.Context) -> None:
     show_default=True,
     help="What worlds open with: a library name, or a file. May be repeated (with commas in the environment): "
     "each is joined over the one before.",
+)
+@setting(
+    "--assume",
+    type=Listed(),
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=reading(assumed),
+    help="A setting of assume, over those of the scenario: profile=careful. May be repeated (with commas in the "
+    "environment).",
 )
 @setting("--watch", is_flag=True, help="Use changed scenario files, also those that they build on, for new worlds.")
 @setting("--seed", **SEED)

@@ -1,4 +1,7 @@
-"""The JSON endpoints from bytes to bytes: §4.1, the limits of §8, refusals of §7 and A75, all by the real contract."""
+"""The JSON endpoints from bytes to bytes: §4.1, the limits of §8, refusals of §7 and A75, all by the real contract.
+
+Long because all endpoints share the same helpers.
+"""
 
 from __future__ import annotations
 

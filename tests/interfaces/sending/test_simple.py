@@ -204,7 +204,7 @@ def test_a12_without_credit_it_is_not_accepted(call: Any) -> None:
         ),
     ],
 )
-def test_s7_1_missing_or_bad_parameter(fields: dict[str, str], message: str) -> None:
+def test_s7_1_missing_or_bad_parameter(fields: dict[str, Any], message: str) -> None:
     """By POST 400 with value, rule and the client's own name of the parameter (A11), by GET 200 (A12)."""
     not_taken = {"request_id": REQUEST_ID, "accepted": False}
     assert answered(refused(post(**fields))) == (400, {"Message": message, **not_taken})
