@@ -33,7 +33,7 @@ RIVALS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
     "orderService": (
         (SUB, {}),
         (SUB, {"period": "year"}),
-        (SUB, {"service_id": "sender_sms_420_text", "subject": "Acme"}),
+        (SUB, {"service_id": "sender_sms_420_alnum", "subject": "Acme"}),
     ),
     "addSubKey": ((OURS, {"note": "one"}), (OURS, {"note": "two", "scope": "send-only"})),
     "changeSubKey": ((OURS, {"disable": 0, "scope": "readonly"}), (OURS, {})),
@@ -118,8 +118,8 @@ def _template(text: str) -> Made:
     [
         [("registerDevice", OURS, {"id": "shared"}), ("registerDevice", SUB, {"id": "shared"})],
         [
-            ("orderService", SUB, {"service_id": "sender_sms_420_text", "subject": "Acme", "period": "year"}),
-            ("orderService", SUB, {"service_id": "sender_sms_420_text", "subject": "Other"}),
+            ("orderService", SUB, {"service_id": "sender_sms_420_simhost", "subject": "420900000009"}),
+            ("orderService", SUB, {"service_id": "sender_sms_420_alnum", "subject": "Other"}),
         ],
         [("addSubKey", OURS, {"note": str(number)}) for number in range(20)],
         [("sendMessage", OURS, {"sender": "420900000001"}), ("sendMessage", OURS, {"sender": "420900000002"})],

@@ -18,7 +18,7 @@ PORT: Final = 7357
 class Settings:
     """`keys` are admitted although they do not begin with `test-`. Times in real seconds.
 
-    Of several scenarios each is joined over the one before it.
+    Of several scenarios each is joined over the one before it, and `assume` (entries `name=value`) over the last.
 
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
     clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
@@ -32,6 +32,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = PORT
     scenario: str | tuple[str, ...] = "default"
+    assume: tuple[str, ...] = ()
     seed: int | str | None = None
     mode: Mode = "real"
     start: int | None = None
@@ -56,6 +57,18 @@ class Settings:
     hosts: frozenset[str] = frozenset()
     coverage: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the scenarios."""
+        return (self.scenario,) if isinstance(self.scenario, str) else self.scenario
+
+    @property
+    def assumptions(self) -> list[str]:
+        """The scenario that `assume` makes, as text; none where it is empty."""
+        entries = [entry.partition("=") for entry in self.assume]
+        lines = "".join(f"  {name}: {value}\n" for name, _, value in entries)
+        return [f"sendbox: 1\nassume:\n{lines}"] if lines else []
+
 
 def hosts_of(text: str) -> frozenset[str]:
     """Host names of a list with commas, as a `Host` is compared with them. Raises ValueError."""
@@ -67,6 +80,14 @@ def hosts_of(text: str) -> frozenset[str]:
                 "sandbox.example (an IP address needs no entry)"
             )
     return frozenset(filter(None, map(host_name, names)))
+
+
+def assumed(entries: Iterable[str]) -> tuple[str, ...]:
+    """Settings of the assumptions, each `name=value`. Raises ValueError for another form."""
+    for entry in entries:
+        if re.fullmatch(r"\w+=\S[^\r\n]*", entry) is None:
+            raise ValueError(f"{entry!r} is not a setting of assume and its value, such as profile=careful")
+    return tuple(entries)
 
 
 def keys_of(keys: Iterable[str]) -> frozenset[str]:

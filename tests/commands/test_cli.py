@@ -214,6 +214,15 @@ def test_serve_takes_several_scenarios(served: list[Options]) -> None:
     assert served[0].settings.scenario == ("a,b.yaml", "c")
 
 
+def test_serve_takes_settings_of_assume(served: list[Options]) -> None:
+    """`--assume` is repeated; in the environment commas stand between settings."""
+    assert sendbox("serve", "--assume", "profile=careful", "--assume", "webhook_retry=[5s, 9s]").exit_code == OK
+    assert sendbox("serve", env={"SENDBOX_ASSUME": "profile=lenient, nulls=absent"}).exit_code == OK
+    assert [options.settings.assume for options in served] == [
+        ("profile=careful", "webhook_retry=[5s, 9s]"), ("profile=lenient", "nulls=absent"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
@@ -225,6 +234,7 @@ def test_serve_takes_several_scenarios(served: list[Options]) -> None:
         ),
         ("SHARD", "300", "SENDBOX_SHARD (environment): '300' is not legal; legal: a whole number, 0 to 255"),
         ("PATIENCE", "5000", "SENDBOX_PATIENCE (environment): '5000' has no unit; 5000s or 5000ms is legal, only 0"),
+        ("ASSUME", "careful", "SENDBOX_ASSUME (environment): 'careful' is not a setting of assume and its value"),
         ("KEY", "one two", "SENDBOX_KEY (environment): 'one two' is not an API key"),
         ("HOSTS", "a.example:80", "SENDBOX_HOSTS (environment): 'a.example:80' is not a host name"),
         ("PUBLIC_URL", "box", "SENDBOX_PUBLIC_URL (environment): box is not an address over http or https"),
@@ -268,6 +278,7 @@ def test_assumptions_lists_every_row() -> None:
     assert re.findall(r"^A\d+", result.output, re.MULTILINE) == [row.id for row in registry()]
     assert "A02  §2.2  the flow channel rcs\n" in result.output
     assert "     [confidence F; setting rcs]\n" in result.output
+    assert "; setting content_type; profile careful: content_type strict]\n" in result.output
 
 
 def test_assumptions_as_json() -> None:
@@ -275,7 +286,7 @@ def test_assumptions_as_json() -> None:
     result = sendbox("assumptions", "--json")
     assert json.loads(result.output) == [row.as_json() for row in registry()]
     assert json.loads(result.output)[0].keys() == {
-        "id", "section", "title", "default", "setting", "confidence", "built"
+        "id", "section", "title", "default", "setting", "confidence", "built", "profiles"
     }  # fmt: skip
 
 

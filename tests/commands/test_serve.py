@@ -23,6 +23,7 @@ from sendbox.cli.outcome import CANNOT, Failure
 from sendbox.cli.serve import Options, run, scenario, serve, to_stderr
 from sendbox.runtime.collector import THRESHOLDS
 from sendbox.server.tls import self_signed
+from sendbox.services.assume import Assume
 from sendbox.settings import Settings
 from tests.commands.sandbox import options, sandbox
 
@@ -162,6 +163,25 @@ def test_several_scenarios_are_joined(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(Failure) as failed:
         scenario(options(scenario=given))
     assert failed.value.message == f"late-receipt + {file} has 2 problems, all above"
+
+
+def test_assume_of_the_command_line_wins_over_the_scenario(tmp_path: Path) -> None:
+    """`--assume NAME=VALUE` sets single settings and profiles; what is not legal is named."""
+    file = tmp_path / "s.yaml"
+    file.write_text("sendbox: 1\nname: Mine\nassume: {nulls: absent, conversation: 1h}\n")
+    given = ("profile=careful", "test_number=off", "conversation=2h", "webhook_retry=[5s]")
+    blueprint = scenario(options(scenario=str(file), assume=given))
+    assert blueprint.name == "Mine"
+    assert blueprint.assume == Assume(
+        nulls="absent",
+        content_type="strict",
+        unknown_fields="refuse",
+        sms_sender="strict",
+        conversation=7_200_000,
+        webhook_retry=(5_000,),
+    )
+    with pytest.raises(Failure, match='"x" is not a profile; legal: careful, lenient'):
+        scenario(options(scenario=str(file), assume=("profile=x",)))
 
 
 @pytest.mark.parametrize(

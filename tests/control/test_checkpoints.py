@@ -14,6 +14,7 @@ from sendbox.runtime.slot import Slice
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
 from tests.box import KEY, START, WORLD, Box, boxed, turns
+from tests.interfaces.rest.calls import OWN
 
 pytestmark = pytest.mark.asyncio
 
@@ -51,7 +52,7 @@ async def restored(box: Box) -> dict[str, Any]:
 async def story(box: Box) -> None:
     """Something of everything that a client does and a tester does."""
     await box.send("420777000101", "420777000102", "nonsense", body="See https://a.example", shorten={})
-    await box.post("/v1/apikey/add", {"currency": "EUR", "note": "shop"}, x_api_key=KEY)
+    await box.post("/v1/apikey/add", {**OWN, "note": "shop"}, x_api_key=KEY)
     await box.post("/v1/blacklist", {"to": "420777000801"}, x_api_key=KEY)
     for status in (200, 503):
         answer = await box.post("/v1/validations", {"phoneNumber": "420777000101"}, x_api_key=KEY)

@@ -24,12 +24,15 @@ ROWS: Final[dict[str, Any]] = {row.operation: row for row in SERVED.routes}
 FORM: Final = "application/x-www-form-urlencoded"
 #: Items whose request needs a name that another call gave out, a domain of the account, or is denied in no world.
 NEED_MORE: Final = {
-    "operations": {"changeSubKey accepted", "verifyCode accepted", "uploadBulk accepted"},
+    "operations": {
+        "changeSubKey accepted", "verifyCode accepted", "uploadBulk accepted",
+        "verifyProof accepted",  # without a secret
+    },
     "errors": {"legacy denied key"},
     "states": {"key changed"},
     "fields": {
         "listMessages $.cursor", "verifyCode $.code",
-        *(item.name for item in ITEMS if item.name.startswith("changeSubKey $")),
+        *(item.name for item in ITEMS if item.name.startswith(("changeSubKey $", "verifyProof $"))),
         *(item.name for item in ITEMS if item.name.endswith("_url.domain")),
         *(item.name for item in ITEMS if item.assumed == "A02" and item.dimension == "fields"),
     },

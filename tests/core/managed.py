@@ -26,12 +26,12 @@ def decode(_world: World, _bulk: Bulk, raw: bytes) -> Decoded:
 def manage(world: World) -> None:
     """One of everything, and then an address that nobody used."""
     subkeys = Account.of(world).subkeys
-    key = subkeys.add(b"{}", currency="EUR", note="shop", url=None, scope="full")
+    key = subkeys.add(b"{}", currency="EUR", note="shop", default_callback_url=None, scope="full")
     assert key.billing is not None
     key.billing.balance = 10**9
     for _ in enter(world, "blacklist", key.billing, "420777000801\n420777000802"):
         pass  # two lines: it does not pause
-    Account.of(world).orders.place(services()["sender_sms_420_text"], "Acme", "month", key.billing, b"{}")
+    Account.of(world).orders.place(services()["sender_sms_420_alnum"], "Acme", "month", key.billing, b"{}")
     bulks = Messaging.of(world).bulks
     bulks.decode = decode
     bulk = bulks.begin(bulks.issue("b1", "jsonl", key, b"{}", ORIGIN).address)

@@ -22,7 +22,7 @@ from sendbox.engine.faults.table import CALLS
 from sendbox.language import SUBJECTS
 from sendbox.scenario.environment import MARK
 from sendbox.scenario.shape import schema
-from sendbox.services.assume import SETTINGS
+from sendbox.services.assume import PROFILES, SETTINGS
 from sendbox.services.numbers import written
 from sendbox.services.operations import CALLS as OPERATIONS
 from sendbox.services.operations import EMULATED
@@ -50,7 +50,7 @@ def with_tables(text: str) -> str:
     """The schema with everything written anew that stands in tables: faults, settings, subjects, operations."""
     schema = json.loads(text)
     parts = schema["$defs"]
-    parts.update(apiFault=calls.definition(), assume=definition(SETTINGS))
+    parts.update(apiFault=calls.definition(), assume=definition(SETTINGS, PROFILES))
     parts["oneWebhookFault"], parts["webhookFault"] = deliveries.definitions()
     parts["thing"]["enum"] = list(SUBJECTS)
     parts["where"]["properties"] = _conditions(parts["where"]["properties"])

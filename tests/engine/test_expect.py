@@ -148,14 +148,14 @@ def test_orders_are_counted_by_the_states_they_enter(where: dict[str, Any], coun
     world = make_world()
     account = Account.of(world)
     services = catalog.services()
-    account.orders.place(services["sender_sms_420_text"], "Acme", "month", account, b"{}")
+    account.orders.place(services["sender_sms_420_alnum"], "Acme", "month", account, b"{}")
     account.orders.place(services["sender_sms_420_simhost"], "420900000001", "year", account, b"{}")
     advance(world, 30 * DAY)
     found = verdict(world, load({"sendbox": 1, "expect": [{"that": "orders", "where": where, "count": count}]}).expect)
     assert lines(found)[0] == "verdict: the expectation holds"
     missed = verdict(world, load({"sendbox": 1, "expect": [{"that": "orders", "where": {"subject": "Acne"}}]}).expect)
     near = [each["what"] for each in missed["expectations"][0]["nearest"]]
-    assert near[0] == "order of sender_sms_420_text for Acme: active"
+    assert near[0] == "order of sender_sms_420_alnum for Acme: active"
 
 
 def test_a_fault_that_should_not_be_is_shown() -> None:

@@ -16,7 +16,7 @@ from sendbox.services.messaging.model import Send
 
 @dataclass
 class FakeWorld:
-    """A world that takes everything and gives ids `m0`, `m1`, … in order; None at the `rejected` positions."""
+    """A world that takes everything and gives ids `m0`, `m1`, … in order."""
 
     assume: Assume = field(default_factory=Assume)
     now: int = 1_772_355_600_000
@@ -31,7 +31,6 @@ class FakeWorld:
             template=lambda name, language, sender: None,
         )
     )
-    rejected: frozenset[int] = frozenset()
     id: str = "test-world"
     races: Races = field(default_factory=Races)
     top: Key = field(default_factory=lambda: Key("test-world"))
@@ -39,6 +38,7 @@ class FakeWorld:
     credit: bool = True
     request_id: str = "r1"
     taken: list[tuple[str, Send, Key, bytes, str]] = field(default_factory=list)
+    names: list[tuple[str, str, bytes]] = field(default_factory=list)
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -50,10 +50,13 @@ class FakeWorld:
         """Notes the call."""
         (send,) = sends
         self.taken.append((operation, send, key, content, origin))
-        positions = range(len(send.recipients))
-        ids = [None if each in self.rejected else f"m{each}" for each in positions]
-        findings = [Finding(f"$.to[{each}].phone_number", "phone-number", "bad", "§7.3") for each in self.rejected]
-        return SimpleNamespace(request_id=self.request_id, base_ids=[""], messages=[ids], findings=findings)
+        ids = [f"m{each}" for each in range(len(send.recipients))]
+        return SimpleNamespace(request_id=self.request_id, base_ids=[""], messages=[ids], findings=[])
+
+    def named(self, scope: str, operation: str, content: bytes) -> bytes:
+        """A name, and what it is for."""
+        self.names.append((scope, operation, content))
+        return bytes(64)
 
     def can_pay(self, sends: list[Send], key: Key) -> bool:
         """Whether there is credit."""

@@ -232,7 +232,7 @@ REFUSED = {
         {"json": {"to": [{"phone_number": "1"}], "body": 5, "flow": [{"sms": {"bdy": "Hello"}}]}},
     ),
     "sending, several": ("POST", "/v2/messages", {"json": [{"to": [], "bdy": "Hello"}]}),
-    "simple": ("GET", "/v2/simple/message", {"params": {"phone_number": "420777000101", "bdy": "Hello"}}),
+    "simple": ("POST", "/v2/simple/message", {"data": {"phone_number": "420777000101", "bdy": "Hello"}}),
     "legacy": ("POST", "/Send", {"data": {"number": "420777000101", "bdy": "Hello"}}),
     "rest": ("POST", "/v1/optout", {"json": {"bdy": "Hello"}}),
     "rest, wrong": ("POST", "/v1/optout", {"json": {"to": 5, "bdy": "Hello"}}),
@@ -246,13 +246,72 @@ REFUSED = {
 def test_a57_unknown_fields_of_a_refused_call_are_remarked_on(sendbox: Sandbox, case: Any) -> None:
     """A misspelled field is often the reason of the refusal."""
     method, path, content = case
-    if "data" in content:
+    if path == "/Send":
         content = {"data": {**content["data"], "apikey": sendbox.api_key}}
     with httpx.Client(transport=sendbox.transport, headers={"x-api-key": sendbox.api_key}) as client:
         answer = client.request(method, f"{sendbox.origin}{path}", **content)
     assert answer.status_code >= 400, answer.text
     (remark,) = (each for each in sendbox.advice if each.code == "unknown-field")
     assert remark.path.endswith(".bdy")
+
+
+_TO = [{"phone_number": "420777000101"}]
+#: A call of each interface that is legal but for a field that no operation has; its status, and the place of the field.
+EXTRA = {
+    "sending": ("POST", "/v2/message", {"json": {"to": _TO, "body": "Hello", "bdy": 1}}, 400, "$.bdy"),
+    "sending, step": (
+        "POST",
+        "/v2/message",
+        {"json": {"to": _TO, "body": "Hello", "flow": [{"sms": {"bdy": 1}}]}},
+        400,
+        "$.flow[0].sms.bdy",
+    ),
+    "sending, callback": (
+        "POST",
+        "/v2/message",
+        {"json": {"to": _TO, "body": "Hello", "callback": {"url": "https://a.example/b", "bdy": 1}}},
+        400,
+        "$.callback.bdy",
+    ),
+    "sending, several": ("POST", "/v2/messages", {"json": [{"to": _TO, "body": "Hello", "bdy": 1}]}, 400, "$[0].bdy"),
+    "simple": (
+        "POST",
+        "/v2/simple/message",
+        {"data": {"number": "420777000101", "message": "x", "bdy": 1}},
+        400,
+        "$.bdy",
+    ),
+    "simple, query": (
+        "GET",
+        "/v2/simple/message",
+        {"params": {"number": "420777000101", "message": "Hello", "bdy": 1}},
+        200,
+        "$.bdy",
+    ),
+    "legacy": ("POST", "/Send", {"data": {"number": "420777000101", "message": "Hello", "bdy": 1}}, 400, "$.bdy"),
+    "rest": ("POST", "/v1/optout", {"json": {"to": "420777000101", "bdy": 1}}, 400, "$.bdy"),
+    "rest, query": ("GET", "/v1/message", {"params": {"id": "x", "bdy": 1}}, 400, "$.bdy"),
+    "verify": ("POST", "/v1/validations", {"json": {"phoneNumber": "420777000101", "bdy": 1}}, 400, "$.bdy"),
+    "partner": ("POST", "/v1/chatapp/accounts/list", {"json": {"bdy": 1}}, 400, "$.bdy"),
+}
+
+
+@pytest.mark.sendbox(scenario={"sendbox": 1, "assume": {"unknown_fields": "refuse"}})
+@pytest.mark.parametrize("case", EXTRA.values(), ids=EXTRA)
+def test_a57_unknown_fields_may_be_refused(sendbox: Sandbox, case: Any) -> None:
+    """With `unknown_fields: refuse` the call is a 400 that names the field and the nearest one, and nothing is done."""
+    method, path, content, status, place = case
+    if path == "/Send":
+        content = {"data": {**content["data"], "apikey": sendbox.api_key}}
+    with httpx.Client(transport=sendbox.transport, headers={"x-api-key": sendbox.api_key}) as client:
+        answer = client.request(method, f"{sendbox.origin}{path}", **content)
+    assert answer.status_code == status, answer.text
+    (entry,) = sendbox.requests
+    (finding,) = entry.findings
+    assert (finding.path, finding.rule, finding.assumed) == (place, "unknown-field", "A57")
+    assert "effect" not in finding.message
+    assert sendbox.messages() == []
+    assert sendbox.advice == []
 
 
 @pytest.mark.parametrize("path", ["/v2/message", "/v2/simple/message", "/Send"])

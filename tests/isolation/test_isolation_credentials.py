@@ -91,7 +91,7 @@ async def furnished(box: Box, world_id: str) -> Names:
     await box.post("/v1/chatapp/analytics/templates/enable", {"waba_id": WABA[world_id]}, **key)
     upload = (await box.post("/v1/messaging/url", {"bulk_id": "b1", "filetype": "jsonl"}, **key)).json["url"]
     await box.post("/v1/push/device", {"id": f"phone-of-{world_id}", "token": "t1"}, **key)
-    children = (await box.get("/v1/apikey/list", **key)).json["list"]
+    children = (await box.get(f"/_sandbox/worlds/{world_id}/account")).json["subkeys"]
     return Names(
         message,
         begun["token"],
@@ -101,7 +101,7 @@ async def furnished(box: Box, world_id: str) -> Names:
         signup["token"],
         urlsplit(upload).path,
         f"phone-of-{world_id}",
-        children[0]["billing_id"],
+        children[0]["subid"],
     )
 
 
@@ -435,7 +435,7 @@ async def test_s5_4_an_offline_proof_needs_no_key_and_heeds_none(key: str | None
 #: How a row is told of what is another world's, and what it answers: as if there were no such thing.
 OTHERS: Final = {
     "getMessage": (200, {"success": True, "message": None}),
-    "changeSubKey": (403, {"message": "Apikey is not a child of this apikey"}),
+    "changeSubKey": (403, {"message": "Target apikey does not belong to this parent"}),
     "verifyCode": (404, {"error": "NOT_FOUND", "message": "Validation not found", "attemptsRemaining": 0}),
     "checkProof": (404, {"error": "NOT_FOUND", "message": "Validation not found", "attemptsRemaining": 0}),
 }

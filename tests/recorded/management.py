@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from tests.recorded.draw import Draw
 from tests.recorded.messages import CALLBACKS, SENDERS, WRONG, Step, number
@@ -60,7 +60,7 @@ def credit(draw: Draw, key: str) -> Step:
     if draw.chance(20):
         return {"call": "GET /v1/credit/services", "key": key}
     service = draw.pick(
-        ("sms_420_text", "sms_420_number", "sms_420_simhost", "richmsg_420_text", "sms_421_number", "sms_420_other")
+        ("sms_420_alnum", "sms_420_number", "sms_420_simhost", "richmsg_420_text", "sms_421_number", "sms_420_other")
     )
     body: dict[str, Any] = {"service_id": f"sender_{service}", "period": draw.pick(("month", "quarter", "year", "day"))}
     if service == "sms_420_simhost" and draw.chance(70):
@@ -95,6 +95,7 @@ def keys(draw: Draw, key: str, *, targets: bool) -> Step:
             ("default_callback_url", urls),
         )
     elif kind == "add":
+        body |= {name: value for name, value in OWN.items() if name != "currency"}
         fields = (
             ("note", ("shop", "Desk")),
             ("shared", (True, False)),
@@ -111,9 +112,13 @@ def keys(draw: Draw, key: str, *, targets: bool) -> Step:
     return {"call": f"POST /v1/apikey/{kind}", "key": key, "json": spoilt(draw, body)}
 
 
+#: What a sub-key with a balance of its own needs (A32).
+OWN: Final = {"billing_name": "Acme", "billing_email": "bills@acme.example", "currency": "EUR"}
+
+
 def subkey(draw: Draw) -> list[Step]:
     """A sub-key is made, changed, and used."""
-    made = {"shared": draw.chance(70), "currency": "EUR", "note": draw.pick(("shop", "Desk"))}
+    made = {"shared": draw.chance(70), **OWN, "note": draw.pick(("shop", "Desk"))}
     changes: tuple[dict[str, Any], ...] = ({"disable": 1}, {"scope": "api"}, {"disable": 0, "scope": "full"})
     change = draw.pick(changes)
     body = {"to": [{"phone_number": "420777000101"}], "body": "By a sub-key"}

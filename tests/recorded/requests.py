@@ -83,7 +83,7 @@ WRONG: Final[tuple[Step, ...]] = (
     {"call": "GET /v1/message", "key": "", "query": {"id": "nobody"}},
     {"call": "GET /v1/message", "key": None},
     _json("/v1/credit/order", {"service_id": "sender_sms_420_other", "period": "month"}),
-    _json("/v1/credit/order", {"service_id": "sender_sms_420_text"}),
+    _json("/v1/credit/order", {"service_id": "sender_sms_420_alnum"}),
     _json("/v1/push/device", {"id": "a"}),
     _json("/v1/push/device", {"token": "a"}),
     _json("/v1/apikey/add", {"note": "x"}),

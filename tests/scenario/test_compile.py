@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,20 @@ def compiled_hours(given: dict[str, Any]) -> PromotionalHours | None:
     """The hours of a scenario."""
     assume: Assume = load({"sendbox": 1, "assume": {"promotional_window": given}}).assume
     return assume.promotional_window
+
+
+def test_a_profile_stands_for_settings_and_those_beside_it_win() -> None:
+    """`assume: {profile: careful}`; what a file says itself wins over the profile, also over one of its base."""
+    careful = Assume(content_type="strict", unknown_fields="refuse", sms_sender="strict", test_number="on")
+    assert load({"sendbox": 1, "assume": {"profile": "careful"}}).assume == careful
+    beside = {"profile": "careful", "test_number": "off", "nulls": "absent"}
+    assert load({"sendbox": 1, "assume": beside}).assume == replace(careful, test_number="off", nulls="absent")
+    lenient = Assume(sender_form="accept", messages_refusal="partial")
+    assert load([{"sendbox": 1, "assume": beside}, {"sendbox": 1, "assume": {"profile": "lenient"}}]).assume == replace(
+        lenient, test_number="off", nulls="absent"
+    )
+    with pytest.raises(ScenarioError, match='"strict" is not a profile; legal: careful, lenient'):
+        load({"sendbox": 1, "assume": {"profile": "strict"}})
 
 
 def test_an_account_patch_names_only_what_it_changes() -> None:

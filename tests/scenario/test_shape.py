@@ -113,7 +113,7 @@ def test_a_default_is_what_holds_without_it() -> None:
 def test_settings_have_a_default() -> None:
     """Each setting of `assume` names its default, but where there is none or the world has it from elsewhere."""
     without = {key for key in DEFINITIONS["assume"]["properties"] if ("assume", key) not in DEFAULTS}
-    assert without == {"country", "queue", "prices", "promotional_window", "allowed", "identical"}
+    assert without == {"profile", "country", "queue", "prices", "promotional_window", "allowed", "identical"}
 
 
 def test_closed_sets_are_listed() -> None:

@@ -13,7 +13,7 @@ import pytest
 from sendbox.contract.validators import Contract
 from sendbox.services.account.account import Account
 from tests.box import KEY, ORIGIN, WORLD, Answer, Box, boxed
-from tests.interfaces.rest.calls import journal, post, put, subkey, upload_url
+from tests.interfaces.rest.calls import OWN, journal, post, put, subkey, upload_url
 
 pytestmark = pytest.mark.asyncio
 GZIP = "application/gzip"
@@ -250,7 +250,7 @@ async def test_the_digest_of_two_worlds_with_one_file_is_equal() -> None:
         digests = []
         for key in (KEY, "test-2"):
             await post(box, "/blacklist", key, to="420777000103")
-            child = (await post(box, "/apikey/add", key, currency="EUR")).json["apikey"]
+            child = (await post(box, "/apikey/add", key, **OWN)).json["apikey"]
             await post(box, "/apikey/change", key, apikey=child, scope="api")
             assert (await post(box, "/apikey/change", child, apikey=child)).status == 403
             await put(box, await upload_url(box, key=key), line() + b"nope\n")

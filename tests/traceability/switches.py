@@ -212,7 +212,7 @@ def flat_catalog(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(catalog, "tree", lambda: {id_: service.as_json() for id_, service in catalog.services().items()})
 
 
-@_proof("s2_5-12", "order-below-the-minimum-interval")
+@_proof("s2_5-12", "order-pays-the-interval-of-the-service")
 def no_least_term(patch: pytest.MonkeyPatch) -> None:
     """No price asks for a least term."""
     for id_, service in catalog.services().items():

@@ -43,13 +43,17 @@ def _below(folder: Path) -> list[str]:
     return files
 
 
-def load(*names: str, env: Mapping[str, str] | None = None) -> Blueprint:
-    """The scenario of a name of the library, or of a file, or of several joined. Raises `Failure`."""
+def load(*names: str, env: Mapping[str, str] | None = None, texts: Iterable[str] = ()) -> Blueprint:
+    """The scenario of a name of the library, or of a file, or of several joined. Raises `Failure`.
+
+    `texts` are further scenarios, over these.
+    """
     from sendbox.language import LANGUAGE
     from sendbox.scenario.model import ScenarioError
 
     # An existing file is read as one, also without a suffix that says so.
-    sources = [Path(name) if Path(name).is_file() else name for name in names]
+    sources: list[Path | str] = [Path(name) if Path(name).is_file() else name for name in names]
+    sources += texts
     try:
         return LANGUAGE.load(sources[0] if len(sources) == 1 else sources, env=env)
     except ScenarioError as error:

@@ -29,7 +29,7 @@ from sendbox.engine import bounds
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.settings import PORT, Settings, hosts_of, keys_of
+from sendbox.settings import PORT, Settings, assumed, hosts_of, keys_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -201,6 +201,15 @@ def sendbox(context: click.Context) -> None:
     show_default=True,
     help="What worlds open with: a library name, or a file. May be repeated (with commas in the environment): "
     "each is joined over the one before.",
+)
+@setting(
+    "--assume",
+    type=Listed(),
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=reading(assumed),
+    help="A setting of assume, over those of the scenario: profile=careful. May be repeated (with commas in the "
+    "environment).",
 )
 @setting("--watch", is_flag=True, help="Use changed scenario files, also those that they build on, for new worlds.")
 @setting("--seed", **SEED)
@@ -540,6 +549,8 @@ def assumptions(as_json: bool) -> None:
         about = [f"confidence {row.confidence}"]
         if row.setting:
             about.append(f"setting {', '.join(row.setting)}")
+        for profile, settings in row.profiles.items():
+            about.append(f"profile {profile}: {', '.join(f'{name} {value}' for name, value in settings.items())}")
         if not row.built:
             about.append("not built yet")
         click.echo(f"     [{'; '.join(about)}]")

@@ -106,7 +106,7 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
     told = [message for name, message in options.unknown.items() if name not in asked.names]
     if told:
         raise Failure(USAGE, told[-1], tuple(told[:-1]))
-    names = _names(settings)
+    names = settings.names
     if options.watch and not any(Path(name).is_file() for name in names):
         message = f"{names[0]} is a scenario of the library, which does not change; give a file"
         raise Failure(USAGE, options.blamed(message, "watch"))
@@ -209,9 +209,9 @@ def to_stderr(line: str) -> None:
 
 def scenario(options: Options, environment: Mapping[str, str] = os.environ) -> Blueprint:
     """The scenario that worlds open with, with the settings of the command line. Raises `Failure`."""
-    names = _names(options.settings)
+    names = options.settings.names
     try:
-        blueprint = files.load(*names, env=environment)
+        blueprint = files.load(*names, env=environment, texts=options.settings.assumptions)
     except Failure as failure:
         if all(Path(name).is_file() for name in names):  # the message begins with a place in a file
             raise
@@ -223,11 +223,6 @@ def scenario(options: Options, environment: Mapping[str, str] = os.environ) -> B
     if options.start is not None:
         changes["start"] = options.settings.start = options.start
     return replace(blueprint, **changes)
-
-
-def _names(settings: Settings) -> tuple[str, ...]:
-    """The names of the scenarios."""
-    return (settings.scenario,) if isinstance(settings.scenario, str) else settings.scenario
 
 
 def _self_signed(options: Options, closing: contextlib.AsyncExitStack) -> tuple[tuple[str, str], bytes]:
@@ -266,7 +261,7 @@ def banner(options: Options, served: Served) -> str:
     origin, settings = served.origin, options.settings
     blueprint = served.runtime.blueprint
     seed = blueprint.seed if settings.seed is None else settings.seed
-    scenario_name = " + ".join(_names(settings))
+    scenario_name = " + ".join(settings.names)
     rows = {
         **addresses(origin),
         "page": f"{origin}/_sandbox/",

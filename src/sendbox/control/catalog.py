@@ -42,7 +42,7 @@ def _row(route: Route, definitions: dict[str, schemas.Node], samples: Mapping[st
         schema = schemas.inlined(definitions, name)
         fields, least = fields_of(name, schema, samples), smallest(name, schema, samples)
     bad: Any = [] if takes == "json" else {"apikey": "test-demo"} if route.auth == "form" else {}
-    refused = route.refused or _snippet(route, takes, bad)
+    refused = _snippet(route, takes, bad) if route.refused is None else route.refused
     return Row(
         route.operation,
         "legacy" if route.auth == "form" else route.interface,
@@ -50,7 +50,7 @@ def _row(route: Route, definitions: dict[str, schemas.Node], samples: Mapping[st
         takes,
         tuple(FieldRow(row.path, row.assumed, _snippet(route, takes, row.request)) for row in fields),
         _snippet(route, takes, least),
-        ("request", refused) if takes else None,
+        ("request", refused) if takes and refused else None,
     )
 
 

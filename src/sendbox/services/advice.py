@@ -52,6 +52,7 @@ SENT_AGAIN: Final = "sent-again"
 TTL_MISSING: Final = "ttl-missing"
 BASE_ID: Final = "base-id"
 ENTRY_NOT_IN_FORCE: Final = "entry-not-in-force"
+TEST_NUMBER: Final = "test-number"
 PLAN_VALUE_UNUSABLE: Final = "plan-value-unusable"
 
 
@@ -116,6 +117,7 @@ ADVICE: Final[dict[str, Kind]] = {
     ENTRY_NOT_IN_FORCE: Kind(
         "a message handed over after its phone was put on a list, and before that entry is in force", "§4.4", "A81"
     ),
+    TEST_NUMBER: Kind("a message to the test number of the service; it is taken, and nothing is sent", "§1", "A89"),
     PLAN_VALUE_UNUSABLE: Kind("a value in the plan that is not legal for its draw; the seed decides", "§1"),
 }
 

@@ -5,6 +5,7 @@ Only what is built is here; a setting that is not here is refused by name. Durat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -22,11 +23,17 @@ if TYPE_CHECKING:
 OnFailure = Literal["at_once", "ttl"]
 InvalidNumber = Literal["webhook", "response"]
 Accepted = Literal["object", "recipient"]
+TestNumber = Literal["off", "on"]
+MessagesRefusal = Literal["whole", "partial"]
 LegacyError = Literal["code", "plain"]
+LegacyAnswer = Literal["id", "number"]
 Nulls = Literal["refuse", "absent"]
+ContentType = Literal["advice", "strict"]
+UnknownFields = Literal["advice", "refuse"]
 SenderForm = Literal["refuse", "accept"]
 SmsSender = Literal["accept", "strict"]
 Hash = Literal["sha1", "sha256", "sha384", "sha512"]
+NoSecret = Literal["refuse", "observed"]
 Encoding = Literal["hex", "base64", "base64url"]
 
 #: The values of a proof, in the usual order.
@@ -332,13 +339,29 @@ class Assume:
     messages_accepted: Accepted = setting(
         "object", "A09", choice("What one entry of `accepted` of POST /messages stands for.", Accepted)
     )
+    messages_refusal: MessagesRefusal = setting(
+        "whole",
+        "A88",
+        choice("Whether a bad object refuses the whole POST /messages, or is rejected alone.", MessagesRefusal),
+    )
     legacy_error: LegacyError = setting("code", "A13", choice("Whether a legacy error has a code.", LegacyError))
+    legacy_answer: LegacyAnswer = setting(
+        "id", "A13", choice("Whether a legacy answer ends with the id, or has the number behind it.", LegacyAnswer)
+    )
     country: str | None = setting(
         None, "A14", (_COUNTRY, lambda node, reader: reader.country_code(node)), "the account's"
     )
     queue: Rate | None = setting(None, "A18", into(lambda normal: normal, _QUEUE), "no limit")
     nulls: Nulls = setting(
         "refuse", "A56", choice("Whether null for an optional field is refused or counts as left out.", Nulls)
+    )
+    content_type: ContentType = setting(
+        "advice",
+        "A75",
+        choice("Whether a JSON body of another content type is read with advice, or refused with 415.", ContentType),
+    )
+    unknown_fields: UnknownFields = setting(
+        "advice", "A57", choice("Whether an unknown field has no effect but advice, or is refused.", UnknownFields)
     )
     reference: bool = setting(
         False, "A57", switch("Whether a message may have a reference of the client's own, which events and rows show.")
@@ -352,6 +375,9 @@ class Assume:
     prices: Prices | None = setting(None, "A61", (_PRICES, _read_prices), "built in")
     timing: Timing = setting(Timing(), "A63", into(Timing, _TIMING))
     conversation: int = setting(86_400_000, "A66", duration("How long a conversation stays open."))
+    test_number: TestNumber = setting(
+        "off", "A89", choice("Whether 420777777777 is the service's test number, to which nothing is sent.", TestNumber)
+    )
     promotional_window: PromotionalHours | None = setting(None, "A84", (_HOURS, _read_promotional), "no limit")
     webhook_retry: tuple[int, ...] = setting(
         (30_000, 60_000, 120_000, 240_000),
@@ -377,6 +403,11 @@ class Assume:
     )
     identical: Rate | None = setting(None, "A83", rate("How many identical messages a phone may get."), "no limit")
     list_delay: int = setting(1_000, "A81", duration("How long until an entry by the lists of /v1 is in force."))
+    no_secret: NoSecret = setting(
+        "refuse",
+        "A51",
+        choice("Whether verify-proof without a verificationSecret is a 400, or answers 200 with an error.", NoSecret),
+    )
     proof: Proof = setting(Proof(), "A52", into(Proof, _PROOF))
     verify_limits: VerifyLimits = setting(VerifyLimits(), "A53", _LIMITS)
     template_review: int = setting(
@@ -395,3 +426,8 @@ class Assume:
 
 #: The rows of the settings by name.
 SETTINGS: Final = rows(Assume)
+#: Several settings under one name: `careful` refuses what a client should not rely on, `lenient` takes more.
+PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "careful": {"content_type": "strict", "unknown_fields": "refuse", "sms_sender": "strict", "test_number": "on"},
+    "lenient": {"sender_form": "accept", "messages_refusal": "partial"},
+}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Final
 
-from sendbox.services.assume import SETTINGS
+from sendbox.services.assume import PROFILES, SETTINGS
 from sendbox.services.tables import table
 
 #: What a confidence letter means: where the default comes from.
@@ -40,7 +40,19 @@ class Assumption:
 
     def as_json(self) -> dict[str, object]:
         """The row as control and the command line show it."""
-        return {field.name: getattr(self, field.name) for field in fields(self)} | {"setting": list(self.setting)}
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {
+            "setting": list(self.setting),
+            "profiles": self.profiles,
+        }
+
+    @property
+    def profiles(self) -> dict[str, dict[str, object]]:
+        """The profiles that change it, with its settings in them."""
+        changes = {
+            profile: {name: value for name, value in settings.items() if name in self.setting}
+            for profile, settings in PROFILES.items()
+        }
+        return {profile: settings for profile, settings in changes.items() if settings}
 
 
 @cache

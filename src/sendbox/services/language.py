@@ -13,7 +13,7 @@ from sendbox.scenario.model import Node, listed, nearest, show
 from sendbox.scenario.values import Reader
 from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services import limits
-from sendbox.services.assume import SETTINGS, Assume
+from sendbox.services.assume import PROFILES, SETTINGS, Assume
 from sendbox.services.numbers import written
 from sendbox.services.operations import CALLS, Operation
 from sendbox.services.ports import SenderForm
@@ -24,9 +24,12 @@ _UNCLOSED: Final = re.compile(r"\{\{(?![^{}]*\}\})")
 
 
 def compile_assume(node: Node | None, reader: Reader) -> Assume:
-    """The settings, with the defaults for those that are not given."""
-    entries = {} if node is None else node.entries()
-    return Assume(**{name: SETTINGS[name].read(item, reader) for name, item in entries.items()})
+    """The settings, with those of the profile, else the defaults, for those that are not given."""
+    entries = {} if node is None else dict(node.entries())
+    profile = entries.pop("profile", None)
+    settings = {} if profile is None else dict(PROFILES[str(profile.value)])
+    settings |= {name: SETTINGS[name].read(item, reader) for name, item in entries.items()}
+    return Assume(**settings)
 
 
 def compile_sender(node: Node, family: str, forms: Mapping[str, SenderForm], reader: Reader) -> str:

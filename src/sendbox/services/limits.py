@@ -23,6 +23,8 @@ TTL: Final = 0.5
 BUTTONS: Final = 1
 #: Characters of a template's name.
 TEMPLATE_NAME: Final = 100
+#: The number to which, with a setting, nothing is handed over (A89).
+TEST_NUMBER: Final = "420777777777"
 #: A `datetime` at most this far ahead is sent at once (§2.1, A58).
 SOON: Final = 60_000
 #: How long a short link works unless the request says (§2.1).

@@ -75,15 +75,28 @@ def rows(owner: type) -> dict[str, Setting]:
     return {member.name: member.metadata["setting"] for member in fields(owner)}
 
 
-def definition(settings: Mapping[str, Setting]) -> Node:
+def definition(settings: Mapping[str, Setting], profiles: Mapping[str, Mapping[str, Any]]) -> Node:
     """The key `assume` in the language's schema."""
     return {
         "title": "assume",
         "description": "Settings for points that the specification does not define; sendbox assumptions lists them.",
         "type": "object",
-        "properties": {name: row.definition() for name, row in settings.items()},
+        "properties": {"profile": _profile(profiles), **{name: row.definition() for name, row in settings.items()}},
         "additionalProperties": False,
         "x-says": "a mapping of settings",
+    }
+
+
+def _profile(profiles: Mapping[str, Mapping[str, Any]]) -> Node:
+    says = "; ".join(
+        f"{name} is {', '.join(f'{setting}: {value}' for setting, value in values.items())}"
+        for name, values in profiles.items()
+    )
+    return {
+        "description": f"Several settings at once, over which settings beside it win: {says}.",
+        "type": "string",
+        "enum": list(profiles),
+        "x-says": "a profile",
     }
 
 

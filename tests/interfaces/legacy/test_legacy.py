@@ -64,37 +64,49 @@ def test_s4_1_one_text_to_one_number(route: Route) -> None:
     )
     ((operation, _, key, content, origin),) = world_of(call).taken
     assert (operation, key, origin) == (route.operation, call.key, call.origin)
-    assert content == b'[["420777000101"],"Hello","Acme"]'
+    assert content == b'{"body":"Hello","to":[{"phone_number":"420777000101"}]}'
     assert not call.findings
     assert call.advice == []
 
 
 def test_a13_several_numbers() -> None:
-    """Numbers with `;` between them have one line each, in their order; advice on conversion."""
-    call = call_of(SEND, {**LEAST, "number": "420777000101; 777000102 ;;12", "sender": "Shop"})
+    """Numbers with `;` or `,` between them have one line each, in their order; those that are none are left out."""
+    call = call_of(SEND, {**LEAST, "number": "420777000101; 777000102 ;;12,420777000103", "sender": "Shop"})
     assert run(call).body == b"OK|m0\nOK|m1\nOK|m2"
     send = world_of(call).send
-    assert send.recipients == [Recipient("420777000101"), Recipient("420777000102"), Recipient("12", valid=False)]
+    assert send.recipients == [Recipient("420777000101"), Recipient("420777000102"), Recipient("420777000103")]
     assert send.steps[0].sender == "Shop"
-    assert [(each.code, each.path) for each in call.advice] == [
-        ("number-converted", "$.number"),
-        ("number-invalid", "$.number"),
+    assert [(each.code, each.path, each.message) for each in call.advice] == [
+        ("number-converted", "$.number", '"777000102" is converted to 420777000102'),
+        (
+            "number-invalid",
+            "$.number",
+            '"12" cannot be normalized to a number in international format and is left out (A13)',
+        ),
     ]
 
 
-@pytest.mark.parametrize(
-    ("rejected", "expected"),
-    [
-        pytest.param({1}, (200, b"OK|m0\nERROR|201"), id="one"),
-        pytest.param({0, 1}, (400, b"ERROR|201\nERROR|201"), id="all"),
-    ],
-)
-def test_a08_numbers_rejected_in_the_response(rejected: set[int], expected: tuple[int, bytes]) -> None:
-    """A number that the world rejects at once has the code of a bad number in its line."""
-    call = call_of(API_SEND, {"to": "420777000101;12", "message": "x"}, world=FakeWorld(rejected=frozenset(rejected)))
-    answer = run(call)
-    assert (answer.status, answer.body) == expected
-    assert {each.path for each in call.findings} == {"$.to"}
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
+def test_a13_the_answer_may_have_the_number(route: Route) -> None:
+    """`legacy_answer: number` writes the normalized number behind each id."""
+    name = "to" if "api" in route.path else "number"
+    fields = {"apikey": "test-a", name: "12;+420777000101,777000102", "message": "Hello"}
+    call = call_of(route, fields, world=FakeWorld(assume=Assume(legacy_answer="number")))
+    assert run(call).body == b"OK|m0|420777000101\nOK|m1|420777000102"
+
+
+def test_a13_gateway_time_and_callback() -> None:
+    """They work as in a Message; the callback has no part in names."""
+    more = {"gateway": "lowcost", "time": "2026-03-01T12:00:00Z", "callback": "https://a.example/hook"}
+    call = call_of(SEND, {**LEAST, **more})
+    assert run(call).status == 200
+    send = world_of(call).send
+    assert send.steps == [Step("sms", "Hello", "Acme", gateway="lowcost")]
+    assert send.at == 1_772_366_400_000
+    assert send.callback is not None
+    assert send.callback.url == "https://a.example/hook"
+    assert b"hook" not in world_of(call).taken[0][3]
+    assert call.advice == []
 
 
 def test_s2_1_body_over_1000_is_truncated() -> None:
@@ -110,7 +122,11 @@ def test_s2_1_body_over_1000_is_truncated() -> None:
     [
         pytest.param({"message": "x"}, (400, b"ERROR|201"), id="no-number"),
         pytest.param({"number": " ; ", "message": "x"}, (400, b"ERROR|201"), id="empty-numbers"),
+        pytest.param({"number": "12,x;+", "message": "x"}, (400, b"ERROR|201"), id="no-number-that-is-one"),
         pytest.param({"number": "420777000101"}, (400, b"ERROR|202"), id="no-message"),
+        pytest.param({**LEAST, "time": "tomorrow"}, (400, b"ERROR|102"), id="time"),
+        pytest.param({**LEAST, "callback": "ftp://a.example/"}, (400, b"ERROR|102"), id="callback"),
+        pytest.param({**LEAST, "callback": "{"}, (400, b"ERROR|102"), id="callback-that-is-not-json"),
         pytest.param({**LEAST, "sender": "Twelve chars"}, (400, b"ERROR|203"), id="long-sender"),
         pytest.param({**LEAST, "sender": "+420900000001"}, (400, b"ERROR|203"), id="sender-with-plus"),
         pytest.param({**LEAST, "number": "1;" * 101}, (400, b"ERROR|109"), id="too-many-numbers"),
@@ -167,7 +183,14 @@ def test_a13_content_type(content_type: bytes | None, expected: tuple[int, bytes
 
 @pytest.mark.parametrize(
     ("path", "code"),
-    [("$.number", b"201"), ("$.message", b"202"), ("$.sender", b"203"), ("$.apikey", b"102"), ("$", b"102")],
+    [
+        ("$.number", b"201"),
+        ("$.message", b"202"),
+        ("$.sender", b"203"),
+        ("$.gateway", b"104"),
+        ("$.apikey", b"102"),
+        ("$", b"102"),
+    ],
 )
 def test_a13_the_schema_is_asked(path: str, code: bytes) -> None:
     """What the schema finds has the code of its field; the key counts wherever it came from."""
@@ -199,9 +222,10 @@ def test_s4_1_the_contract_holds(route: Route) -> None:
     """Calls and answers are legal by the schemas as they are published."""
     contract = Contract()
     name = "to" if "api" in route.path else "number"
-    fields = {name: "420777000101;12", "message": "Hello", "sender": "Shop", "apikey": "test-a"}
+    fields = {name: "420777000101;12,777000102", "message": "Hello", "sender": "Shop", "apikey": "test-a"}
     result = contract.checker(route.responses[200] or "")
-    for world in (FakeWorld(), FakeWorld(rejected=frozenset({1})), FakeWorld(assume=PLAIN, credit=False)):
+    numbered = FakeWorld(assume=Assume(legacy_answer="number"))
+    for world in (FakeWorld(), numbered, FakeWorld(assume=PLAIN, credit=False)):
         call = call_of(route, fields, world=world)
         call.contract = contract
         assert result.findings(run(call).body.decode()) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from tests.box import KEY, Answer, Box
@@ -22,9 +22,13 @@ async def get(box: Box, path: str, key: str = KEY, **query: str) -> Answer:
     return await box.get(f"/v1{path}?{urlencode(query)}" if query else f"/v1{path}", x_api_key=key)
 
 
+#: What a sub-key with a balance of its own needs (A32).
+OWN: Final[Body] = {"billing_name": "Acme", "billing_email": "bills@acme.example", "currency": "EUR"}
+
+
 async def subkey(box: Box, **body: Any) -> str:
     """A sub-key with a balance of its own, unless `body` says otherwise."""
-    answer = await post(box, "/apikey/add", **{"currency": "EUR", **body})
+    answer = await post(box, "/apikey/add", **{**OWN, **body})
     assert answer.status == 200, answer
     key: str = answer.json["apikey"]
     return key

@@ -16,11 +16,11 @@ pytestmark = pytest.mark.asyncio
 CHANGES: Final[dict[str, dict[str, Any]]] = {
     "/blacklist": {"to": "420777000101"},
     "/optout": {"to": "420777000101"},
-    "/credit/order": {"service_id": "sender_sms_420_text", "period": "month", "subject": "Acme"},
+    "/credit/order": {"service_id": "sender_sms_420_alnum", "period": "month", "subject": "Acme"},
     "/push/device": {"id": "d", "token": "t"},
     "/apikey/update": {"note": "n"},
     "/apikey/add": {"shared": True},
-    "/apikey/change": {"apikey": "k"},
+    "/apikey/change": {"apikey": "k", "disable": 1},
 }
 LISTS: Final = ("/v1/blacklist", "/v1/optout")
 ROUTES: Final = [route for route in SERVED.routes if route.interface == "rest"]
@@ -122,7 +122,7 @@ async def test_a56_null_is_refused_or_absent() -> None:
     """Null for an optional field is a 400 that names it; with `nulls: absent` it counts as left out."""
     for nulls, status in (("refuse", 400), ("absent", 200)):
         async with boxed({"sendbox": 1, "assume": {"nulls": nulls}}) as box:
-            answer = await post(box, "/apikey/update", note=None)
+            answer = await post(box, "/apikey/update", note=None, default_sender="Acme")
             assert answer.status == status
 
 

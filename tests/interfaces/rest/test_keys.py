@@ -9,12 +9,15 @@ from typing import Any
 import orjson
 import pytest
 
+from sendbox.services.account.account import Account
 from tests.box import KEY, WORLD, Box, boxed
-from tests.interfaces.rest.calls import get, moved, post, subkey
+from tests.interfaces.rest.calls import OWN, get, moved, post, subkey
 
 pytestmark = pytest.mark.asyncio
 DENIED = {"Message": "User is not authorized to access this resource with an explicit deny"}
-TOP_ONLY = "Only a top apikey may manage child apikeys"
+TOP_ONLY = "Only a top-level apikey can create new apikeys"
+NOT_ITS_OWN = "Target apikey does not belong to this parent"
+NOTHING = "Missing 'scope' or 'disable' in request data"
 
 
 async def me(box: Box, key: str = KEY) -> dict[str, Any]:
@@ -23,17 +26,31 @@ async def me(box: Box, key: str = KEY) -> dict[str, Any]:
     return found
 
 
+async def balance(box: Box, key: str) -> float:
+    """The credit of a sub-key."""
+    keys = (await box.get(f"{WORLD}/account")).json["subkeys"]
+    return next(float(each["credit"]) for each in keys if each["key"] == key)
+
+
 async def test_a33_settings_of_a_key_and_clearing_them() -> None:
-    """Each may be left out; an empty one clears."""
+    """Each may be left out, but not all; an empty one clears."""
     async with boxed() as box:
-        settings = {"default_callback_url": "http://client.example/a", "note": "main", "default_sender": "Acme"}
-        assert (await post(box, "/apikey/update", **settings)).json == {"success": True}
-        assert (await post(box, "/apikey/update")).json == {"success": True}
+        settings = {"default_callback_url": "http://client.example/a", "note": "main"}
+        assert (await post(box, "/apikey/update", **settings, default_sender="Acme")).json == {"success": True}
+        for body in ({}, {"nte": "x"}):
+            answer = await post(box, "/apikey/update", **body)
+            missing = "Missing 'default_callback_url' or 'note' in request data"
+            assert (answer.status, answer.json) == (400, {"message": missing})
+        for name, value in (*settings.items(), ("default_callback_secret", "s3cret"), ("default_sender", "Shop")):
+            assert (await post(box, "/apikey/update", **{name: value})).status == 200
         shown = await me(box)
         assert {name: shown[name] for name in settings} == settings
-        assert (await post(box, "/apikey/update", **dict.fromkeys(settings, ""))).status == 200
+        cleared = dict.fromkeys((*settings, "default_sender", "default_callback_secret"), "")
+        assert (await post(box, "/apikey/update", **cleared)).status == 200
         shown = await me(box)
         assert {name: shown[name] for name in settings} == dict.fromkeys(settings, "")
+        top = Account.of(box.runtime.worlds[KEY].world).top
+        assert (top.default_sender, top.default_callback_secret) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -67,34 +84,83 @@ async def test_s6_the_default_callback_is_used_where_a_message_has_none() -> Non
 
 
 async def test_a32_a_subkey() -> None:
-    """What it was made with; its own balance begins empty, and `account` is no key."""
+    """What it was made with, in the types of the service; its own balance begins empty."""
     async with boxed() as box:
-        made = (await post(box, "/apikey/add", currency="czk", note="shop", scope="rest-api")).json
+        body = {**OWN, "currency": "czk", "note": "shop", "scope": "rest-api", "share_senders": True}
+        made = (await post(box, "/apikey/add", **body)).json
         key = made["apikey"]
         assert key.startswith("test-1~")
-        shown = await me(box, key)
-        assert shown["account"] == (await me(box))["account"] != KEY
-        assert {name: shown[name] for name in shown if name not in ("account", "senders")} == {
+        assert await me(box, key) == {
             "note": "shop",
             "default_callback_url": "",
-            "default_sender": "",
+            "account": "prepaid",
             "scope": "rest-api",
-            "is_blocked": False,
-            "currency": "CZK",
-            "credit": "0.00",
-            "shared": False,
-            "billing_id": made["billing_id"],
+            "share_senders": "1",
+            "is_blocked": 0,
+            "senders": [],
+            "vat": "0",
+            "currency": "czk",
+            "tz": "UTC",
         }
-        (listed,) = (await get(box, "/apikey/list")).json["list"]
-        assert (listed["apikey"], listed["billing_id"], listed["note"]) == (key, made["billing_id"], "shop")
+        assert (await me(box))["share_senders"] == "0"
+        assert (await get(box, "/apikey/list")).json == {"success": True, "list": [key]}
         assert (await get(box, "/apikey/list", key)).json == {"success": True, "list": []}
+        (shown,) = (await box.get(f"{WORLD}/account")).json["subkeys"]
+        assert shown == {
+            "key": key,
+            "note": "shop",
+            "scope": "rest-api",
+            "disabled": False,
+            "shared": False,
+            "subid": made["billing_id"],
+            "currency": "CZK",
+            "credit": 0,
+            "default_callback_url": None,
+        }
+
+
+async def test_a32_senders_of_the_account() -> None:
+    """Each with its channel; a number is a sender of sms, and a connected number has a name."""
+    account = {"senders": {"sms": ["Shop"], "richmsg": ["Acme"]}, "numbers": ["420900000001"]}
+    connected = {"waba_id": "1", "numbers": [{"phone_number_id": "109876543210987", "phone_number": "420900000009"}]}
+    scenario = {"sendbox": 1, "account": account, "partner": {"accounts": [connected]}}
+    async with boxed(scenario) as box:
+        found = (await me(box))["senders"]
+        assert [(each["flow"], each["value"]) for each in found] == [
+            ("chatapp", "109876543210987"), ("richmsg", "Acme"), ("sms", "420900000001"), ("sms", "Shop"),
+        ]  # fmt: skip
+
+
+async def test_a32_a_key_of_a_user_is_made_once() -> None:
+    """Where there is a sub-key for the user, the answer has it; another user gets another one."""
+    async with boxed() as box:
+        first = (await post(box, "/apikey/add", **OWN, app_userid="u1")).json
+        assert (await post(box, "/apikey/add", **OWN, app_userid="u1", note="x")).json == first
+        assert (await post(box, "/apikey/add", **OWN, app_userid="u2")).json["apikey"] != first["apikey"]
+        assert (await post(box, "/apikey/add", **OWN)).json["apikey"] != first["apikey"]
+        assert len((await get(box, "/apikey/list")).json["list"]) == 3
+
+
+async def test_a32_billing_id_names_the_billing() -> None:
+    """Ours: the sub-account has the name that is given, once; a shared key has none."""
+    async with boxed() as box:
+        made = (await post(box, "/apikey/add", **OWN, billing_id="shop")).json
+        assert made["billing_id"] == "shop"
+        assert (await post(box, "/blacklist", to="420777000101", subid="shop")).status == 200
+        for taken in ("shop", "default"):
+            answer = await post(box, "/apikey/add", **OWN, billing_id=taken)
+            assert (answer.status, answer.json) == (400, {"message": f"billing_id '{taken}' is taken"})
+        assert (await post(box, "/apikey/add", shared=True, billing_id="shop")).json["billing_id"] is None
+
+
+REQUIRED = "Missing required fields in request data"
 
 
 @pytest.mark.parametrize(
     ("body", "status", "text"),
     [
-        pytest.param({"currency": "EUR"}, 200, None, id="own"),
-        pytest.param({"shared": False, "currency": "CZK"}, 200, None, id="own-in-another-currency"),
+        pytest.param(OWN, 200, None, id="own"),
+        pytest.param({**OWN, "shared": False, "currency": "CZK"}, 200, None, id="own-in-another-currency"),
         pytest.param({"shared": True}, 200, None, id="shared"),
         pytest.param({"shared": True, "currency": "eur"}, 200, None, id="shared-in-the-parents-currency"),
         pytest.param(
@@ -103,22 +169,25 @@ async def test_a32_a_subkey() -> None:
             "Shared apikey must have the currency of its parent: EUR",
             id="shared-in-another-currency",
         ),
-        pytest.param({}, 400, "Missing 'currency' in request data", id="no-currency"),
-        pytest.param({"shared": False}, 400, "Missing 'currency' in request data", id="own-without-currency"),
-        pytest.param({"currency": "USD"}, 400, None, id="no-such-currency"),
-        pytest.param({"shared": "yes", "currency": "EUR"}, 400, None, id="shared-is-a-boolean"),
-        pytest.param({"currency": "EUR", "scope": "all"}, 400, None, id="no-such-scope"),
-        pytest.param({"currency": "EUR", "default_callback_url": "x"}, 400, None, id="no-address"),
+        pytest.param({}, 400, REQUIRED, id="nothing"),
+        pytest.param({**OWN, "currency": ""}, 400, None, id="empty-currency"),
+        pytest.param({**OWN, "billing_name": ""}, 400, REQUIRED, id="empty-name"),
+        pytest.param({"currency": "EUR", "billing_name": "Acme"}, 400, REQUIRED, id="no-email"),
+        pytest.param({**OWN, "currency": "USD"}, 400, None, id="no-such-currency"),
+        pytest.param({**OWN, "shared": "yes"}, 400, None, id="shared-is-a-boolean"),
+        pytest.param({**OWN, "share_senders": 1}, 400, None, id="share_senders-is-a-boolean"),
+        pytest.param({**OWN, "scope": "all"}, 400, "Invalid scope value", id="no-such-scope"),
+        pytest.param({**OWN, "default_callback_url": "x"}, 400, None, id="no-address"),
     ],
 )
 async def test_s2_5_the_currency_rule(body: dict[str, Any], status: int, text: str | None) -> None:
-    """§2.5: a shared balance has the currency of the parent; one of its own says which."""
+    """§2.5: a shared balance has the currency of the parent; one of its own says which, and who pays (A32)."""
     async with boxed() as box:
         answer = await post(box, "/apikey/add", **body)
         assert answer.status == status, answer
         assert text is None or answer.json == {"message": text}
         if status == 200:
-            assert (answer.json["billing_id"] == "default") is bool(body.get("shared"))
+            assert (answer.json["billing_id"] is None) is bool(body.get("shared"))
 
 
 async def test_a32_nineteen_and_not_twenty() -> None:
@@ -126,9 +195,9 @@ async def test_a32_nineteen_and_not_twenty() -> None:
     async with boxed() as box:
         for number in range(19):
             key = await subkey(box, note=str(number))
-        answer = await post(box, "/apikey/add", currency="EUR")
+        answer = await post(box, "/apikey/add", **OWN)
         assert (answer.status, answer.json) == (403, {"message": "Child apikey limit reached (19)"})
-        answer = await post(box, "/apikey/add", key, currency="EUR")
+        answer = await post(box, "/apikey/add", key, **OWN)
         assert (answer.status, answer.json) == (403, {"message": TOP_ONLY})
         assert len((await get(box, "/apikey/list")).json["list"]) == 19
 
@@ -144,19 +213,21 @@ async def test_a32_a_disabled_key_is_denied_everywhere_until_it_is_enabled() -> 
         assert (await get(box, "/apikey/me", key)).status == 401
         refused = (await box.get("/_sandbox/refused")).json["refused"][-1]
         assert (refused["key"], refused["why"]) == (key, "this sub-key is disabled")
-        assert (await get(box, "/apikey/list")).json["list"][0]["is_blocked"] is True
+        assert (await box.get(f"{WORLD}/account")).json["subkeys"][0]["disabled"] is True
         await post(box, "/apikey/change", apikey=key, disable=0, scope="api")
         shown = await me(box, key)
-        assert (shown["is_blocked"], shown["scope"]) == (False, "api")
+        assert (shown["is_blocked"], shown["scope"]) == (0, "api")
 
 
 @pytest.mark.parametrize(
     ("body", "status", "text"),
     [
         pytest.param({}, 400, "Missing 'apikey' in request data", id="no-key"),
-        pytest.param({"apikey": "test-1~nobody"}, 403, "Apikey is not a child of this apikey", id="unknown"),
-        pytest.param({"apikey": "test-2"}, 403, "Apikey is not a child of this apikey", id="another-worlds"),
-        pytest.param({"apikey": KEY, "disable": 1}, 403, "Apikey is not a child of this apikey", id="itself"),
+        pytest.param({"apikey": "test-1~a"}, 400, NOTHING, id="no-change"),
+        pytest.param({"apikey": "test-1~nobody", "disable": 1}, 403, NOT_ITS_OWN, id="unknown"),
+        pytest.param({"apikey": "test-2", "disable": 1}, 403, NOT_ITS_OWN, id="another-worlds"),
+        pytest.param({"apikey": KEY, "disable": 1}, 403, "Parent apikey cannot change itself", id="itself"),
+        pytest.param({"apikey": "test-1~a", "scope": "all"}, 400, "Invalid scope value", id="no-such-scope"),
         pytest.param({"apikey": "test-1~a", "disable": 2}, 400, None, id="disable-is-0-or-1"),
         pytest.param({"apikey": "test-1~a", "disable": True}, 400, None, id="disable-is-a-number"),
     ],
@@ -167,8 +238,9 @@ async def test_a32_only_own_children_are_changed(body: dict[str, Any], status: i
         answer = await post(box, "/apikey/change", **body)
         assert answer.status == status
         assert text is None or answer.json == {"message": text}
-        answer = await post(box, "/apikey/change", "test-1~a", apikey="test-1~a")
-        assert (answer.status, answer.json) == (403, {"message": TOP_ONLY})
+        for name in ("test-1~a", KEY):
+            answer = await post(box, "/apikey/change", "test-1~a", apikey=name, disable=1)
+            assert (answer.status, answer.json) == (403, {"message": NOT_ITS_OWN})
 
 
 async def test_s6_a_subkeys_messages_use_its_callback_and_its_balance() -> None:
@@ -192,7 +264,8 @@ async def test_s6_a_subkeys_messages_use_its_callback_and_its_balance() -> None:
         assert sorted(urls) == ["http://127.0.0.1:9/parent", "http://127.0.0.1:9/sub"]
         shown = [(await get(box, "/message", id=each)).json["message"] for each in sent]
         assert [each["status_code"] for each in shown] == [None, "307", None, None]
-        assert [(await me(box, key))["credit"] for key in ("test-1~a", KEY)] == ["0.00", "9.964"]
+        assert await balance(box, "test-1~a") == 0
+        assert (await box.get(f"{WORLD}/account")).json["credit"] == 9.964
 
 
 async def test_control_tops_a_subkey_up() -> None:
@@ -201,7 +274,7 @@ async def test_control_tops_a_subkey_up() -> None:
         key = await subkey(box)
         change = {"subkeys": [{"name": key.partition("~")[2], "credit": 5}]}
         assert (await box.patch(f"{WORLD}/account", change)).status == 200
-        assert (await me(box, key))["credit"] == "5.00"
+        assert await balance(box, key) == 5
 
 
 async def test_a21_a_secret_signs_what_goes_to_the_default_callback() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.box import boxed
-from tests.interfaces.rest.calls import get, journal, post, subkey
+from tests.box import KEY, boxed
+from tests.interfaces.rest.calls import OWN, get, journal, post, subkey
 
 pytestmark = pytest.mark.asyncio
 BOTH = pytest.mark.parametrize("path", ["/blacklist", "/optout"])
@@ -94,7 +94,7 @@ async def test_a81_the_delay_is_a_setting() -> None:
 async def test_a70_lists_belong_to_a_subaccount() -> None:
     """What a sub-key enters concerns its own messages; its parent may enter for it, and nobody else may."""
     async with boxed() as box:
-        answer = await post(box, "/apikey/add", currency="EUR")
+        answer = await post(box, "/apikey/add", **OWN)
         own, subid = answer.json["apikey"], answer.json["billing_id"]
         other = await subkey(box, note="other")
         assert (await post(box, "/blacklist", to="420777000101", subid=subid)).status == 200
@@ -111,6 +111,24 @@ async def test_a70_lists_belong_to_a_subaccount() -> None:
         assert (await box.results(sent))[-1] == "delivered"
         entries = await journal(box, "listed")
         assert [(each["subid"], each["count"]) for each in entries] == [(subid, 1)] * 3
+
+
+@pytest.mark.parametrize("path", ["/blacklist", "/optout"])
+async def test_a90_a_subkey_asks_the_lists_of_the_account_too(path: str) -> None:
+    """What the account enters concerns its sub-keys, whichever balance they have; not the other way round."""
+    keys = [{"name": "own", "credit": 5}, {"name": "shared", "shared": True}, {"name": "other", "credit": 5}]
+    async with boxed({"sendbox": 1, "account": {"subkeys": keys}}) as box:
+        own, shared, other = "test-1~own", "test-1~shared", "test-1~other"
+        assert (await post(box, path, to="420777000101")).status == 200
+        assert (await post(box, path, own, to="420777000201")).status == 200
+        await box.advance("1s")
+        results = {}
+        for number in ("420777000101", "420777000201"):
+            sent = [(await box.send(number, key=key))[0] for key in (KEY, own, shared, other)]
+            await box.advance()
+            results[number] = [(await box.results(each))[-1] for each in sent]
+        assert results["420777000101"] == ["rejected"] * 4
+        assert results["420777000201"] == ["delivered", "rejected", "delivered", "delivered"]
 
 
 async def test_a_world_that_is_reset_while_a_long_list_is_read() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.box import boxed
-from tests.interfaces.rest.calls import get, post, subkey
+from tests.interfaces.rest.calls import OWN, get, post, subkey
 
 pytestmark = pytest.mark.asyncio
 TODAY = "2026-03-01"
@@ -133,7 +133,7 @@ async def test_a09_messages_are_found_by_their_full_ids() -> None:
 async def test_nobody_reads_the_messages_of_another() -> None:
     """A sub-key with a balance of its own sees its messages only, its parent sees all, another world none."""
     async with boxed() as box:
-        answer = await post(box, "/apikey/add", currency="EUR")
+        answer = await post(box, "/apikey/add", **OWN)
         own, subid = answer.json["apikey"], answer.json["billing_id"]
         other, shared = await subkey(box, note="other"), await subkey(box, shared=True)
         (mine,) = await box.send(key=own)

@@ -51,10 +51,10 @@ class FakeWorld:
         """Remembers the call; ids are `m<message>` and `m<message>-<recipient>`."""
         self.calls.append((operation, sends, key, content, origin))
         ids = [
-            [None if (i, j) in self.rejected else f"m{i}-{j}" for j in range(len(send.recipients))]
-            for i, send in enumerate(sends)
+            [None if (send.index, j) in self.rejected else f"m{send.index}-{j}" for j in range(len(send.recipients))]
+            for send in sends
         ]
-        return Accepted(REQUEST_ID, [f"m{i}" for i in range(len(sends))], ids, self.findings)
+        return Accepted(REQUEST_ID, [f"m{send.index}" for send in sends], ids, self.findings)
 
 
 def route(operation: str) -> Route:

@@ -1,4 +1,7 @@
-"""The JSON endpoints from bytes to bytes: §4.1, the limits of §8, refusals of §7 and A75, all by the real contract."""
+"""The JSON endpoints from bytes to bytes: §4.1, the limits of §8, refusals of §7 and A75, all by the real contract.
+
+Long because all endpoints share the same helpers.
+"""
 
 from __future__ import annotations
 
@@ -96,6 +99,44 @@ def test_a09_messages_by_recipient() -> None:
     world = FakeWorld(Assume(messages_accepted="recipient"))
     answer = send([message(to=[PHONE, PHONE])], "sendMessages", world)
     assert answer["accepted"] == [{"key": "0-0", "message_id": "m0-0"}, {"key": "0-1", "message_id": "m0-1"}]
+
+
+PARTIAL = Assume(messages_refusal="partial")
+BAD = [{"body": "x"}, message(flow=[{"richmsg": {}}]), message(to=[PHONE] * 11), message(body="")]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=["schema", "decode", "recipients", "body"])
+def test_a88_legal_objects_are_accepted_alone(bad: dict[str, Any]) -> None:
+    """With `messages_refusal: partial` a bad object is in `rejected` with its index, and says why in the journal."""
+    world = FakeWorld(PARTIAL)
+    made = call([message(tag="a"), bad, message(tag="b")], "sendMessages", world)
+    answer = orjson.loads(made.route.handler(made).body)
+    assert answer["accepted"] == [{"key": "0", "message_id": "m0"}, {"key": "2", "message_id": "m2"}]
+    assert answer["rejected"] == [{"key": "1"}]
+    assert made.findings
+    assert all(finding.path.startswith("$[1]") for finding in made.findings)
+    ((_, sends, _, content, _),) = world.calls
+    assert [(send.index, send.path) for send in sends] == [(0, "$[0]"), (2, "$[2]")]
+    assert len(orjson.loads(content)) == 3
+
+
+def test_a88_by_recipient() -> None:
+    """Each recipient of a bad object is rejected; one that has none counts as one."""
+    world = FakeWorld(Assume(messages_refusal="partial", messages_accepted="recipient"))
+    made = call([message(to=[PHONE, PHONE], body=""), {}, message()], "sendMessages", world)
+    answer = orjson.loads(made.route.handler(made).body)
+    assert [each["key"] for each in answer["rejected"]] == ["0-0", "0-1", "1-0"]
+    assert answer["accepted"] == [{"key": "2-0", "message_id": "m2-0"}]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [[], {}, "x", [message()] * 10 + [{}], [message(), 5], [{}, message(body="")], [{}], [message(body="")]],
+    ids=["empty", "object", "text", "eleven", "no-object", "none-legal", "one", "one-without-body"],
+)
+def test_a88_what_is_a_400_all_the_same(body: Any) -> None:
+    """Where none is legal, an element is not an object, or the array itself is bad."""
+    assert refused(body, "sendMessages", FakeWorld(PARTIAL)).status == 400
 
 
 def test_s2_3_rejected_recipients_and_why() -> None:
@@ -314,6 +355,29 @@ def test_a75_content_type_is_not_asked_for(content_type: bytes | None, codes: li
     """JSON endpoints take any content type; another than JSON, or none, is worth advice (A75)."""
     headers = [(b"host", b"x")] + ([(b"content-type", content_type)] if content_type is not None else [])
     assert said(advised(message(), headers=headers)) == [(code, "header content-type") for code in codes]
+
+
+@pytest.mark.parametrize("operation", ["sendMessage", "sendMessages"])
+def test_a75_content_type_may_be_asked_for(operation: str) -> None:
+    """With `content_type: strict` another one, or none, is 415; a charset is legal."""
+    body = [message()] if operation == "sendMessages" else message()
+    for content_type, legal in (
+        (b"application/json; charset=utf-8", True),
+        (b"application/vnd.acme+json", True),
+        (b"text/plain", False),
+        (None, False),
+    ):
+        headers = [(b"host", b"x")] + ([(b"content-type", content_type)] if content_type is not None else [])
+        made = call(body, operation, FakeWorld(Assume(content_type="strict")), headers=headers)
+        if legal:
+            assert made.route.handler(made).status == 200
+            continue
+        with pytest.raises(Refused) as refusal:
+            made.route.handler(made)
+        (finding,) = refusal.value.findings
+        assert (refusal.value.status, finding.path, finding.assumed) == (415, "header content-type", "A75")
+        assert "legal: application/json (§7, A75)" in refusal.value.text
+        assert made.advice == []
 
 
 def test_clean_call_says_nothing() -> None:

@@ -19,5 +19,6 @@ def test_s4_1_endpoints() -> None:
         "sending.json#/$defs/Messages",
     ]
     for row in ROUTES:
-        assert row.responses == {200: "sending.json#/$defs/MessageResponse", 400: "sending.json#/$defs/Error"}
+        error = "sending.json#/$defs/Error"
+        assert row.responses == {200: "sending.json#/$defs/MessageResponse", 400: error, 415: error}
         assert row.assumed == tuple(sorted(set(row.assumed)))

@@ -185,6 +185,12 @@ def test_s2_2_a_step_without_ttl_before_another_is_remarked_on() -> None:
         'no ttl is given: while richmsg is neither "delivered" nor failed, the flow waits, '
         "and the next step is not used"
     )
+    unlimited = flow({"richmsg": {"sender": "Acme"}}, {"sms": {}})
+    _, (remark,) = decode(unlimited, assume=Assume(fallback_on_failure="ttl"))
+    assert remark.message == (
+        "no ttl is given, and with `fallback_on_failure: ttl` (A04) a bad end waits for one too: unless richmsg is "
+        "refused, the flow waits for ever, and the next step is never used"
+    )
 
 
 @pytest.mark.parametrize(

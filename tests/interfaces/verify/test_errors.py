@@ -17,12 +17,14 @@ FOUND = [Finding("$", "rule", "wrong", "§4")]
 EXPECTED = [
     ("INVALID_PHONE", 400, "Invalid phone number"),
     ("MISSING_FIELD", 400, "Missing required field: phoneNumber"),
+    ("UNSUPPORTED_MEDIA_TYPE", 415, "Unsupported media type"),
     ("MISSING_API_KEY", 401, "Missing X-API-Key header"),
     ("INVALID_API_KEY", 401, "Invalid or disabled API key"),
     ("TENANT_RATE_LIMIT", 429, "Tenant rate limit exceeded"),
     ("PHONE_RATE_LIMIT", 429, "Too many attempts for this phone number"),
     ("INVALID_CODE", 400, "Invalid code"),
     ("EXPIRED", 400, "Validation expired"),
+    ("VERIFICATION_DISABLED", 400, "Tenant does not have verification enabled"),
     ("NOT_FOUND", 404, "Validation not found"),
     ("TOO_MANY_ATTEMPTS", 429, "Too many attempts"),
 ]
@@ -56,6 +58,7 @@ def test_every_code_is_in_the_table() -> None:
         (404, "NOT_FOUND"),
         (405, "METHOD_NOT_ALLOWED"),
         (413, "PAYLOAD_TOO_LARGE"),
+        (415, "UNSUPPORTED_MEDIA_TYPE"),
         (500, "INTERNAL_ERROR"),
     ],
 )

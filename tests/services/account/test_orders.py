@@ -7,7 +7,7 @@ import pytest
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.world import World
 from sendbox.services.account.account import Account
-from sendbox.services.account.catalog import POOL, services
+from sendbox.services.account.catalog import POOL, Service, services
 from sendbox.services.account.orders import ORDER, NoCredit, NoSender, Order, fee_of
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
@@ -16,7 +16,7 @@ from tests.core.worlds import advance, journaled, make_world, send_one
 
 DAY = 86_400_000
 NAME, NUMBER, SIM, RICH = (
-    services()[f"sender_{each}"] for each in ("sms_420_text", "sms_420_number", "sms_420_simhost", "richmsg_420_text")
+    services()[f"sender_{each}"] for each in ("sms_420_alnum", "sms_420_number", "sms_420_simhost", "richmsg_420_text")
 )
 
 
@@ -32,18 +32,18 @@ def place(world: World, service: object = NAME, subject: str = "Acme", period: s
 
 
 @pytest.mark.parametrize(
-    ("service", "period", "currency", "fee"),
+    ("service", "currency", "fee"),
     [
-        pytest.param(NUMBER, "month", "EUR", 35, id="setup-and-a-month"),
-        pytest.param(NUMBER, "quarter", "EUR", 65, id="a-quarter-is-three"),
-        pytest.param(NUMBER, "year", "EUR", 200, id="a-year-is-twelve"),
-        pytest.param(NUMBER, "month", "CZK", 875, id="in-crowns"),
-        pytest.param(NAME, "month", "EUR", 10, id="no-setup"),
+        pytest.param(NUMBER, "EUR", 35, id="setup-and-a-month"),
+        pytest.param(SIM, "EUR", 410, id="setup-and-a-year"),
+        pytest.param(NUMBER, "CZK", 875, id="in-crowns"),
+        pytest.param(NAME, "EUR", 10, id="no-setup"),
+        pytest.param(RICH, "EUR", 100, id="no-interval"),
     ],
 )
-def test_a31_the_fee(service: object, period: str, currency: str, fee: int) -> None:
-    """Setup plus the months of the period, in the currency of the balance."""
-    assert fee_of(service, period, currency) == fee * 1_000_000  # type: ignore[arg-type]
+def test_a31_the_fee(service: Service, currency: str, fee: int) -> None:
+    """Setup plus the months of the service's interval, in the currency of the balance."""
+    assert fee_of(service, currency) == fee * 1_000_000
 
 
 def test_s4_4_a_name_becomes_usable_and_is_charged() -> None:

@@ -13,7 +13,7 @@ from tests.core.worlds import journaled, make_world
 def add(world: World, *, currency: str | None = "EUR", scope: str = "full", note: str = "shop") -> Key:
     """A sub-key made by a call."""
     return Account.of(world).subkeys.add(
-        b"{}", currency=currency, note=note, url="http://client.example/sub", scope=scope
+        b"{}", currency=currency, note=note, default_callback_url="http://client.example/sub", scope=scope
     )
 
 

@@ -51,7 +51,8 @@ TOLD: Final[dict[str, tuple[str, ...]]] = {
     "A41": ("operation", "item"), "A42": ("operation", "item"), "A43": ("operation", "item"),
     "A44": ("operation", "item"), "A45": ("operation", "item"), "A46": ("operation", "item"),
     "A47": ("operation", "item"), "A48": ("operation", "item"), "A49": ("item", "remark"), "A50": ("operation",),
-    "A51": ("operation",), "A52": ("item", "rule"), "A53": ("item", "remark"), "A54": ("rule",), "A55": ("rule",),
+    "A51": ("operation", "item", "remark"), "A52": ("item", "rule"), "A53": ("item", "remark"), "A54": ("rule",),
+    "A55": ("rule",),
     "A56": ("remark",), "A57": ("item", "remark"), "A58": ("remark",), "A59": ("remark", "item"),
     "A60": ("remark", "rule"),
     "A61": ("rule",), "A62": ("item",), "A63": ("rule",), "A64": ("item", "remark"), "A65": ("operation",),
@@ -59,7 +60,7 @@ TOLD: Final[dict[str, tuple[str, ...]]] = {
     "A71": ("operation",), "A72": ("rule",), "A73": ("operation",), "A74": ("rule",), "A75": ("item", "remark"),
     "A76": ("rule", "remark"), "A77": ("rule", "remark"), "A78": ("rule",), "A79": ("operation", "item"),
     "A80": ("remark", "rule"), "A81": ("rule",), "A82": ("rule",), "A83": ("item",), "A84": ("rule",),
-    "A85": ("remark",), "A86": ("remark",), "A87": ("item",),
+    "A85": ("remark",), "A86": ("remark",), "A87": ("item",), "A88": ("rule",), "A89": ("remark",), "A90": ("rule",),
     "A91": ("item",), "A92": ("item",), "A93": ("item",),
 }  # fmt: skip
 
@@ -164,6 +165,12 @@ def _conversation(world: World) -> None:
     send_one(world, steps=[step("chatapp_text", sender=SENDER)])
 
 
+def _listed_for_a_subkey(world: World) -> None:
+    key = Account.of(world).subkeys.add(b"{}", currency="EUR")
+    Account.of(world).blacklist[PHONE] = 0
+    send_one(world, key=key)
+
+
 def _verified(world: World) -> None:
     session = Verify.of(world).create(PHONE, {}, Account.of(world).keys[world.id], b"", "")
     Verify.of(world).submit(session, "no")
@@ -192,7 +199,7 @@ OWN_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"body": "Hi"}}, {"sms"
         ("A03", flow(step("chatapp_text", sender=SENDER), step("sms")), {"conversation": True}),
         ("A04", flow(RICH, step("sms")), {"attempts": (rule("failed", key="f"),)}),
         ("A06", flow(template()), {}),
-        ("A07", called("sendMessage", findings=[Finding("$", "x", "x", "§2.3")]), {}),
+        ("A07", called("sendMessage", answer=b'{"rejected":[{"key":"0"}]}'), {}),
         ("A08", sent(body="x"), {"number": "none"}),
         ("A08", called("sendMessage", findings=[Finding("$", "x", "x", "§2.3", "A08")]), {}),
         ("A09", called("sendMessages", body=[]), {}),
@@ -231,6 +238,9 @@ OWN_BODY: Final = {"body": "Hello", "flow": [{"richmsg": {"body": "Hi"}}, {"sms"
         ("A81", _listed, {}),
         ("A82", sent(), {}),
         ("A84", sent(), {"assume": Assume(promotional_window=PromotionalHours(Window(None, 0, 60)))}),
+        ("A89", flow(step("sms")), {"assume": Assume(test_number="on"), "number": "420777777777"}),
+        ("A90", _listed_for_a_subkey, {}),
+        ("A88", called("sendMessages", 400, [{}, {}], findings=[Finding("$[0].to", "x", "x", "§2.1")]), {}),
     ],
 )
 def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
@@ -260,7 +270,7 @@ def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
     [
         ("A03", flow(step("chatapp_text", sender=SENDER))),
         ("A06", flow(template(), step("sms"))),
-        ("A07", called("sendMessage")),
+        ("A07", called("sendMessage", answer=b'{"rejected":[]}')),
         ("A15", sent(window=Window(start=600, end=1300))),
         ("A17", sent(body="no link", shortening=Shortening())),
         ("A18", sent()),
@@ -275,6 +285,8 @@ def test_a_row_is_told(id_: str, does: Any, settings: dict[str, Any]) -> None:
         ("A77", sent(body="https://a.example/b", shortening=Shortening())),
         ("A80", sent()),
         ("A84", sent()),
+        ("A88", called("sendMessages", 400, [{}], findings=[Finding("$[0].to", "x", "x", "§2.1")])),
+        ("A88", called("sendMessages", 200, [{}, {}], findings=[Finding("$[0].to", "x", "x", "§2.3", "A08")])),
     ],
 )
 def test_a_row_is_not_told_by_what_rests_on_the_law(id_: str, does: Any) -> None:

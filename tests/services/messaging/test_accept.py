@@ -14,8 +14,9 @@ from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume
+from sendbox.services.limits import TEST_NUMBER
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.model import Send
+from sendbox.services.messaging.model import Recipient, Send
 from sendbox.services.messaging.records import Accepted
 from sendbox.services.templates.templates import TemplateUse
 from sendbox.services.windows import Window
@@ -41,6 +42,8 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a
 
 def accept(world: World, *sends: Send, operation: str = "sendMessages", content: bytes | None = None) -> Accepted:
     """One request of these Message objects."""
+    for index, each in enumerate(sends):
+        each.index = index
     key = Account.of(world).keys[world.id]
     return Messaging.of(world).accept(operation, list(sends), key, content_of(*sends) if content is None else content)
 
@@ -321,3 +324,26 @@ def test_nothing_but_requests_is_postponed_by_acceptance() -> None:
     send_one(world, at=START + HOUR)
     advance(world, 2 * HOUR)
     assert journaled(world, "postponed") == []
+
+
+# --- the test number
+
+
+@pytest.mark.parametrize("setting", ["off", "on"])
+def test_a89_the_test_number_of_the_service(setting: Any) -> None:
+    """With `test_number: on` a message to it is taken and named, and nothing follows; the others of its call go out."""
+    world = make_world(assume=Assume(test_number=setting))
+    several = Send([Recipient(phone) for phone in ("420777000101", TEST_NUMBER, "420777000102")], [step()])
+    assert all(accept(world, several, operation="sendMessage").messages[0])
+    alone = Send([Recipient(TEST_NUMBER)], [step()])
+    assert accept(world, alone, operation="sendMessage").messages[0] != [None]
+    before = Account.of(world).balance
+    advance(world, HOUR)
+    sent = setting == "off"
+    assert [message.result for message in Messaging.of(world).messages] == [
+        "delivered", "delivered" if sent else "accepted", "delivered", "delivered" if sent else "accepted",
+    ]  # fmt: skip
+    assert Messaging.of(world).is_test(TEST_NUMBER) is not sent
+    assert (before - Account.of(world).balance) == (4 if sent else 2) * 36_000
+    remarks = [remark for _, remark in journaled(world, "advice")]
+    assert len(remarks) == (0 if sent else 2)

@@ -47,7 +47,7 @@ def test_entries_of_management() -> None:
     (order,) = entries(world, "order")
     assert {**order, "order": ""} == {
         "order": "",
-        "service": "sender_sms_420_text",
+        "service": "sender_sms_420_alnum",
         "subject": "Acme",
         "period": "month",
         "fee": 10.0,

@@ -16,6 +16,7 @@ from sendbox.services.account.spec import AccountSpec
 from sendbox.services.advice import NO_TARGET
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.phones import DEFAULT_NUMBER, NoSuchThing
 from tests.core.worlds import (
     HOUR,
@@ -236,6 +237,15 @@ def test_a66_a_conversation_is_open_for_a_day_from_the_last_message() -> None:
     for wait, expected in [(DAY - 1, True), (1, False)]:
         advance(world, wait)
         assert phones.conversation_open(PHONE) is expected
+
+
+def test_a66_an_open_one_of_the_scenario_does_not_lapse() -> None:
+    """A phone with `conversation: open` has always written lately: after days free text may still be sent."""
+    world = make_world(phones=(PhoneSpec(Pattern(PHONE, digits=True), conversation=True),))
+    for _ in range(3):
+        assert Messaging.of(world).phones.conversation_open(PHONE)
+        advance(world, 2 * DAY)
+    assert journaled(world, "lapse") == []
 
 
 def test_a66_only_the_messaging_app_opens_one() -> None:

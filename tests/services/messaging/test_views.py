@@ -239,6 +239,7 @@ def test_the_account_in_units_of_money() -> None:
         "optout": ["8", "9"],
         "blacklist": ["6", "7"],
         "stop_words": ["STOP"],
+        "subkeys": [],
     }
     assert account_view(make_world())["senders"] == "any"
 

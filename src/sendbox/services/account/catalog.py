@@ -13,20 +13,26 @@ from typing import Any, Final, Literal
 
 from sendbox.services.tables import table
 
-#: Months of each period of an order (A31).
-PERIODS: Final = {"month": 1, "quarter": 3, "year": 12}
+#: The periods that an order may name (A31).
+PERIODS: Final = ("month", "quarter", "year", "once")
+_MONTHS: Final = {"month": 1, "year": 12}
 #: How many numbers the pool of one service holds.
 POOL: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A price in one currency, in its units. `min_interval` is the shortest period an order may have."""
+    """A price in one currency, in its units. `min_interval` is the interval that is paid at a time, else a month."""
 
     setup: float
     monthly: float
     min_interval: Literal["month", "year"] | None = None
     min_monthly_spend: float | None = None
+
+    @property
+    def fee(self) -> float:
+        """What an order costs: setup and the months of the interval, whichever period it names (A31)."""
+        return self.setup + self.monthly * _MONTHS[self.min_interval or "month"]
 
     def as_json(self) -> dict[str, Any]:
         """As the catalog shows it (§2.5)."""

@@ -15,6 +15,7 @@ from sendbox.engine.durations import iso
 from sendbox.engine.world import World
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
+from sendbox.services.account.keys import Key
 
 
 @operation("GET", "/worlds/{id}/account")
@@ -88,6 +89,22 @@ def account_view(world: World) -> dict[str, Any]:
         "optout": sorted(account.optout),
         "blacklist": sorted(account.blacklist),
         "stop_words": sorted(account.stop_words),
+        "subkeys": [_subkey_view(account, key) for key in account.subkeys.children],
+    }
+
+
+def _subkey_view(account: Account, key: Key) -> dict[str, Any]:
+    billing = account.billing_of(key)
+    return {
+        "key": key.id,
+        "note": key.note,
+        "scope": key.scope,
+        "disabled": key.disabled,
+        "shared": key.billing is None,
+        "subid": billing.subid,
+        "currency": billing.currency,
+        "credit": billing.balance / 1_000_000,
+        "default_callback_url": key.default_callback_url,
     }
 
 

@@ -28,6 +28,9 @@ class Key:
     #: what it may do (A19): `full` everything, `rest-api` change settings, `api` send, and look at what was sent
     scope: str = "full"
     disabled: bool = False
+    #: whether it was made to share the senders of its parent, and for which user (A32); shown, without other effect
+    share_senders: bool = False
+    app_userid: str | None = None
     billing: Billing | None = None
 
     @property

@@ -58,10 +58,9 @@ class Order:
     state: str
 
 
-def fee_of(service: Service, period: str, currency: str) -> int:
-    """Setup and the months of the period, in millionths of the currency (A31)."""
-    price = service.prices[currency.lower()]
-    return round((price.setup + price.monthly * catalog.PERIODS[period]) * _MILLION)
+def fee_of(service: Service, currency: str) -> int:
+    """What an order of a service costs, in millionths of the currency (A31)."""
+    return round(service.prices[currency.lower()].fee * _MILLION)
 
 
 class Senders(Protocol):
@@ -98,7 +97,7 @@ class Orders:
     def place(self, service: Service, subject: str, period: str, billing: Billing, content: bytes) -> Order:
         """Charges a service and makes its sender usable, at once or when it is active. Raises `NoCredit`."""
         world = self._world
-        fee = fee_of(service, period, billing.currency)
+        fee = fee_of(service, billing.currency)
         if not billing.charge(fee, fee):
             raise NoCredit
         order_id = uuid_text(world.named("order", "orderService", content))

@@ -24,7 +24,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
         {
             "service": Field("text", "the service's flat id", lambda _world, entry: entry[0].service),
             "subject": Field("text", "what was ordered: a sender or a number", lambda _world, entry: entry[0].subject),
-            "period": Field("text", "the period it is paid for", lambda _world, entry: entry[0].period, tuple(PERIODS)),
+            "period": Field("text", "the period it is paid for", lambda _world, entry: entry[0].period, PERIODS),
             "fee": Field("number", "its fee, in units of the currency", lambda _world, entry: entry[0].fee / 1_000_000),
             "currency": Field(
                 "word", "the currency it was paid in", lambda _world, entry: entry[0].billing.currency, ("EUR", "CZK")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.journal import CODE
@@ -56,24 +56,30 @@ class SubKeys:
             if key.billing is not None and spec.credit is not None:
                 key.billing.balance = spec.credit
 
-    def add(self, content: bytes, *, currency: str | None, note: str, url: str | None, scope: str) -> Key:
+    def add(self, content: bytes, *, currency: str | None, subid: str | None = None, **settings: Any) -> Key:
         """Makes a sub-key; `currency` is that of its own balance, which begins empty; None shares the account's.
 
-        `content` is the canonical request, from which its name is derived. The caller checks `full` first.
+        `content` is the canonical request, from which its name is derived, `subid` the name of its balance where it is
+        given; `settings` are fields of the key. The caller checks `full` first.
         """
         suffix = self._world.named("subkey", "addSubKey", content).hex()[:_SUFFIX]
-        key = self._make(suffix, currency)
-        key.note = note
-        key.default_callback_url = url
-        key.scope = scope
+        key = self._make(suffix, currency, subid)
+        for name, value in settings.items():
+            setattr(key, name, value)
         self.note(key, "added")
         return key
 
-    def _make(self, suffix: str, currency: str | None) -> Key:
+    def of_user(self, app_userid: str | None) -> Key | None:
+        """The sub-key that was made for a user; None where there is none."""
+        return (
+            None if app_userid is None else next((key for key in self.children if key.app_userid == app_userid), None)
+        )
+
+    def _make(self, suffix: str, currency: str | None, subid: str | None = None) -> Key:
         world = self._world
         key = Key(f"{world.id}~{suffix}")
         if currency is not None:
-            subid = uuid_text(world.name("billing", suffix.encode()))
+            subid = subid or uuid_text(world.name("billing", suffix.encode()))
             key.billing = self.by_subid[subid] = Billing(subid, currency)
         self._keys[key.id] = key
         return key

@@ -69,6 +69,9 @@ UNTOLD: Final[dict[str, str]] = {}
 
 def of_request(interface: str, record: RequestRecord, request: Any) -> Iterator[str]:
     """The rows that a call rests on, beside those that its remarks and fields name."""
+    several = record.operation == "sendMessages" and isinstance(request, list) and len(request) > 1
+    if several and any(finding.assumed != "A08" for finding in record.findings):
+        yield "A88"
     if record.status >= 400:
         if record.status < 500:
             yield REFUSALS[interface]
@@ -78,7 +81,7 @@ def of_request(interface: str, record: RequestRecord, request: Any) -> Iterator[
             yield "A34"
         return
     yield from OPERATIONS.get(record.operation, ())
-    if interface == "sending" and record.findings:
+    if interface == "sending" and b'"rejected":[{' in record.answer:
         yield "A07"
     if interface == "verify":
         if b'"proof":"' in record.answer:

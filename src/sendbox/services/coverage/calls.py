@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.kinds.own import json_of
 from sendbox.services.coverage.assumptions import of_request
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.coverage.collector import Collector
     from sendbox.engine.coverage.tally import Row
+
+#: The calls whose refusal may be a good answer (A12).
+SIMPLE: Final = ("sendSimpleMessage", "sendSimpleMessageByQuery")
 
 
 def count_call(collector: Collector, row: Row, record: RequestRecord, request: Any) -> None:
@@ -37,7 +40,7 @@ def _error_of(interface: str, record: RequestRecord) -> str | None:
     if interface == "partner" and status < 400:
         return "partner success false" if b'"success":false' in record.answer else None
     if status < 400:
-        return None
+        return "simple accepted false" if record.operation in SIMPLE and b'"accepted":false' in record.answer else None
     if interface == "verify":
         answer = json_of(record.answer)
         return f"verify {answer.get('error')}" if isinstance(answer, dict) else f"verify {status}"

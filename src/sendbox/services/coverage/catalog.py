@@ -49,6 +49,10 @@ DIMENSIONS: Final[dict[str, str]] = {
 
 _MESSAGE: Final = 'POST /v2/message {"body": "Hello", "to": [{"phone_number": "420777000101"}]'
 _SESSION: Final = 'POST /v1/validations {"phoneNumber": "420777000101"}'
+_CLAIM: Final = (
+    'POST /v1/verify-proof {"phoneNumber": "420777000101", "token": "TOKEN", "code": "123456", '
+    '"timestamp": "2026-03-01T09:00:00.000Z", "proof": "00"}'
+)
 _SIGNUP: Final = (
     'POST /v1/chatapp/signup {"partner_callback_url": "https://client.example/onboarding", "phone_number": "manual"}'
 )
@@ -163,6 +167,8 @@ def _infos() -> Iterator[Item]:
 def _errors() -> Iterator[Item]:
     denied = 'httpx.{}(f"{{sendbox.origin}}{}", headers={{"x-api-key": "denied"}}{})'
 
+    strict = "assume: {content_type: strict}"
+
     def fault(operation: str) -> str:
         return f"api: [{{when: {{operation: {operation}}}, fault: {{status: 500}}}}]"
 
@@ -171,10 +177,13 @@ def _errors() -> Iterator[Item]:
         ("sending denied key", "§5", "python", denied.format("post", "/v2/message", ", json={}"), None),
         ("sending 415", "§7.1", "python",
          'client.post("/v2/simple/message", content="message=Hello", headers={"content-type": "text/plain"})', None),
+        ("simple accepted false", "§4.1", "request", "GET /v2/simple/message?phone_number=12&message=Hello", "A12"),
         ("sending 500", "§7.1", "scenario", fault("sendMessage"), None),
         ("legacy 101", "§4.1", "python", 'client.put("/Send")', "A13"),
         ("legacy 102", "§4.1", "python", 'client.post("/Send?apikey=test-demo", json={})', "A13"),
         ("legacy denied key", "§5", "request", "POST /Send apikey=denied&number=420777000101&message=Hello", "A13"),
+        ("legacy 104", "§4.1", "request",
+         "POST /Send apikey=test-demo&number=420777000101&message=Hello&gateway=fast", "A13"),
         ("legacy 105", "§4.1", "scenario", "account: {credit: {eur: 0}}", "A13"),
         ("legacy 109", "§4.1", "python", 'client.send_legacy(number=";".join(["420777000101"] * 101))', "A13"),
         ("legacy 201", "§4.1", "request", "POST /Send apikey=test-demo&number=&message=Hello", "A13"),
@@ -184,11 +193,14 @@ def _errors() -> Iterator[Item]:
         ("rest 400", "§7.2", "request", "POST /v1/push/device {}", "A26"),
         ("rest denied key", "§5", "python", denied.format("get", "/v1/credit/services", ""), "A26"),
         ("rest 403", "§7.2", "scenario", "account: {subkeys: [{name: sender, scope: api}]}", "A26"),
+        ("rest 415", "§7", "scenario", strict, "A75"),
         ("rest 500", "§7.1", "scenario", fault("listMessages"), "A26"),
         ("partner denied key", "§5", "python", denied.format("post", "/v1/chatapp/accounts/list", ", json={}"), "A37"),
         ("partner 400", "§7.1", "request", "POST /v1/chatapp/templates/list {}", "A37"),
         ("partner 401", "§5", "request", "POST /v1/chatapp/registration {}", "A39"),
+        ("partner 415", "§7", "scenario", strict, "A75"),
         ("partner success false", "§4.3", "request", 'POST /v1/chatapp/templates/list {"waba_id": "0"}', "A37"),
+        ("verify UNSUPPORTED_MEDIA_TYPE", "§7", "scenario", strict, "A75"),
         ("verify INVALID_PHONE", "§7.2", "request", 'POST /v1/validations {"phoneNumber": "+420"}', None),
         ("verify MISSING_FIELD", "§7.2", "request", "POST /v1/validations {}", None),
         ("verify MISSING_API_KEY", "§7.2", "python",
@@ -198,6 +210,8 @@ def _errors() -> Iterator[Item]:
         ("verify PHONE_RATE_LIMIT", "§7.2", "scenario", "verify: {limits: {number: 1/10m}}", None),
         ("verify TOO_MANY_ATTEMPTS", "§7.2", "python", 'for _ in range(7): client.verify(token, "000000")', None),
         ("verify INVALID_CODE", "§7.2", "request", 'POST /v1/validations/TOKEN/verify {"code": "000000"}', "A49"),
+        ("verify VERIFICATION_DISABLED", "§7.2", "request",
+         _CLAIM, "A51"),
         ("verify EXPIRED", "§7.2", "python", 'sendbox.advance("10m"); client.verify(token, code)', "A49"),
         ("verify NOT_FOUND", "§7.1", "request", 'POST /v1/validations/unknown/verify {"code": "123456"}', "A49"),
         ("verify INTERNAL_ERROR", "§7.2", "scenario", fault("createValidation"), None),

@@ -184,7 +184,7 @@ class Route:
     #: of a route that takes no credentials
     whose: Whose | None = None
     about: About | None = None
-    #: for coverage: a call that is refused, where that takes more than a body that is not legal
+    #: for coverage: a call that is refused, where that takes more than a body that is not legal; "" where none is
     refused: str | None = None
     #: the most bytes of a body that are read
     longest: int = BODY_CAP

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.contract.findings import QUOTED, show
-from sendbox.engine.remarks import Advice
+from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.advice import DEPRECATED_NAME, OLD_NAME_IGNORED, UNKNOWN_FIELD, advise
+from sendbox.services.assume import Assume
+
+if TYPE_CHECKING:
+    from sendbox.services.http.exchange import Exchange
 
 #: So many unknown fields of one record are named one by one: the search for the nearest name is not cheap.
 NAMED: Final = 10
 #: A call that has so many remarks gets no more hints, for the same reason.
 HINTED: Final = 100
+_EFFECT: Final = re.compile(" and (has|have) no effect")
 
 
 def unknown_fields(
@@ -28,6 +34,20 @@ def unknown_fields(
     if len(unknown) > NAMED:
         text = f"{len(unknown) - NAMED} more {noun}s are not known here and have no effect"
         advice.append(advise(UNKNOWN_FIELD, text, path, section))
+
+
+def refused_fields(exchange: Exchange, advice: list[Advice]) -> list[Finding]:
+    """The findings in place of the advice on unknown fields, where the setting refuses them (A57)."""
+    if Assume.of(exchange.world).unknown_fields != "refuse":
+        return []
+    unknown = [remark for remark in advice if remark.code == UNKNOWN_FIELD]
+    advice[:] = [remark for remark in advice if remark.code != UNKNOWN_FIELD]
+    return [
+        Finding(
+            each.path, "unknown-field", f"{_EFFECT.sub('', each.message)} ({each.section}, A57)", each.section, "A57"
+        )
+        for each in unknown
+    ]
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

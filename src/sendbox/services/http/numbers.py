@@ -24,10 +24,15 @@ def remark_converted(raw: str, number: str, path: str, advice: list[Advice], sec
         advice.append(advise(NUMBER_CONVERTED, f"{show(raw)} is converted to {number}", path, section))
 
 
-def remark_recipient(raw: str, number: str | None, path: str, advice: list[Advice]) -> None:
-    """Advice on a recipient as it was given, and the number that it is; None for one that cannot be normalized."""
+def remark_recipient(
+    raw: str, number: str | None, path: str, advice: list[Advice], fate: str = "will be rejected"
+) -> None:
+    """Advice on a recipient as it was given, and the number that it is; None for one that cannot be normalized.
+
+    `fate` says what is done with one that cannot.
+    """
     if number is None:
-        text = f"{show(raw)} cannot be normalized to a number in international format and will be rejected"
+        text = f"{show(raw)} cannot be normalized to a number in international format and {fate}"
         advice.append(advise(NUMBER_INVALID, text, path))
         return
     remark_converted(raw, number, path, advice)

@@ -9,14 +9,13 @@ import orjson
 from sendbox.contract.findings import show
 from sendbox.contract.parse import Malformed, parse_json
 from sendbox.engine.commands.requests import JSON_TYPE
+from sendbox.engine.remarks import Finding
 from sendbox.services.advice import CONTENT_TYPE_MISSING, CONTENT_TYPE_NOT_JSON, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from sendbox.engine.remarks import Finding
 
 #: Fields that hold the client's own values, in which a null means what the client says.
 VALUES: Final = frozenset({"payload", "params_buttons", "parameters_buttons", "parameters_body"})
@@ -37,10 +36,12 @@ def refusal(findings: Sequence[Finding], status: int = 400) -> Refused:
 def parsed(exchange: Exchange, line: int = 1) -> Any:
     """The body of a call as JSON; under `nulls: absent` without the fields that are null (A56).
 
-    `line` is the number of its first line. Raises `Refused` for malformed JSON (A75), and for JSON out of bounds.
-    Another content type is advice only (A75).
+    `line` is the number of its first line. Raises `Refused` for malformed JSON (A75), for JSON out of bounds, and for
+    another content type where the setting refuses it (A75).
     """
-    remark_content_type(exchange)
+    finding = content_type_finding(exchange)
+    if finding is not None:
+        raise refusal([finding], 415)
     body = exchange.body
     try:
         request = parse_json(body, line)
@@ -75,19 +76,23 @@ def without_nulls(value: Any, depth: int = FIELDS_DEEP) -> Any:
     return value
 
 
-def remark_content_type(exchange: Exchange) -> None:
-    """Another content type than JSON is advice only (A75)."""
+def content_type_finding(exchange: Exchange) -> Finding | None:
+    """What is wrong with a content type that is not JSON; None with advice where it is read anyway (A75)."""
     value = exchange.header(b"content-type")
     if value == JSON_TYPE:
-        return
-    if value is None:
-        text = "no content type is given; the body is read as application/json"
-        exchange.advice.append(advise(CONTENT_TYPE_MISSING, text, "header content-type"))
-        return
-    kind = value.split(b";")[0].strip().lower()
-    if kind != JSON_TYPE and not (kind.startswith(b"application/") and kind.endswith(b"+json")):
-        text = f"{show(value.decode('latin-1'))} is not application/json; the body is read as JSON anyway"
-        exchange.advice.append(advise(CONTENT_TYPE_NOT_JSON, text, "header content-type"))
+        return None
+    code, text = CONTENT_TYPE_MISSING, "no content type is given"
+    if value is not None:
+        kind = value.split(b";")[0].strip().lower()
+        if kind == JSON_TYPE or (kind.startswith(b"application/") and kind.endswith(b"+json")):
+            return None
+        code, text = CONTENT_TYPE_NOT_JSON, f"{show(value.decode('latin-1'))} is not application/json"
+    if Assume.of(exchange.world).content_type == "strict":
+        text = f"{text}; legal: application/json (§7, A75)"
+        return Finding("header content-type", "content-type", text, "§7", "A75")
+    text = f"{text}; the body is read as {'application/json' if value is None else 'JSON anyway'}"
+    exchange.advice.append(advise(code, text, "header content-type"))
+    return None
 
 
 def token_in(body: bytes) -> str | None:

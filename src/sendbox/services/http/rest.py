@@ -6,7 +6,7 @@ are known (A26).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -16,7 +16,7 @@ from sendbox.services.http.diagnosis import beside
 from sendbox.services.http.exchange import Answer, Exchange, Handler, Refused, Route
 from sendbox.services.http.forms import Unreadable, read_form, unknown_parameters
 from sendbox.services.http.interfaces import Interface
-from sendbox.services.http.names import unknown_fields
+from sendbox.services.http.names import refused_fields, unknown_fields
 from sendbox.services.http.requests import canonical, parsed, refusal
 from sendbox.services.http.routing import route
 
@@ -69,10 +69,13 @@ def no_subaccount() -> Refused:
 # -- requests
 
 
-def read_body(exchange: Exchange, missing: str | None = None, *needed: str) -> dict[str, Any]:
+def read_body(
+    exchange: Exchange, missing: str | None = None, *needed: str, texts: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """The body of a call, legal by the route's schema; `missing` is the text where one of `needed` is absent or empty.
 
-    Leaves the canonical request in the exchange. Raises `Refused`.
+    `texts` are those of the service for what the schema finds, by place. Leaves the canonical request in the exchange.
+    Raises `Refused`.
     """
     request = parsed(exchange)
     if isinstance(request, dict):
@@ -81,10 +84,14 @@ def read_body(exchange: Exchange, missing: str | None = None, *needed: str) -> d
         lacking = [name for name in needed if not request.get(name)]
         if lacking:
             checker = exchange.contract.checker(exchange.route.request or "")
-            raise beside(_missing(exchange, lacking, missing or ""), checker.findings(request))
+            raise beside(lacks(exchange, lacking, missing or ""), checker.findings(request))
     checker = exchange.contract.checker(exchange.route.request or "")
     if not checker.is_valid(request):
-        raise refusal(checker.findings(request))
+        findings = list(checker.findings(request))
+        text = (texts or {}).get(findings[0].path)
+        raise refusal(findings) if text is None else Refused(findings, 400, text)
+    if exchange.advice and (unknown := refused_fields(exchange, exchange.advice)):
+        raise refusal(unknown)
     body: dict[str, Any] = request
     return body
 
@@ -98,9 +105,11 @@ def read_query(exchange: Exchange, missing: str, needed: str) -> dict[str, str]:
     unknown_parameters(fields, known(exchange, exchange.route.query), exchange.advice)
     checker = exchange.contract.checker(exchange.route.query or "")
     if needed not in fields:
-        raise beside(_missing(exchange, [needed], missing), checker.findings(fields))
+        raise beside(lacks(exchange, [needed], missing), checker.findings(fields))
     if not checker.is_valid(fields):
         raise refusal(checker.findings(fields))
+    if exchange.advice and (unknown := refused_fields(exchange, exchange.advice)):
+        raise refusal(unknown)
     return fields
 
 
@@ -110,7 +119,8 @@ def known(exchange: Exchange, schema: str | None) -> frozenset[str]:
     return frozenset(definition["properties"])
 
 
-def _missing(exchange: Exchange, names: list[str], text: str) -> Refused:
+def lacks(exchange: Exchange, names: list[str], text: str) -> Refused:
+    """The refusal of a call without some fields; `text` is what the client gets."""
     section = exchange.route.section
     findings = [
         Finding(f"$.{name}", "required", f"no {name} is given; it is required ({section})", section) for name in names

@@ -32,6 +32,8 @@ def route(
 ) -> Route:
     """The row of an operation, which says method, path and interface; `schema` is that of what it carries."""
     row = CALLS[operation]
+    if row.part == "body":  # of another content type (A75)
+        responses = {**responses, 415: responses[400]}
     return Route(
         method=row.method,
         path=row.path,

@@ -9,6 +9,7 @@ from sendbox.engine.delivery.batches import Target
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
+from sendbox.services.advice import TEST_NUMBER, advise
 from sendbox.services.messaging.events import expected_case
 from sendbox.services.messaging.model import Send
 from sendbox.services.messaging.records import Accepted, Message, Submission
@@ -33,13 +34,13 @@ def accept(home: Home, operation: str, sends: list[Send], key: Key, content: byt
     findings: list[Finding] = []
     # the answer says nothing of a validation session's SMS: the session begins, and stays pending (A73)
     refuse_numbers = home.assume.invalid_number == "response" and operation != "createValidation"
-    for index, send in enumerate(sends):
+    for send in sends:
         refused = _template_findings(home, send)
         findings += refused
         base = ""
         if several:
-            base = uuid_text(world.name("message", names, index))
-        submission = Submission(send, operation, key, request_id, base, index, home.accepted, content)
+            base = uuid_text(world.name("message", names, send.index))
+        submission = Submission(send, operation, key, request_id, base, send.index, home.accepted, content)
         submission.origin = origin
         submission.chooser = world.chooser
         home.accepted += len(send.recipients)
@@ -48,7 +49,8 @@ def accept(home: Home, operation: str, sends: list[Send], key: Key, content: byt
         for position, recipient in enumerate(send.recipients):
             if refused or (refuse_numbers and not recipient.valid):
                 if not refused:
-                    findings.append(_number_finding(send, position))
+                    place = f"{send.path}.to[{position}].phone_number"
+                    findings.append(number_finding(recipient.number, place, "A08"))
                 ids.append(None)
                 continue
             if several:
@@ -65,12 +67,26 @@ def accept(home: Home, operation: str, sends: list[Send], key: Key, content: byt
         answers.append(ids)
         if messages:
             submission.messages = tuple(messages)
+            if home.assume.test_number == "on":
+                _leave_out_tests(world, submission)
             submission.outlet = outlet_for(home, key, send.callback)
             home.messages += messages
             if world.outlets.faults.overtakes and submission.outlet is not None and operation != "createValidation":
                 _may_overtake(world, submission)
-            world.timeline.at(_instant(send, now), submission.ordinal, home.simulator.submission_due, submission)
+            if submission.messages:
+                world.timeline.at(_instant(send, now), submission.ordinal, home.simulator.submission_due, submission)
     return Accepted(request_id, base_ids, answers, findings)
+
+
+def _leave_out_tests(world: World, submission: Submission) -> None:
+    """Takes the messages to the test number out of those that will be handed over (A89)."""
+    for message in submission.messages:
+        if message.phone == limits.TEST_NUMBER:
+            text = f"{message.phone} is the test number of the service: the message is taken, and nothing is sent"
+            world.advise(
+                advise(TEST_NUMBER, text, f"{submission.send.path}.to[{message.index}].phone_number"), message.phone
+            )
+    submission.messages = tuple(each for each in submission.messages if each.phone != limits.TEST_NUMBER)
 
 
 def _may_overtake(world: World, submission: Submission) -> None:
@@ -119,12 +135,7 @@ def _template_findings(home: Home, send: Send) -> list[Finding]:
     return findings
 
 
-def _number_finding(send: Send, position: int) -> Finding:
-    number = send.recipients[position].number
-    return Finding(
-        f"{send.path}.to[{position}].phone_number",
-        "phone-number",
-        f'"{number}" cannot be normalized to international form; legal: 8 to 15 digits with a calling code (§7.3, A14)',
-        "§7.3",
-        "A08",
-    )
+def number_finding(number: str, path: str, assumed: str) -> Finding:
+    """Why a number is refused in the answer already (§7.3)."""
+    text = f'"{number}" cannot be normalized to international form; legal: 8 to 15 digits with a calling code'
+    return Finding(path, "phone-number", f"{text} (§7.3, A14)", "§7.3", assumed)

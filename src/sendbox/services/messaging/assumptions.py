@@ -21,8 +21,11 @@ def of_transition(attempt: Attempt, code: int, *, first: bool) -> Iterator[str]:
     fate = attempt.fate
     if attempt.price is not None and (fate is None or fate.entries is None):
         yield "A63"
-    if first and code == REJECTED and not attempt.message.valid:
-        yield "A08"
+    if first and code == REJECTED:
+        if not attempt.message.valid:
+            yield "A08"
+        if attempt.refused in ("blacklist", "optout") and attempt.message.submission.key.billing is not None:
+            yield "A90"
     if first and attempt.price is not None:
         yield from _handed_over(attempt)
 

@@ -41,14 +41,23 @@ class Check(NamedTuple):
 
 
 def _blacklisted(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
-    billing = message.submission.key.billing or checks.account
-    return bool(billing.blacklist) and billing.blacklisted(message.phone, checks.world.clock.now)
+    now = checks.world.clock.now
+    own = message.submission.key.billing
+    return bool(
+        (checks.account.blacklist and checks.account.blacklisted(message.phone, now))
+        or (own is not None and own.blacklisted(message.phone, now))  # a sub-key asks both (A90)
+    )
 
 
 def _opted_out(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
-    billing = message.submission.key.billing or checks.account
-    promotional = "promotional" in message.submission.send.tags
-    return bool(billing.optout) and promotional and billing.opted_out(message.phone, checks.world.clock.now)
+    if "promotional" not in message.submission.send.tags:
+        return False
+    now = checks.world.clock.now
+    own = message.submission.key.billing
+    return bool(
+        (checks.account.optout and checks.account.opted_out(message.phone, now))
+        or (own is not None and own.opted_out(message.phone, now))
+    )
 
 
 def _unregistered(checks: Checks, message: Message, _number: int, step: Step) -> bool:
@@ -174,11 +183,12 @@ class Checks:
 
     def remark_entry(self, message: Message) -> None:
         """Advice on a message that is handed over although its phone is on a list: the entry is not in force yet."""
-        billing = message.submission.key.billing or self.account
-        lists = {"blacklist": billing.blacklist}
+        own = message.submission.key.billing
+        billings = (self.account,) if own is None else (self.account, own)
+        lists = [("blacklist", billing.blacklist) for billing in billings]
         if "promotional" in message.submission.send.tags:
-            lists["opt-out list"] = billing.optout
-        for name, entries in lists.items():
+            lists += [("opt-out list", billing.optout) for billing in billings]
+        for name, entries in lists:
             since = entries.get(message.phone)
             if since is not None:
                 text = (

@@ -9,6 +9,7 @@ from sendbox.engine.chooser.draws import UNSEEDED
 from sendbox.engine.delivery.events import Events
 from sendbox.engine.part import Part
 from sendbox.engine.texts import Text
+from sendbox.services import limits
 from sendbox.services.advice import OUTBOX_NOT_FETCHED, advise, on_answer
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.accept import accept
@@ -98,6 +99,10 @@ class Messaging(Part):
     def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "") -> Accepted:
         """Takes the Message objects of one request; what follows from them is due at the instants they name."""
         return accept(self, operation, sends, key, content, origin)
+
+    def is_test(self, phone: str) -> bool:
+        """Whether it is the test number, to which nothing is handed over (A89)."""
+        return self.assume.test_number == "on" and phone == limits.TEST_NUMBER
 
     def can_pay(self, sends: list[Send], key: Key) -> bool:
         """Whether the key's balance could pay all of these now (legacy interface, A13)."""

@@ -79,6 +79,8 @@ class Send:
     #: limits of sending do not apply, as to a line of a bulk file (A79)
     unlimited: bool = False
     path: str = "$"
+    #: where it stands among the messages of its request
+    index: int = 0
     #: the client's own name of the message, where a setting has it (A57)
     reference: str | None = None
     #: bit n is set where step n has a sender of its own, else it is that of the message or of the key

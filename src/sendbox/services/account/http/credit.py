@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from sendbox.services.account import catalog
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.keys import may_change
 from sendbox.services.account.orders import NoCredit, NoSender, fee_of
 from sendbox.services.http.exchange import Answer, Exchange
-from sendbox.services.http.rest import read_body, refused, success
+from sendbox.services.http.rest import lacks, read_body, refused, success
 from sendbox.services.numbers import normal as numbers
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
 #: A sender name: at most 11 characters (§8), a letter among them, or it would be a number.
 _NAME: Final = re.compile(r"(?=[^A-Za-z]*[A-Za-z])[^+\x00-\x1f][^\x00-\x1f]{0,10}")
-_MISSING: Final = "Missing 'service_id' or 'period' in request data"
+_MISSING: Final = "Missing required service fields in request data"
 
 
 def services(_exchange: Exchange) -> Answer:
@@ -35,28 +33,25 @@ def order(exchange: Exchange) -> Answer:
     service = catalog.services().get(request["service_id"])
     if service is None:
         raise refused("Invalid service id", "$.service_id", "service", "§4.4", "A31", 500)
-    period: str = request["period"]
     billing = Account.of(exchange.world).billing_of(exchange.key)
-    price = service.prices[billing.currency.lower()]
-    if price.min_interval is not None and catalog.PERIODS[period] < catalog.PERIODS[price.min_interval]:
-        text = f"Period '{period}' is below the minimum interval '{price.min_interval}' of this service"
-        raise refused(text, "$.period", "min_interval", "§2.5", "A31")
     subject = _subject(exchange, service, request)
     if request.get("dryrun"):
-        dry = {
-            "dryrun": True,
-            "total_fee": fee_of(service, period, billing.currency) / 1_000_000,
-            "currency": billing.currency,
-            "subject": subject,
-            "service_id": service.id,
-        }
-        return Answer(200, orjson.dumps(dry))
+        return success(
+            order={
+                "dryrun": True,
+                "total_fee": fee_of(service, billing.currency) / 1_000_000,
+                "currency": billing.currency.lower(),
+                "subject": subject,
+                "service_id": service.id,
+            }
+        )
+    period: str = request["period"]
     try:
         placed = Account.of(exchange.world).orders.place(service, subject, period, billing, exchange.content or b"")
     except NoCredit:
         exchange.order_sensitive = True
         raise refused("Insufficient credit", "$.service_id", "credit", "§4.4", "A31", 500) from None
-    return success(order={"subject": placed.subject, "subject_id": placed.id, "status": placed.state})
+    return success(order={"subject": placed.subject, "subject_id": placed.subject, "status": placed.state})
 
 
 def _subject(exchange: Exchange, service: Service, request: dict[str, Any]) -> str:
@@ -69,7 +64,7 @@ def _subject(exchange: Exchange, service: Service, request: dict[str, Any]) -> s
             raise refused(text, "$.service_id", "sender", "§4.4", "A31", 500) from None
     subject: str = request.get("subject") or ""
     if not subject:
-        raise refused("Missing 'subject' in request data", "$.subject", "required", "§2.5", "A31")
+        raise lacks(exchange, ["subject"], _MISSING)
     if service.kind == "number":
         number = numbers.normalize(subject, Account.of(exchange.world).country)
         if number is None:

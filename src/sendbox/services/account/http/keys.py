@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.identity import uuid_text
 from sendbox.services.account.account import Account
+from sendbox.services.account.billing import DEFAULT_SUBID
 from sendbox.services.account.subkeys import MOST
 from sendbox.services.http.exchange import Answer, Exchange
-from sendbox.services.http.rest import read_body, refused, success
-from sendbox.services.money import decimal
+from sendbox.services.http.rest import lacks, read_body, refused, success
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
 
-_TOP_ONLY: Final = "Only a top apikey may manage child apikeys"
+_SETTINGS: Final = frozenset({"note", "default_callback_url", "default_callback_secret", "default_sender"})
+_TEXTS: Final = {"$.scope": "Invalid scope value"}
 
 
 def update(exchange: Exchange) -> Answer:
@@ -24,10 +24,12 @@ def update(exchange: Exchange) -> Answer:
     request = read_body(exchange)
     account = Account.of(exchange.world)
     key = account.keys[exchange.key.id]
+    if _SETTINGS.isdisjoint(request):
+        raise lacks(exchange, ["default_callback_url"], "Missing 'default_callback_url' or 'note' in request data")
     exchange.changes("settings", key.id)
     if "note" in request:
         key.note = request["note"]
-    for name in ("default_callback_url", "default_callback_secret", "default_sender"):
+    for name in _SETTINGS - {"note"}:
         if name in request:
             setattr(key, name, request[name] or None)
     account.subkeys.note(key, "updated")
@@ -37,43 +39,64 @@ def update(exchange: Exchange) -> Answer:
 def add(exchange: Exchange) -> Answer:
     """`POST /apikey/add`: a sub-key, with the account's balance or its own (§2.5, A32)."""
     may_change(exchange)
-    _top_key(exchange)
-    request = read_body(exchange)
-    world = exchange.world
-    currency: str | None = (request.get("currency") or "").upper() or None
-    if request.get("shared"):
-        if currency not in (None, Account.of(world).currency):
-            text = f"Shared apikey must have the currency of its parent: {Account.of(world).currency}"
-            raise refused(text, "$.currency", "currency", "§2.5")
-        currency = None
-    elif currency is None:
-        raise refused("Missing 'currency' in request data", "$.currency", "required", "§2.5", "A32")
+    if exchange.key.id != exchange.world.id:
+        text = "Only a top-level apikey can create new apikeys"
+        raise refused(text, "header x-api-key", "parent", "§4.4", "A32", 403)
+    request = read_body(exchange, texts=_TEXTS)
+    account = Account.of(exchange.world)
+    currency, subid = _billing(exchange, request)
     exchange.changes("sub-keys")  # their number, and the place of each
-    if Account.of(world).subkeys.full:
-        raise refused(f"Child apikey limit reached ({MOST})", "$", "limit", "§4.4", "A32", 403)
-    key = Account.of(world).subkeys.add(
-        exchange.content or b"",
-        currency=currency,
-        note=request.get("note", ""),
-        url=request.get("default_callback_url") or None,
-        scope=request.get("scope", "full"),
-    )
-    return success(apikey=key.id, billing_id=Account.of(world).billing_of(key).subid)
+    key = account.subkeys.of_user(request.get("app_userid"))
+    if key is None:
+        if account.subkeys.full:
+            raise refused(f"Child apikey limit reached ({MOST})", "$", "limit", "§4.4", "A32", 403)
+        if subid is not None and subid in (DEFAULT_SUBID, *account.subkeys.by_subid):
+            raise refused(f"billing_id '{subid}' is taken", "$.billing_id", "taken", "§4.4", "A32")
+        key = account.subkeys.add(
+            exchange.content or b"",
+            currency=currency,
+            subid=subid,
+            note=request.get("note", ""),
+            default_callback_url=request.get("default_callback_url") or None,
+            scope=request.get("scope", "full"),
+            share_senders=request.get("share_senders", False),
+            app_userid=request.get("app_userid"),
+        )
+    return success(apikey=key.id, billing_id=None if key.billing is None else key.billing.subid)
+
+
+def _billing(exchange: Exchange, request: dict[str, Any]) -> tuple[str | None, str | None]:
+    """The currency of a new sub-key's own balance, None where it shares the account's, and its name where it has one.
+
+    Raises `Refused`.
+    """
+    currency: str = request.get("currency", "").upper()
+    if not request.get("shared"):
+        lacking = [name for name in ("billing_name", "billing_email", "currency") if not request.get(name)]
+        if lacking:
+            raise lacks(exchange, lacking, "Missing required fields in request data")
+        return currency, request.get("billing_id")
+    parents = Account.of(exchange.world).currency
+    if currency not in ("", parents):
+        text = f"Shared apikey must have the currency of its parent: {parents}"
+        raise refused(text, "$.currency", "currency", "§2.5")
+    return None, None
 
 
 def list_children(exchange: Exchange) -> Answer:
     """`GET /apikey/list`: the sub-keys of the key that calls; a sub-key has none (A32)."""
     world = exchange.world
     children = Account.of(world).subkeys.children if exchange.key.id == world.id else []
-    return success(list=[_child_record(world, key) for key in children])
+    return success(list=[key.id for key in children])
 
 
 def change(exchange: Exchange) -> Answer:
     """`POST /apikey/change`: scope of a sub-key, and whether it is disabled (A32)."""
     may_change(exchange)
-    _top_key(exchange)
-    request = read_body(exchange, "Missing 'apikey' in request data", "apikey")
-    key = _child(exchange, request)
+    request = read_body(exchange, "Missing 'apikey' in request data", "apikey", texts=_TEXTS)
+    if request.keys().isdisjoint(("scope", "disable")):
+        raise lacks(exchange, ["scope"], "Missing 'scope' or 'disable' in request data")
+    key = _child(exchange, request["apikey"])
     exchange.changes("key", key.id)
     exchange.order_sensitive |= "disable" in request  # a call of the key that comes later has no entry
     key.scope = request.get("scope", key.scope)
@@ -105,49 +128,38 @@ def may_change(exchange: Exchange) -> None:
         raise refused(text, "header x-api-key", "scope", "§5", "A19", 403)
 
 
-def _top_key(exchange: Exchange) -> None:
-    if exchange.key.id != exchange.world.id:
-        raise refused(_TOP_ONLY, "header x-api-key", "parent", "§4.4", "A32", 403)
-
-
-def _child(exchange: Exchange, request: dict[str, Any]) -> Key:
-    world = exchange.world
-    key = Account.of(world).keys.get(request["apikey"])
-    if key is None or key.id == world.id:
-        raise refused("Apikey is not a child of this apikey", "$.apikey", "owner", "§4.4", "A26", 403)
+def _child(exchange: Exchange, name: str) -> Key:
+    """The sub-key of the key that calls. Raises `Refused`."""
+    parent = exchange.world.id
+    key = Account.of(exchange.world).keys.get(name)
+    if exchange.key.id == parent and name == parent:
+        raise refused("Parent apikey cannot change itself", "$.apikey", "owner", "§4.4", "A32", 403)
+    if key is None or exchange.key.id != parent:
+        raise refused("Target apikey does not belong to this parent", "$.apikey", "owner", "§4.4", "A32", 403)
     return key
 
 
 def _own_record(world: World, key: Key) -> dict[str, Any]:
-    """A key as its own calls see it (A32). `account` is a separate name: the id of the world is the parent key."""
+    """A key as its own calls see it (A32); the account is always prepaid, without VAT and in UTC."""
     account = Account.of(world)
-    senders = set() if account.senders == "any" else set().union(*account.senders.values())
     return {
         "note": key.note,
         "default_callback_url": key.default_callback_url or "",
-        "default_sender": key.default_sender or "",
-        "account": uuid_text(world.name("account", b"")),
+        "account": "prepaid",
         "scope": key.scope,
-        "is_blocked": key.disabled,
-        "senders": sorted(senders | account.numbers),
-        "currency": Account.of(world).billing_of(key).currency,
-        "credit": decimal(Account.of(world).billing_of(key).balance),
-        "shared": key.billing is None,
-        "billing_id": Account.of(world).billing_of(key).subid,
+        "share_senders": str(int(key.share_senders)),
+        "is_blocked": int(key.disabled),
+        "senders": _senders(account),
+        "vat": "0",
+        "currency": account.billing_of(key).currency.lower(),
+        "tz": "UTC",
     }
 
 
-def _child_record(world: World, key: Key) -> dict[str, Any]:
-    """A sub-key as its parent lists it (§2.5, A32)."""
-    billing = Account.of(world).billing_of(key)
-    return {
-        "apikey": key.id,
-        "billing_id": billing.subid,
-        "note": key.note,
-        "default_callback_url": key.default_callback_url or "",
-        "scope": key.scope,
-        "shared": key.billing is None,
-        "currency": billing.currency,
-        "credit": decimal(billing.balance),
-        "is_blocked": key.disabled,
-    }
+def _senders(account: Account) -> list[dict[str, str]]:
+    """The senders and numbers of the account, by channel; where every sender is registered, only what has a name."""
+    registered = {} if account.senders == "any" else account.senders
+    rows = {(family, value): value for family, values in registered.items() for value in values}
+    rows |= {("sms", number): number for number in account.numbers}
+    rows |= {("chatapp", id_): number.name for id_, number in account.business.items() if number.sends}
+    return [{"flow": family, "value": value, "name": name} for (family, value), name in sorted(rows.items())]

@@ -11,7 +11,7 @@ from sendbox.services.http.rest import row
 ROUTES: Final[tuple[Route, ...]] = (
     *(
         row(
-            name, f"Put numbers on the {words}", handler, "ListResponse", "A14", "A27", "A70", "A81",
+            name, f"Put numbers on the {words}", handler, "ListResponse", "A14", "A27", "A70", "A81", "A90",
             schema="ListRequest", error=lists.list_error, failure="ListError", deny=lists.unauthorized_list,
         )
         for name, words, handler in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sendbox.engine.remarks import Finding
 from sendbox.services.messaging.channels import TEMPLATED
 from sendbox.services.messaging.http.advising import remark_accepted
 from sendbox.services.messaging.messaging import Messaging
@@ -37,6 +38,15 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes) -> Accepted:
     if accepted.findings:
         exchange.findings = accepted.findings
     return accepted
+
+
+def unpaid(exchange: Exchange, send: Send, assumed: str) -> Finding | None:
+    """Why the credit does not suffice for a message whose answer says so at once; None where it does (A12, A13)."""
+    if Messaging.of(exchange.world).can_pay([send], exchange.key):
+        return None
+    count = len(send.recipients)
+    what = f"{count} messages cost" if count > 1 else "1 message costs"
+    return Finding("$", "credit", f"{what} more than the account's credit (§4.1, {assumed})", "§4.1", assumed)
 
 
 def send_template(exchange: Exchange, phone: str, use: TemplateUse, sender: str) -> Accepted:

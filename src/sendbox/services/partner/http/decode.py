@@ -16,7 +16,7 @@ from sendbox.engine import durations as spans
 from sendbox.engine.remarks import Finding
 from sendbox.services.http.diagnosis import beside
 from sendbox.services.http.exchange import Answer, Exchange, Refused
-from sendbox.services.http.names import unknown_fields
+from sendbox.services.http.names import refused_fields, unknown_fields
 from sendbox.services.http.requests import canonical, parsed
 from sendbox.services.http.requests import refusal as refused_by
 from sendbox.services.http.rest import error, known
@@ -46,6 +46,8 @@ def read(exchange: Exchange, missing: int = 400) -> Request:
         if refused.findings[0].rule == "required":
             refused.status = missing
         raise refused
+    if exchange.advice and (unknown := refused_fields(exchange, exchange.advice)):
+        raise refused_by(unknown)
     request: Request = given
     named = {name: value for name, value in request.items() if name != "partner_callback_url"}
     exchange.content = canonical(named)

@@ -8,9 +8,9 @@ from sendbox.contract.parse import Malformed, parse_json
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import NATIONAL_NUMBER, NUMBER_INVALID, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.names import unknown_fields
+from sendbox.services.http.names import refused_fields, unknown_fields
 from sendbox.services.http.numbers import remark_number as remark_sms_number
-from sendbox.services.http.requests import remark_content_type, without_nulls
+from sendbox.services.http.requests import content_type_finding, without_nulls
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 from sendbox.services.verify.http.errors import refusal
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 
 def parse(exchange: Exchange, remaining: int) -> Any:
-    """The JSON value of the body. Raises `Refused` for malformed JSON (A75); another content type is advice only."""
-    remark_content_type(exchange)
+    """The JSON value of the body. Raises `Refused` for malformed JSON, and another content type (A75)."""
+    finding = content_type_finding(exchange)
+    if finding is not None:
+        raise refusal("UNSUPPORTED_MEDIA_TYPE", [finding], remaining, text=finding.message)
     try:
         body = parse_json(exchange.body)
     except Malformed as malformed:
@@ -51,6 +53,8 @@ def legal(exchange: Exchange, body: Any, remaining: int) -> dict[str, Any]:
         if name and name not in node["required"]:
             raise refusal("MISSING_FIELD", findings, remaining, text=findings[0].message)
         raise refusal("MISSING_FIELD", findings, remaining, field=name or node["required"][0])
+    if exchange.advice and (unknown := refused_fields(exchange, exchange.advice)):
+        raise refusal("MISSING_FIELD", unknown, remaining, text=unknown[0].message)
     return {name: value for name, value in body.items() if name in properties}
 
 

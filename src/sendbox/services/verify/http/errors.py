@@ -21,7 +21,9 @@ ERRORS: Final = {
     "INVALID_PHONE": (400, "Invalid phone number"),
     "INVALID_CODE": (400, "Invalid code"),
     "EXPIRED": (400, "Validation expired"),
+    "VERIFICATION_DISABLED": (400, "Tenant does not have verification enabled"),
     "NOT_FOUND": (404, "Validation not found"),
+    "UNSUPPORTED_MEDIA_TYPE": (415, "Unsupported media type"),
     "MISSING_API_KEY": (401, "Missing X-API-Key header"),
     "INVALID_API_KEY": (401, "Invalid or disabled API key"),
     "TENANT_RATE_LIMIT": (429, "Tenant rate limit exceeded"),
@@ -34,6 +36,7 @@ _BY_STATUS: Final = {
     404: "NOT_FOUND",
     405: "METHOD_NOT_ALLOWED",
     413: "PAYLOAD_TOO_LARGE",
+    415: "UNSUPPORTED_MEDIA_TYPE",
     429: "TENANT_RATE_LIMIT",
 }
 

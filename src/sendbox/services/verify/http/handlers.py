@@ -9,12 +9,13 @@ import orjson
 from sendbox.engine.durations import iso
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import PROOF_CANNOT_HOLD, advise
+from sendbox.services.assume import Assume
 from sendbox.services.http.diagnosis import beside
 from sendbox.services.http.exchange import Answer
 from sendbox.services.http.requests import canonical
 from sendbox.services.ports import account_of
 from sendbox.services.verify.http.decode import legal, misshapen, parse, remark_number
-from sendbox.services.verify.http.errors import UNTOUCHED, refusal
+from sendbox.services.verify.http.errors import ERRORS, UNTOUCHED, refusal
 from sendbox.services.verify.session import VERIFIED
 from sendbox.services.verify.verify import LimitReached, Verify
 
@@ -75,9 +76,20 @@ def verify_proof(exchange: Exchange) -> Answer:
     exchange.content = b"{}"
     body = legal(exchange, parse(exchange, 0), 0)
     _remark_proof(exchange, None)
+    world = exchange.world
+    if not account_of(world).verification_secret and body["token"].startswith(world.tag):  # else it is in no account
+        return _disabled(exchange)
     outcome = Verify.of(exchange.world).check(body, body["proof"])
     exchange.content = canonical({"phoneNumber": body["phoneNumber"], "code": body["code"], "outcome": outcome})
     return _checked(outcome)
+
+
+def _disabled(exchange: Exchange) -> Answer:
+    """The answer to a proof where the account has no secret (A51)."""
+    if Assume.of(exchange.world).no_secret == "observed":
+        return _json({"valid": False, "error": ERRORS["VERIFICATION_DISABLED"][1]})
+    text = "no proof can be checked: the account has no verificationSecret (§4.5, A51)"
+    raise refusal("VERIFICATION_DISABLED", [Finding("$.proof", "secret", text, "§4.5", "A51")], 0)
 
 
 def _session(exchange: Exchange, content: bytes | None = None) -> tuple[Session, dict[str, Any]]:

@@ -65,7 +65,7 @@ def _route(
 ROUTES: Final = (
     _route(
         "createValidation", "Send a six-digit code to a phone", create_validation, "Validation", (400, 401, 429, 500),
-        "A47", "A52", "A53", "A72", "A73", error=creation_error, deny=deny_creation,
+        "A47", "A52", "A53", "A72", "A73", "A89", error=creation_error, deny=deny_creation,
     ),
     _route(
         "verifyCode", "Submit the code that the user entered", verify_code, "Code", (400, 401, 404, 429, 500),

@@ -1,21 +1,23 @@
 """Form fields or query parameters of a legacy call as the command that the core takes (§4.1, A13).
 
-The rules of numbers, bodies and senders are those of a Message (§2.1); what breaks one has a code instead of a text.
+The rules are those of a Message (§2.1); what breaks one has a code instead of a text.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from sendbox.contract.findings import show
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
-from sendbox.services.advice import SENDER_FORM, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
+from sendbox.services.http.names import refused_fields
 from sendbox.services.http.numbers import remark_recipient
-from sendbox.services.messaging.channels import USUAL
+from sendbox.services.http.requests import canonical
 from sendbox.services.messaging.http.legacy.errors import (
+    BAD_GATEWAY,
     BAD_MESSAGE,
     BAD_NUMBER,
     BAD_PARAMETER,
@@ -24,13 +26,19 @@ from sendbox.services.messaging.http.legacy.errors import (
     UNREADABLE,
     refusal,
 )
-from sendbox.services.messaging.http.sending.steps import truncated
-from sendbox.services.messaging.model import Recipient, Send, Step
+from sendbox.services.messaging.http.sending.handlers import without_callback
+from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 from sendbox.services.numbers import normal as numbers
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.services.http.exchange import Exchange
+    from sendbox.services.messaging.model import Send
+
+#: What stands between two numbers.
+_BETWEEN: Final = re.compile(r"[;,]")
+_FIELDS: Final = frozenset({"apikey", "message", "sender", "gateway", "time", "callback"})
+_CODES: Final = {"$.message": BAD_MESSAGE, "$.sender": BAD_SENDER, "$.gateway": BAD_GATEWAY}
 
 
 def read_fields(exchange: Exchange, raw: bytes) -> dict[str, str]:
@@ -50,67 +58,55 @@ def check_media_type(exchange: Exchange) -> None:
         raise refusal(BAD_PARAMETER, [finding], Assume.of(exchange.world))
 
 
-def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -> Send:
-    """The `Send` of a call whose recipients are in the field `name`, several with `;` between them.
+def decode(exchange: Exchange, fields: dict[str, str], name: str, schema: str) -> tuple[Send, bytes]:
+    """The `Send` of a call whose recipients are in the field `name`, and its canonical content (A13).
 
-    Raises `Refused`: 201 for the number, 202 for the message, 203 for the sender, 109 for too many recipients, 102 for
-    anything else that the schema finds.
+    Several numbers have `;` or `,` between them; those that cannot be normalized are left out. Raises `Refused`: 201
+    without a number that is left, 202 for the message, 203 for the sender, 104 for the gateway, 109 for too many
+    numbers, 102 for anything else.
     """
-    recipients = [number for text in fields.get(name, "").split(";") if (number := text.strip())]
-    problems: list[tuple[int, Finding]] = []
+    problems: list[Finding] = []
+    given = [number for text in _BETWEEN.split(fields.get(name, "")) if (number := text.strip())]
+    if len(given) > limits.IN_ALL:
+        text = f"{len(given)} numbers are more than the {limits.IN_ALL} that one call may have"
+        problems.append(_fault(name, "maxItems", text))
+    country = account_of(exchange.world).country
+    recipients = [number for number in given[: limits.IN_ALL] if numbers.normalize(number, country) is not None]
     if not recipients:
-        problems.append((BAD_NUMBER, _fault(name, "required", f"no {name} is given; legal is one number or several")))
-    if len(recipients) > limits.IN_ALL:
-        text = f"{len(recipients)} numbers are more than the {limits.IN_ALL} that one call may have"
-        problems.append((TOO_MANY, _fault(name, "maxItems", text)))
+        what = f"{show(fields[name])} has no number that can be normalized" if given else f"no {name} is given"
+        problems.append(_fault(name, "phone-number" if given else "required", f"{what}; legal: one number or several"))
     if "message" not in fields:
-        problems.append((BAD_MESSAGE, _fault("message", "required", "no message is given; legal is a text")))
-    sender = fields.get("sender")
-    if sender is not None:
-        problems += _check_sender(exchange, sender)
-    problems += _check_schema(exchange, fields, name, schema, {finding.path for _, finding in problems})
-    unknown_parameters(fields, frozenset({"apikey", name, "message", "sender"}), exchange.advice)
-    if problems:
-        raise refusal(problems[0][0], [finding for _, finding in problems], Assume.of(exchange.world))
-    body = fields["message"]
-    if len(body) > limits.BODY:
-        body = truncated(body, "$.message", "§2.1", exchange.advice)
-    step = Step(USUAL, body, sender or exchange.key.default_sender)
-    return Send([_recipient(exchange, number, name) for number in recipients], [step])
+        problems.append(_fault("message", "required", "no message is given; legal is a text"))
+    problems += _check_schema(exchange, fields, schema, {finding.path for finding in problems})
+    unknown_parameters(fields, _FIELDS | {name}, exchange.advice)
+    problems += refused_fields(exchange, exchange.advice)
+    names = {"phone_number": name, "message": "message", "datetime": "time"}
+    message = message_of(fields, names, recipients, exchange, problems)
+    send = read_message(message, names, exchange, problems)
+    if send is None or problems:
+        raise refusal(_code(problems[0], name), problems, Assume.of(exchange.world))
+    for number in given:
+        if number not in recipients:
+            remark_recipient(number, None, f"$.{name}", exchange.advice, "is left out (A13)")
+    return send, canonical(without_callback(message))
 
 
-def _check_schema(
-    exchange: Exchange, fields: dict[str, str], name: str, schema: str, places: set[str]
-) -> list[tuple[int, Finding]]:
-    """What the schema finds, with its codes, without places that have a finding already."""
+def _check_schema(exchange: Exchange, fields: dict[str, str], schema: str, places: set[str]) -> list[Finding]:
+    """What the schema finds, without places that have a finding already."""
     # The key may have come another way; the caller is known before any handler runs (§5).
     fields = {"apikey": exchange.key.id, **fields}
     checker = exchange.contract.checker(schema)
     if checker.is_valid(fields):
         return []
-    codes = {f"$.{name}": BAD_NUMBER, "$.message": BAD_MESSAGE, "$.sender": BAD_SENDER}
-    findings = [finding for finding in checker.findings(fields) if finding.path not in places]
-    return [(codes.get(finding.path, BAD_PARAMETER), finding) for finding in findings]
+    return [finding for finding in checker.findings(fields) if finding.path not in places]
 
 
-def _check_sender(exchange: Exchange, sender: str) -> list[tuple[int, Finding]]:
-    if sender.isascii() and sender.isdecimal():
-        return []
-    if sender[0] != "+" and len(sender) <= limits.SENDER:
-        return []
-    text = f"{show(sender)} is neither a name of at most {limits.SENDER} characters nor a number without `+`"
-    if Assume.of(exchange.world).sender_form == "accept":
-        text = f"{text}; `sender_form: accept` lets it through"
-        exchange.advice.append(advise(SENDER_FORM, text, "$.sender"))
-        return []
-    return [(BAD_SENDER, _fault("sender", "sender", text, "A59"))]
+def _code(finding: Finding, name: str) -> int:
+    """The code of a refusal by its first finding."""
+    if finding.rule == "maxItems":
+        return TOO_MANY
+    return BAD_NUMBER if finding.path == f"$.{name}" else _CODES.get(finding.path, BAD_PARAMETER)
 
 
-def _recipient(exchange: Exchange, raw: str, name: str) -> Recipient:
-    number = numbers.normalize(raw, account_of(exchange.world).country)
-    remark_recipient(raw, number, f"$.{name}", exchange.advice)
-    return Recipient(number or raw, number is not None)
-
-
-def _fault(name: str, rule: str, text: str, assumed: str = "A13") -> Finding:
-    return Finding(f"$.{name}", rule, f"{text} (§4.1, {assumed})", "§4.1", assumed)
+def _fault(name: str, rule: str, text: str) -> Finding:
+    return Finding(f"$.{name}", rule, f"{text} (§4.1, A13)", "§4.1", "A13")

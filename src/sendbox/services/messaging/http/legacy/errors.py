@@ -1,6 +1,6 @@
 """What the legacy interface answers when it refuses: one line of plain text, `ERROR|<code>` or `ERROR` (§4.1, A13).
 
-The codes are documented, what exactly each of 101, 102 and 109 stands for is not; the split here is ours.
+What exactly each of 101, 102 and 109 stands for is not known; the split here is ours.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 #: the request cannot be read: not UTF-8, unknown path, wrong method
 UNREADABLE: Final = 101
-#: a parameter that is not a number, message or sender is bad; so is a body that is not a form
+#: another parameter than those that have a code of their own is bad; so is a body that is not a form
 BAD_PARAMETER: Final = 102
 BAD_KEY: Final = 103
+BAD_GATEWAY: Final = 104
 NO_CREDIT: Final = 105
 #: more numbers than one call may have
 TOO_MANY: Final = 109
+#: no number that can be normalized, or none at all
 BAD_NUMBER: Final = 201
 BAD_MESSAGE: Final = 202
 BAD_SENDER: Final = 203
@@ -35,6 +37,7 @@ STATUS: Final = {
     UNREADABLE: 400,
     BAD_PARAMETER: 400,
     BAD_KEY: 401,
+    BAD_GATEWAY: 400,
     NO_CREDIT: 402,
     TOO_MANY: 400,
     BAD_NUMBER: 400,

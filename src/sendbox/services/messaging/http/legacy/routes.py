@@ -5,31 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-import orjson
-
-from sendbox.engine.remarks import Finding
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Route
-from sendbox.services.http.forms import relocated
 from sendbox.services.http.routing import route
-from sendbox.services.messaging.http.accepting import accept
+from sendbox.services.messaging.http.accepting import accept, unpaid
 from sendbox.services.messaging.http.legacy.decode import check_media_type, decode, read_fields
-from sendbox.services.messaging.http.legacy.errors import (
-    BAD_NUMBER,
-    CONTENT_TYPE,
-    NO_CREDIT,
-    deny,
-    error,
-    line,
-    refusal,
-)
-from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.http.legacy.errors import CONTENT_TYPE, NO_CREDIT, deny, error, refusal
 from sendbox.services.operations import CALLS
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.model import Send
 
-ASSUMED: Final = ("A08", "A13", "A14", "A57", "A59")
+ASSUMED: Final = ("A01", "A13", "A14", "A57", "A58", "A59", "A80", "A89")
 RESULT: Final = "legacy.json#/$defs/SendResult"
 
 
@@ -41,32 +28,24 @@ def _handler(name: str, schema: str, *, form: bool) -> Callable[[Exchange], Answ
         if form:
             check_media_type(exchange)
         fields = read_fields(exchange, exchange.body if form else exchange.query)
-        return _accept(exchange, decode(exchange, fields, name, schema), name)
+        return _accept(exchange, *decode(exchange, fields, name, schema))
 
     return handle
 
 
-def _accept(exchange: Exchange, send: Send, name: str) -> Answer:
-    world = exchange.world
-    if not Messaging.of(world).can_pay([send], exchange.key):
-        count = len(send.recipients)
-        text = f"{count} message{'s' if count > 1 else ''} cost more than the account's credit (A13)"
-        raise refusal(NO_CREDIT, [Finding("$", "credit", text, "§4.1", "A13")], Assume.of(world))
-    step = send.steps[0]
-    content = orjson.dumps([[recipient.number for recipient in send.recipients], step.body, step.sender])
-    accepted = accept(exchange, [send], content)
-    if accepted.findings:
-        exchange.findings = relocated(accepted.findings, {"$.to[": f"$.{name}"})
-    return answer(accepted.messages[0], Assume.of(world))
+def _accept(exchange: Exchange, send: Send, content: bytes) -> Answer:
+    finding = unpaid(exchange, send, "A13")
+    if finding is not None:
+        raise refusal(NO_CREDIT, [finding], Assume.of(exchange.world))
+    ids = accept(exchange, [send], content).messages[0]
+    return answer(ids, send, Assume.of(exchange.world))
 
 
-def answer(messages: Sequence[str | None], assume: Assume) -> Answer:
-    """One line for each number, `OK|<id>`, in their order; None is one that the response rejects (A08).
-
-    The status is 200 as soon as one is accepted.
-    """
-    lines = [line(BAD_NUMBER, assume) if id is None else f"OK|{id}" for id in messages]
-    return Answer(200 if any(messages) else 400, "\n".join(lines).encode(), CONTENT_TYPE)
+def answer(ids: Sequence[str | None], send: Send, assume: Assume) -> Answer:
+    """One line for each number, in their order: `OK|<id>`, with `legacy_answer: number` the number behind it (A13)."""
+    shown = [f"|{recipient.number}" if assume.legacy_answer == "number" else "" for recipient in send.recipients]
+    lines = [f"OK|{id}{number}" for id, number in zip(ids, shown, strict=True)]
+    return Answer(200, "\n".join(lines).encode(), CONTENT_TYPE)
 
 
 def _route(operation: str, name: str, schema: str, summary: str) -> Route:

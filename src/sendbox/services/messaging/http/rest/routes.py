@@ -19,6 +19,6 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     row(
         "getMessage", "Look one message up", messages.message, "MessageStatusResponse",
-        "A29", "A30", "A65", schema="MessageQuery", deny=unauthorized_or(messages.NO_ID),
+        "A29", "A30", "A65", "A89", schema="MessageQuery", deny=unauthorized_or(messages.NO_ID),
     ),
 )  # fmt: skip

@@ -17,7 +17,7 @@ from sendbox.services import windows as window
 from sendbox.services.advice import EMPTY_TAGS, TAGS_CLEANED, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Exchange
-from sendbox.services.http.names import renamed, unknown_fields
+from sendbox.services.http.names import refused_fields, renamed, unknown_fields
 from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.messaging.content import tags
 from sendbox.services.messaging.http.advising import remark_clock, remark_texts
@@ -114,6 +114,8 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
     value = get("params")
     if value is not None:
         send.shortening = _read_params(value, root)
+    if advice:
+        problems += refused_fields(exchange, advice)
     if problems:
         raise refusal(problems)
     remark_texts(send, root.body, advice)

@@ -12,7 +12,7 @@ from sendbox.services.http.exchange import Answer
 from sendbox.services.http.interfaces import Interface
 from sendbox.services.http.requests import line, refusal
 
-__all__ = ["DENIED", "INTERFACE", "QUOTED", "deny", "error", "line", "refusal", "show"]
+__all__ = ["DENIED", "INTERFACE", "QUOTED", "deny", "error", "guarded", "line", "refusal", "show"]
 
 #: The text by which a client tells a denied or missing key from a bad request, both 400 (§5.6, A11).
 DENIED: Final = "User is not authorized to access this resource with an explicit deny"
@@ -21,13 +21,13 @@ _DENIAL = re.compile(r"(not|explicit)\s+(authorized|deny)", re.IGNORECASE)
 
 
 def error(status: int, text: str) -> Answer:
-    """The answer to a refused call: `{Message: text}` under `status` (§7.2, A75).
+    """The answer to a refused call: `{Message: text}` under `status` (§7.2, A75)."""
+    return Answer(status, orjson.dumps({"Message": guarded(text)}))
 
-    A text quotes what the client sent, so the words of `DENIED` are hyphenated in every other text (A11).
-    """
-    if text != DENIED:
-        text = _DENIAL.sub(r"\1-\2", text)
-    return Answer(status, orjson.dumps({"Message": text}))
+
+def guarded(text: str) -> str:
+    """A text quotes what the client sent, so the words of `DENIED` are hyphenated in every other text (A11)."""
+    return text if text == DENIED else _DENIAL.sub(r"\1-\2", text)
 
 
 def deny(_with_key: bool) -> Answer:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sendbox.engine.remarks import Finding
+from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import canonical, parsed
@@ -12,7 +14,7 @@ from sendbox.services.messaging.http.accepting import accept
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.encode import message_response, messages_response, recipients_response
 from sendbox.services.messaging.http.sending.errors import refusal
-from sendbox.services.messaging.http.sending.repair import further
+from sendbox.services.messaging.http.sending.repair import MESSAGE, further
 from sendbox.services.messaging.http.sending.steps import channel_finding, is_off
 from sendbox.services.messaging.model import Send
 
@@ -32,37 +34,79 @@ def send_priority_message(exchange: Exchange) -> Answer:
 
 
 def send_messages(exchange: Exchange) -> Answer:
-    """`POST /messages`: an array of 1 to 10 Messages, refused as a whole when one is illegal (§4.1, A10)."""
-    messages: list[dict[str, Any]] = read_json(exchange)
+    """`POST /messages`: an array of 1 to 10 Messages, refused as a whole when one is illegal (§4.1, A10).
+
+    With `messages_refusal: partial` those that are legal are accepted, and the others are in `rejected` (A88).
+    """
+    request = parsed(exchange)
+    problems = _problems(request, exchange)
+    bad = _bad(request, exchange) if problems else ()
+    if problems and len(bad) == len(_list(request)):
+        raise refusal(problems)
+    messages: list[dict[str, Any]] = request
     sends: list[Send] = []
-    problems: list[Finding] = []
     for index, message in enumerate(messages):
-        try:
-            sends.append(decode_message(message, f"$[{index}]", exchange, exchange.advice))
-        except Refused as refused:
-            problems += refused.findings
-    if problems:
+        if index not in bad:
+            try:
+                send = decode_message(message, f"$[{index}]", exchange, exchange.advice)
+            except Refused as refused:
+                problems = [*problems, *refused.findings]
+            else:
+                send.index = index
+                sends.append(send)
+    assume = Assume.of(exchange.world)
+    if problems and (not sends or assume.messages_refusal != "partial"):
         raise refusal(problems)
     content = canonical([without_callback(message) for message in messages])
     accepted = accept(exchange, sends, content)
-    if Assume.of(exchange.world).messages_accepted == "recipient":
-        return Answer(200, recipients_response(accepted.request_id, accepted.messages))
-    return Answer(200, messages_response(accepted.request_id, accepted.base_ids, accepted.messages))
+    base_ids, ids = accepted.base_ids, accepted.messages
+    if problems:
+        exchange.findings = [*problems, *exchange.findings]
+        places = {send.index: place for place, send in enumerate(sends)}
+        base_ids = [base_ids[places[index]] if index in places else "" for index in range(len(messages))]
+        ids = [ids[places[index]] if index in places else _none_of(message) for index, message in enumerate(messages)]
+    if assume.messages_accepted == "recipient":
+        return Answer(200, recipients_response(accepted.request_id, ids))
+    return Answer(200, messages_response(accepted.request_id, base_ids, ids))
 
 
 def read_json(exchange: Exchange, line: int = 1) -> Any:
     """The body of a call, parsed and legal by the route's schema. `line` is the number of its first line.
 
-    Raises `Refused`: malformed JSON (A75), or what the schema finds. Another content type is advice only (A75).
+    Raises `Refused`: malformed JSON (A75), or what the schema finds; another content type (A75).
     """
     request = parsed(exchange, line)
-    checker = exchange.contract.checker(exchange.route.request or "")
-    if not checker.is_valid(request):
-        findings = _findings(request, checker.findings(request), exchange)
-        for path, message in _messages(request):
-            findings = findings + further(message, path, findings, exchange)
+    findings = _problems(request, exchange)
+    if findings:
         raise refusal(findings)
     return request
+
+
+def _problems(request: Any, exchange: Exchange) -> Sequence[Finding]:
+    """What the schema finds, and what is wrong beside it."""
+    checker = exchange.contract.checker(exchange.route.request or "")
+    if checker.is_valid(request):
+        return ()
+    findings = _findings(request, checker.findings(request), exchange)
+    for path, message in _messages(request):
+        findings = findings + further(message, path, findings, exchange)
+    return findings
+
+
+def _bad(request: Any, exchange: Exchange) -> Collection[int]:
+    """Which messages of a call are not legal by their schema: all where the call is refused as a whole (A88)."""
+    whole = range(len(_list(request)))
+    if Assume.of(exchange.world).messages_refusal != "partial" or not 0 < len(whole) <= limits.MESSAGES:
+        return whole
+    if not all(isinstance(message, dict) for message in request):
+        return whole
+    checker = exchange.contract.checker(MESSAGE)
+    return [index for index in whole if not checker.is_valid(request[index])]
+
+
+def _none_of(message: dict[str, Any]) -> list[str | None]:
+    """No id for each recipient of a refused message, as far as they can be counted."""
+    return [None] * max(1, len(_list(message.get("to"))))
 
 
 def _accept_one(exchange: Exchange, message: dict[str, Any], send: Send) -> Answer:

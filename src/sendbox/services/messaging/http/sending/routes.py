@@ -12,7 +12,7 @@ from sendbox.services.messaging.http.sending.handlers import send_message, send_
 #: Assumptions that every JSON endpoint here rests on: fields and forms of Message, its answers, its refusals.
 ASSUMED: Final = (
     "A01", "A02", "A03", "A06", "A07", "A08", "A09", "A11", "A14", "A15", "A16", "A17", "A55", "A56", "A57", "A58",
-    "A59", "A60", "A64", "A75", "A77", "A80", "A85", "A86",
+    "A59", "A60", "A64", "A75", "A77", "A80", "A85", "A86", "A89",
 )  # fmt: skip
 
 
@@ -33,5 +33,5 @@ def _route(operation: str, summary: str, handler: Handler, request: str, *assume
 ROUTES: Final = (
     _route("sendMessage", "Send one message to 1 to 10 recipients", send_message, "Message"),
     _route("sendPriorityMessage", "Send one message by the priority queue", send_priority_message, "Message", "A18"),
-    _route("sendMessages", "Send up to ten messages in one call", send_messages, "Messages", "A10"),
+    _route("sendMessages", "Send up to ten messages in one call", send_messages, "Messages", "A10", "A88"),
 )

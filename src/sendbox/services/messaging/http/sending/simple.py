@@ -5,34 +5,29 @@ The parameters are turned into a Message and read by its rules; remarks keep the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import orjson
 
-from sendbox.contract.parse import Malformed, parse_json
-from sendbox.engine.remarks import Advice, Finding
-from sendbox.services.assume import Assume
+from sendbox.engine.identity import uuid_text
+from sendbox.engine.remarks import Finding
 from sendbox.services.http.exchange import Answer, Exchange, Refused
-from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, relocated, unknown_parameters
-from sendbox.services.http.names import spelled
-from sendbox.services.http.requests import canonical, without_nulls
+from sendbox.services.http.forms import FORM, Unreadable, media_type, read_form, unknown_parameters
+from sendbox.services.http.names import refused_fields, spelled
+from sendbox.services.http.requests import canonical
 from sendbox.services.http.routing import route
-from sendbox.services.messaging.channels import USUAL
-from sendbox.services.messaging.http.accepting import accept
-from sendbox.services.messaging.http.sending.decode import decode_message
-from sendbox.services.messaging.http.sending.errors import deny, error, refusal, show
-
-if TYPE_CHECKING:
-    from sendbox.services.messaging.model import Send
+from sendbox.services.messaging.accept import number_finding
+from sendbox.services.messaging.http.accepting import accept, unpaid
+from sendbox.services.messaging.http.sending.errors import deny, error, guarded, line, show
+from sendbox.services.messaging.http.sending.handlers import without_callback
+from sendbox.services.messaging.http.sending.parameters import message_of, read_message
 
 #: Other names of parameters (A12); they are not deprecated.
 ALIASES: Final = {"phone_number": "number", "message": "body", "datetime": "time"}
 #: `callback` is ours: it lets a form ask for its own deliveries, as address or as the object of A01 in JSON.
 FORM_FIELDS: Final = frozenset({*ALIASES, *ALIASES.values(), "sender", "gateway", "customID", "callback"})
 QUERY_FIELDS: Final = FORM_FIELDS | {"apikey"}
-#: What is read in place of a number or a text that is missing, so that the rest is read too.
-_STAND_IN: Final = "420777000101"
-CALLBACK: Final = "sending.json#/$defs/Callback"
 
 
 def send_by_query(exchange: Exchange) -> Answer:
@@ -58,65 +53,45 @@ def simple_error(status: int, text: str) -> Answer:
 
 
 def _send(exchange: Exchange, raw: bytes, schema: str, known: frozenset[str]) -> Answer:
-    problems: list[Finding] = []
-    fields = _read(exchange, raw, schema, problems)
-    unknown_parameters(fields, known, exchange.advice)
-    names = {name: spelled(fields, name, alias, "§4.1", exchange.advice) for name, alias in ALIASES.items()}
-    message = _message(fields, names, exchange, problems)
-    places = {
-        "$.to[": f"$.{names['phone_number']}",
-        "$.body": f"$.{names['message']}",
-        "$.flow[0].sms.body": f"$.{names['message']}",
-        "$.flow[0].sms.gateway": "$.gateway",
-        "$.flow[0].sms.sender": "$.sender",
-        "$.datetime": f"$.{names['datetime']}",
-        "$.payload": "$.customID",
-    }
-    send = _decode(message, places, exchange, problems)
-    content = canonical({name: value for name, value in message.items() if name != "callback"})
-    accepted = accept(exchange, [send], content)
-    if accepted.findings:
-        exchange.findings = relocated(accepted.findings, places)
-    return _answer(accepted.request_id, accepted.messages[0][0])
-
-
-def _read(exchange: Exchange, raw: bytes, schema: str, problems: list[Finding]) -> dict[str, str]:
-    """The parameters; what the schema finds wrong with them goes to `problems`."""
     try:
         fields = read_form(raw, exchange.advice)
     except Unreadable as unreadable:
-        raise refusal([unreadable.finding]) from None
+        raise _malformed(exchange, {}, [unreadable.finding]) from None
     checker = exchange.contract.checker(schema)
-    if not checker.is_valid(fields):
-        problems += checker.findings(fields)
-    return fields
-
-
-def _message(
-    fields: dict[str, str], names: dict[str, str], exchange: Exchange, problems: list[Finding]
-) -> dict[str, Any]:
-    """The Message that the parameters stand for (§2.1); parameters with problems are left out of it."""
-    bad = {finding.path.removeprefix("$.") for finding in problems}
+    problems = [] if checker.is_valid(fields) else list(checker.findings(fields))
+    unknown_parameters(fields, known, exchange.advice)
+    problems += refused_fields(exchange, exchange.advice)
+    names = {name: spelled(fields, name, alias, "§4.1", exchange.advice) for name, alias in ALIASES.items()}
     problems += [_missing(name) for name in ("phone_number", "message") if names[name] not in fields]
-    fields = {name: value for name, value in fields.items() if name not in bad}
-    message: dict[str, Any] = {
-        "to": [{"phone_number": fields.get(names["phone_number"], _STAND_IN)}],
-        "body": fields.get(names["message"], _STAND_IN),
-    }
-    if "sender" in fields:
-        message["sender"] = fields["sender"]
-    if "gateway" in fields:
-        message["flow"] = [{USUAL: {"gateway": fields["gateway"]}}]
-    if names["datetime"] in fields:
-        message["datetime"] = fields[names["datetime"]]
+    numbers = [fields[names["phone_number"]]] if names["phone_number"] in fields else []
+    message = message_of(fields, names, numbers, exchange, problems)
     if "customID" in fields:
         message["payload"] = {"customID": fields["customID"]}
-    if "callback" in fields:
-        try:
-            message["callback"] = _callback(fields["callback"], exchange)
-        except Refused as refused:
-            problems += refused.findings
-    return message
+    send = read_message(message, names, exchange, problems)
+    if send is None or problems:
+        raise _malformed(exchange, fields, problems)
+    finding = unpaid(exchange, send, "A12")
+    if not send.recipients[0].valid:
+        finding = number_finding(send.recipients[0].number, f"$.{names['phone_number']}", "A12")
+    if finding is not None:
+        raise _refused(exchange, fields, [finding], 200)
+    accepted = accept(exchange, [send], canonical(without_callback(message)))
+    shown = {"request_id": accepted.request_id, "message_id": accepted.messages[0][0], "accepted": True}
+    return Answer(200, orjson.dumps(shown))
+
+
+def _malformed(exchange: Exchange, fields: Mapping[str, str], problems: list[Finding]) -> Refused:
+    """The refusal of parameters that are missing or malformed; by GET it has the status 200 all the same (A12)."""
+    return _refused(exchange, fields, problems, 200 if exchange.route.method == "GET" else 400)
+
+
+def _refused(exchange: Exchange, fields: Mapping[str, str], problems: list[Finding], status: int) -> Refused:
+    """The refusal that says `accepted: false`, from 400 on with the reason as `Message` (§5.6, A12)."""
+    content = canonical({name: value for name, value in fields.items() if name not in ("apikey", "callback")})
+    request_id = uuid_text(exchange.world.named("request", exchange.route.operation, content))
+    reason = {"Message": guarded(line(problems[0]))} if status >= 400 else {}
+    shown = {**reason, "request_id": request_id, "accepted": False}
+    return Refused(problems, status, answer=Answer(status, orjson.dumps(shown)))
 
 
 def _missing(name: str) -> Finding:
@@ -124,53 +99,9 @@ def _missing(name: str) -> Finding:
     return Finding(f"$.{name}", "required", text, "§4.1", "A12")
 
 
-def _callback(text: str, exchange: Exchange) -> Any:
-    """`callback` of a Message: an address as it stands, an object from its JSON (A01)."""
-    value: Any = text
-    if text.lstrip().startswith("{"):
-        try:
-            value = parse_json(text.encode())
-        except Malformed as malformed:
-            raise refusal([_under_callback(malformed.finding, "§2.1", "A01")]) from None
-        if Assume.of(exchange.world).nulls == "absent":
-            value = without_nulls(value)
-    checker = exchange.contract.checker(CALLBACK)
-    if not checker.is_valid(value):
-        findings = checker.findings(value)
-        raise refusal([_under_callback(finding, finding.section, finding.assumed) for finding in findings])
-    return value
-
-
-def _under_callback(finding: Finding, section: str, assumed: str | None) -> Finding:
-    path = f"$.callback{finding.path.removeprefix('$')}"
-    return Finding(path, finding.rule, finding.message, section, assumed)
-
-
-def _decode(message: dict[str, Any], places: dict[str, str], exchange: Exchange, problems: list[Finding]) -> Send:
-    """The command. Raises `Refused` with the problems found before and those found here."""
-    remarks: list[Advice] = []
-    send = None
-    stand_ins = bool(problems)
-    try:
-        send = decode_message(message, "$", exchange, remarks)
-    except Refused as refused:
-        problems += relocated(refused.findings, places)
-    if not stand_ins:
-        exchange.advice += relocated(remarks, places)
-    if send is None or problems:
-        raise refusal(problems)
-    return send
-
-
-def _answer(request_id: str, message_id: str | None) -> Answer:
-    if message_id is None:
-        return Answer(200, orjson.dumps({"request_id": request_id, "accepted": False}))
-    return Answer(200, orjson.dumps({"request_id": request_id, "message_id": message_id, "accepted": True}))
-
-
 #: Assumptions that both ways of calling rest on.
-ASSUMED: Final = ("A01", "A08", "A11", "A12", "A14", "A57", "A58", "A59", "A75", "A80", "A86")
-_RESPONSES: Final = {200: "sending.json#/$defs/SimpleResponse", 400: "sending.json#/$defs/Error"}
+ASSUMED: Final = ("A01", "A11", "A12", "A14", "A57", "A58", "A59", "A75", "A80", "A86", "A89")
+_RESPONSES: Final = {200: "sending.json#/$defs/SimpleResponse", 400: "sending.json#/$defs/SimpleError"}
 
 ROUTES: Final = (
     route(
@@ -184,6 +115,7 @@ ROUTES: Final = (
         deny=deny,
         assumed=ASSUMED,
         auth="header-or-query",
+        refused="",  # it is answered with 200
     ),
     route(
         "sendSimpleMessage",

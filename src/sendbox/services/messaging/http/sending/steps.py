@@ -185,6 +185,11 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
             f'no ttl is given: while {channel.name} is neither "{condition}" nor failed, the flow waits, and the next '
             "step is not used"
         )
+        if Assume.of(root.exchange.world).fallback_on_failure == "ttl":
+            text = (
+                "no ttl is given, and with `fallback_on_failure: ttl` (A04) a bad end waits for one too: unless "
+                f"{channel.name} is refused, the flow waits for ever, and the next step is never used"
+            )
         root.advice.append(advise(TTL_MISSING, text, f"{_place(channel, index, root)}.ttl"))
     name = channel.name
     if name == USUAL:
