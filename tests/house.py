@@ -37,6 +37,7 @@ class House:
         self.secure = secure
         self.log: list[tuple[str, str]] = []
         runtime.log = lambda world, line: self.log.append((world, line))
+        self.ca = ca
         self._trust = ssl.create_default_context(cadata=ca)
 
     def call(

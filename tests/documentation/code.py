@@ -1,8 +1,9 @@
-"""Pieces of code that `docs/your-own-service.md` shows as they stand: those of the service, and of its tests."""
+"""Pieces of code that documents show as they stand: of the service of `docs/your-own-service.md`, and of examples."""
 
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.documentation.markdown import ROOT, text_of
@@ -19,6 +20,13 @@ class Piece(NamedTuple):
     until: str | None = None
 
 
+#: Clients in other languages, whole, by the language of their blocks.
+CLIENTS: Final = {
+    "javascript": "examples/client.mjs",
+    "php": "examples/client.php",
+    "go": "examples/client.go",
+    "sh": "examples/client.sh",
+}
 #: By name. Those of the service are all of its files, whole.
 PIECES: Final = {
     "lifecycle": Piece(f"{SERVICE}/parcels.py", None, "LockerRule"),
@@ -33,6 +41,11 @@ PIECES: Final = {
     "application": Piece(f"{SERVICE}/app.py"),
     "use in a test": Piece(TESTS, "sendbox_server", "announce"),
     "use in play": Piece(TESTS, "RULES", "sendbox_server"),
+    **{language: Piece(file) for language, file in CLIENTS.items()},
+}
+#: The language of a block by the end of the file's name.
+_LANGUAGES: Final = {".py": "python", ".json": "json"} | {
+    f".{file.rpartition('.')[2]}": language for language, file in CLIENTS.items()
 }
 
 
@@ -44,7 +57,7 @@ def piece(name: str) -> str:
     begin = 0 if shown.first is None else starts[shown.first]
     end = len(lines) if shown.until is None else starts[shown.until]
     text = "\n".join(lines[begin:end]).strip("\n")
-    return f"```{'python' if starts else 'json'}\n{text}\n```"
+    return f"```{_LANGUAGES[Path(shown.file).suffix]}\n{text}\n```"
 
 
 def _starts(lines: list[str]) -> dict[str, int]:

@@ -21,6 +21,7 @@ import sendbox
 from sendbox.settings import PORT
 from tests.documentation.markdown import Block
 from tests.fixture.support import LEAN
+from tests.tiers import DEEP
 
 #: The address of a sandbox in the documents.
 DOCUMENTED: Final = f"http://127.0.0.1:{PORT}"
@@ -113,12 +114,12 @@ def plugin() -> list[str]:
     return [] if installed else ["-p", "sendbox.pytest_plugin"]
 
 
-def need_curl() -> None:
-    """Skips on a machine without curl; continuous integration has it."""
-    if shutil.which("curl") is None:
-        if os.environ.get("CI"):
-            pytest.fail("curl is not installed: CI runs the documents' examples with it")
-        pytest.skip("curl is not installed")
+def need(program: str) -> None:
+    """Skips on a machine without a program; continuous integration and a deep run must have it."""
+    if shutil.which(program) is None:
+        if DEEP or os.environ.get("CI"):
+            pytest.fail(f"{program} is not installed: the examples of the documentation run with it")
+        pytest.skip(f"{program} is not installed")
 
 
 def tell(folder: Folder, blocks: list[Block], origin: str) -> None:

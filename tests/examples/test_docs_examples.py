@@ -22,7 +22,7 @@ from sendbox.playing import play
 from sendbox.settings import PORT
 from tests.documentation import language
 from tests.documentation.markdown import ROOT, Block, blocks
-from tests.examples.running import Folder, need_curl, tell
+from tests.examples.running import Folder, need, tell
 from tests.scenarios import check
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ STORIES = ("control.md", "management.md")
 @pytest.mark.parametrize("page", STORIES)
 def test_the_story_of_a_page_runs(tmp_path: Path, page: str) -> None:
     """Its lines, one after the other, print what the text shows."""
-    need_curl()
+    need("curl")
     folder = Folder(tmp_path)
     with folder.serving("sendbox serve") as served:
         tell(folder, blocks(ROOT / "docs" / page), served.origin)

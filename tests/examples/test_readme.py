@@ -17,7 +17,7 @@ from sendbox.cli import main as cli
 from sendbox.settings import PORT
 from tests.documentation.markdown import ROOT, Block, blocks, prose
 from tests.examples.receiver import receiver
-from tests.examples.running import DOCUMENTED, LIMIT, Folder, missing, need_curl, tell
+from tests.examples.running import DOCUMENTED, LIMIT, Folder, missing, need, tell
 
 README: Final = ROOT / "README.md"
 BLOCKS: Final = blocks(README)
@@ -83,7 +83,7 @@ def test_two_commands_do_everything_in_a_checkout() -> None:
 
 def test_a_message_and_its_webhooks_are_seen_with_curl(folder: Folder) -> None:
     """The lines of the first section, one after the other, print what the text shows."""
-    need_curl()
+    need("curl")
     with folder.serving("sendbox serve") as served:
         tell(folder, [block for block in BLOCKS if block.language == "json" or block in bash("curl")], served.origin)
         (page,) = re.findall(rf"<{DOCUMENTED}(\S+)>", prose(README))
@@ -121,7 +121,7 @@ def test_the_ci_job_is_one_that_github_takes() -> None:
 
 def test_the_steps_of_the_ci_job_run(folder: Folder) -> None:
     """Against a sandbox with the service's settings; webhooks reach a receiver on the job's side."""
-    need_curl()
+    need("curl")
     service, steps = job()["services"]["sandbox"], [step["run"] for step in job()["steps"]]
     assert steps[0] == "pip install sendbox"
     with folder.serving("sendbox serve", **service["env"]) as served, receiver() as got:
