@@ -13,6 +13,7 @@ _MESSAGES: Final = "sending legacy uploadBulk"
 #: without a row is about every operation.
 ROWS: Final = (
     ("results|transitions|flows|refusals|infos|outages|phones", "", _MESSAGES),
+    ("errors", "simple ", "sendSimpleMessage sendSimpleMessageByQuery"),
     ("errors", "(sending|legacy|rest|partner|verify) ", r"\1"),
     ("events", "partnerOnboarding", "partnerSignup"),
     ("events", "", _MESSAGES),
