@@ -50,6 +50,7 @@ FREE: Final = {
     ("digest", "ignore"): "a path of the client's",
     ("headers", "*"): "headers may have any name",
     ("where", "target"): "an address of the client's",
+    ("where", "finding"): "a rule of the contract, which has no list of them",
 }
 
 
