@@ -16,6 +16,7 @@ from sendbox.engine.faults import table as calls
 from sendbox.engine.faults.row import F
 from sendbox.engine.faults.table import CALLS
 from sendbox.language import SUBJECTS
+from sendbox.scenario.keys.expect import NONE, NOT
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import SETTINGS
 from sendbox.services.operations import CALLS as OPERATIONS
@@ -27,7 +28,8 @@ from tests.documentation.markdown import code, table
 #: example says what a table would.
 UNLISTED: Final = frozenset(
     (
-        *"bulk click content credit digest entry limits mix moment price prices proof queue rate timing".split(),
+        *"bulk click content credit crowd digest entry limits mix moment pauses price prices proof queue".split(),
+        *("rate", "timing"),
         *("verify then", "verify when", "traffic expect", "clock change"),
         *("api fault", "webhook fault", "following thing"),
     )
@@ -44,6 +46,9 @@ def with_tables(text: str) -> str:
     parts.update(apiFault=calls.definition(), webhookFault=deliveries.definition(), assume=definition(SETTINGS))
     parts["thing"]["enum"] = list(SUBJECTS)
     parts["where"]["properties"] = _conditions(parts["where"]["properties"])
+    one, several = parts["belongs"]["anyOf"]
+    names = dict.fromkeys(("phone", *(name for row in SUBJECTS.values() for name in row.about), "body", NONE))
+    one["examples"] = several["items"]["examples"] = list(names)
     parts["called"]["examples"] = list(EMULATED)
     parts["trafficRequest"]["properties"]["operation"]["examples"] = list(OPERATIONS)
     parts["trafficControl"]["properties"]["operation"]["enum"] = _controlled()
@@ -70,7 +75,7 @@ def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:
         )
         node = nodes.get(field, {"$ref": "#/$defs/wanted"})
         written[field] = {**node, "description": f"{sentence[0].upper()}{sentence[1:]}."}
-    return written
+    return {**written, NOT: nodes[NOT]}
 
 
 def listed() -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import orjson
 
-from sendbox.control.arguments import one_of, whole
+from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
 from sendbox.control.reading import chosen, each, newest, wait_for
 from sendbox.engine.bounds import in_value
@@ -312,14 +312,16 @@ def proof_of(world: World, text: str) -> dict[str, Any]:
 
 
 @operation("GET", "/worlds/{id}/verdict")
-async def verdict(call: Call) -> Any:
+async def verdict(call: Call, ended: Any = False) -> Any:
     """What the scenario expects, and the results; not `trusted` when journal entries are `lost`.
 
-    `unused` are its rules that never decided anything, without those of the library's `default`.
+    What may still come before its deadline is `open`; with `ended` the world has ended, and that failed. `unused` are
+    the rules of the scenario that never decided anything, without those of the library's `default`.
     """
     language = call.served.language
     # read at its first use, which takes long
     usual = await asyncio.get_running_loop().run_in_executor(None, language.load, call.served.scenario)
     rules = [rule for key in language.keys.values() if key.rules is not None for rule in usual.of(key.name)]
     world = call.here.world
-    return await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect, rules))
+    judging = verdict_in_slices(world, call.served.subjects, world.expect, rules, ended=flag(ended, "ended"))
+    return await Slice().through(judging)

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from sendbox.engine import durations as spans
+from sendbox.engine.expect.conditions import Not, Where
+from sendbox.engine.expect.expectation import Expectation
+from sendbox.engine.expect.subjects import Subject
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.traffic import reference
+from sendbox.scenario.keys.expect import NOT
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.keys.traffic import leaves
 from sendbox.scenario.lint.lengths import REACH
@@ -16,6 +20,8 @@ from sendbox.scenario.lint.linter import Linter, nothing_like_it
 from sendbox.scenario.model import Node, nearest, show
 from sendbox.scenario.values import Reader
 
+#: Fields of which a single value says which thing is meant.
+_ONE: Final = {"phone", "key", "name", "code", "subject"}
 #: A text that begins like a reference to an earlier answer, and has no blanks.
 _MEANT: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)(?=[.\[/]|\Z)\S*\Z")
 
@@ -55,8 +61,8 @@ def _when(node: Node, linter: Linter) -> int | None:
     return after
 
 
-def find(linter: Linter, keys: Iterable[str]) -> None:
-    """Warns about everything else that is never reached; `keys` are the keys with rules."""
+def find(linter: Linter, keys: Iterable[str], subjects: Mapping[str, Subject]) -> None:
+    """Warns about everything else that is never reached, or by anything; `keys` are the keys with rules."""
     blueprint = linter.blueprint
     for key in ("api", "webhooks"):
         for at, item in linter.entries(key):
@@ -68,7 +74,10 @@ def find(linter: Linter, keys: Iterable[str]) -> None:
     _traffic(linter)
     rules = list(dict.fromkeys(rule.title for key in keys for rule in blueprint.of(key)))
     for expected in linter.expected():
-        _expected(expected, rules, linter)
+        _expected(expected.get("where"), rules, linter)
+        _expected(expected.get("among"), rules, linter)
+    for at, item in linter.entries("expect"):
+        _untied(item, blueprint.expect[at], subjects, linter)
 
 
 def _traffic(linter: Linter) -> None:
@@ -86,10 +95,35 @@ def _traffic(linter: Linter) -> None:
             names.append(str(name.value))
 
 
-def _expected(node: Node, rules: list[str], linter: Linter) -> None:
+def _untied(node: Node, expectation: Expectation, subjects: Mapping[str, Subject], linter: Linter) -> None:
+    """Warns about what must follow, where the same thing with another phone is as good."""
+    then, before = node.get("then"), {expectation.that}
+    for item, step in zip([] if then is None or expectation.each else then.items(), expectation.then, strict=False):
+        of_phones = all(any(map(_of_phones, map(subjects.get, names))) for names in ({step.that}, before))
+        named = {field for condition in step.where for field in _named(condition)}
+        if of_phones and step.low and item.get("same") is None and named.isdisjoint(_ONE):
+            message = f"{step.text} may be about any phone, and not about that of the thing before"
+            linter.warn(item, "untied", f"{message}; say each: phone, or same: phone, or same: none if any will do")
+        before = {step.that} if step.low else {*before, step.that}
+
+
+def _of_phones(subject: Subject | None) -> bool:
+    return subject is not None and any(field.kind == "phone" for field in subject.fields.values())
+
+
+def _named(condition: Where) -> list[str]:
+    """The field of a condition that names single things."""
+    if isinstance(condition, Not) or not all(isinstance(each, Pattern) and each.literal for each in condition.wanted):
+        return []
+    return [condition.field]
+
+
+def _expected(where: Node | None, rules: list[str], linter: Linter) -> None:
     """Warns about conditions of an expectation that nothing can meet."""
-    where = node.get("where")
     for key, item in ({} if where is None else where.entries()).items():
+        if key == NOT:
+            _expected(item, rules, linter)
+            continue
         for condition in item.items() or [item]:
             if key == "tag":
                 linter.tag(condition)
