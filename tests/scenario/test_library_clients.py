@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from sendbox.engine.traffic import Traffic
+from sendbox.engine.traffic import Reception, Traffic
 from sendbox.playing import play
 from tests.scenarios import load
 
@@ -21,11 +21,14 @@ def asked(at: int, operation: str, value: Any, **more: Any) -> Traffic:
     return Traffic(at, True, operation, value, **more)
 
 
-def missed(name: str, *more: Traffic, without: tuple[str, ...] = ()) -> list[str]:
-    """The expectations that are missed by the sample client when it also does this, and leaves out those operations."""
+def missed(name: str, *more: Traffic, without: tuple[str, ...] = (), ends: tuple[int, ...] = ()) -> list[str]:
+    """The expectations that are missed by the sample client when it also does this, and leaves out those operations or
+    requests of these names; the first webhook ends so."""
     story = load(name)
-    kept = [each for each in story.traffic if each.operation not in without]
-    verdict = play(replace(story, traffic=tuple(sorted([*kept, *more], key=lambda each: each.at)))).verdict
+    kept = [each for each in story.traffic if each.operation not in without and each.name not in without]
+    receiver = (Reception(0, ends),) if ends else story.receiver
+    asked = tuple(sorted([*kept, *more], key=lambda each: each.at))
+    verdict = play(replace(story, traffic=asked, receiver=receiver)).verdict
     assert verdict is not None
     return [each["name"] for each in verdict["expectations"] if not each["passed"]]
 
@@ -155,3 +158,105 @@ def test_a_careless_client(name: str, more: list[Traffic], expected: list[str]) 
 def test_a_client_that_leaves_something_out(name: str, operation: str, expected: list[str]) -> None:
     """Who does not look, or does not correct what was rejected, misses what the story is about."""
     assert missed(name, without=(operation,)) == expected
+
+
+SPRING: Final = "Spring has come to our shop"
+RETRIED: Final = "each 503 is retried at most three times, with growing pauses"
+ANSWERED: Final = "each question is answered within 24 hours, to the asker"
+ASKERS: Final = "everyone who asks gets an answer"
+SERVED: Final = "each customer gets something that is not a newsletter"
+TWICE: Final = "no phone gets the same text twice within a day"
+DELIVERY: Final = message("420777000122", "We deliver everywhere", tag="answer")
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "without", "expected"),
+    [
+        (
+            "polite-retries",
+            [asked(25 * SECOND, "sendMessage", message("420777000123", TAXI))],
+            (),
+            ["the service is down for two customers", RETRIED, "two thirds of the calls are answered"],
+        ),
+        (
+            "polite-retries",
+            [asked(1_500, "sendMessage", message("420777000122", TAXI))],
+            (),
+            [RETRIED, "half of the customers without a taxi get one in the end"],
+        ),
+        (
+            "polite-retries",
+            [asked(MINUTE + 999, "sendMessage", message("420777000202", "Sale"))],
+            (),
+            ["a key makes never more than ten calls a second"],
+        ),
+        ("customers-ask", [], ("delivery",), [ANSWERED, ASKERS, SERVED]),
+        ("customers-ask", [], ("sunday",), [ANSWERED]),
+        (
+            "customers-ask",
+            [asked(24 * HOUR, "sendMessage", message("420777000199", "We deliver everywhere", tag="answer"))],
+            ("delivery",),
+            [ANSWERED, ASKERS, SERVED],
+        ),
+        ("customers-ask", [asked(25 * HOUR, "sendMessage", DELIVERY)], ("delivery",), [ANSWERED]),
+        (
+            "customers-ask",
+            [asked(24 * HOUR + 10 * SECOND, "sendMessage", message("420777000123", SPRING))],
+            (),
+            [
+                "each opted-out phone gets nothing promotional any more",
+                "nothing is sent to the opted-out, outside a conversation, or too often",
+            ],
+        ),
+        (
+            "customers-ask",
+            [asked(24 * HOUR, "sendMessage", message("420777000121", "From eight to six", tag="answer"))],
+            (),
+            [TWICE],
+        ),
+        (
+            "code-asked-again",
+            [asked(9 * MINUTE, "createValidation", {"phoneNumber": "420777000121"})],
+            (),
+            [
+                "a code is asked for again only after the first expired",
+                "each phone is verified in the end, with no more than two codes",
+            ],
+        ),
+        (
+            "code-asked-again",
+            [],
+            ("verifyCode",),
+            [
+                "a code is asked for again only after the first expired",
+                "each phone is verified in the end, with no more than two codes",
+            ],
+        ),
+    ],
+    ids=[
+        "retries once too often",
+        "retries too early",
+        "calls too often",
+        "answers one of two",
+        "answers one of two questions",
+        "answers a stranger",
+        "answers late",
+        "writes to the opted-out",
+        "writes the same twice",
+        "asks for a code too early",
+        "gives the code to no one",
+    ],
+)
+def test_a_client_that_breaks_a_rule_for_one_subject(
+    name: str, more: list[Traffic], without: tuple[str, ...], expected: list[str]
+) -> None:
+    """What holds for the others does not hide it."""
+    assert missed(name) == []
+    assert missed(name, *more, without=without) == expected
+
+
+def test_a_receiver_that_fails_at_first() -> None:
+    """Each webhook has its own verdict, and the one that failed is seen."""
+    assert missed("customers-ask", ends=(500, 200)) == [
+        "each webhook is acknowledged at its first try, within a second"
+    ]

@@ -21,6 +21,7 @@ _LISTED: Final = 13
 #: What `same` says of a thing that needs to agree in nothing, and the key of conditions that must not all hold.
 NONE: Final = "none"
 NOT: Final = "not"
+_DURATION: Final = r"[0-9P][0-9A-Za-z]*(?:\.[0-9][0-9A-Za-z]*)?"
 _ANY: Final = Field("number", "how many", lambda _world, what: what)
 
 
@@ -254,7 +255,7 @@ def _number(node: Node, key: str, _field: Field, reader: Reader) -> Range:
 
 
 def _time(node: Node, key: str, _field: Field, reader: Reader) -> Range:
-    bounds = _bounds(str(node.value), "[^. ]+")
+    bounds = _bounds(str(node.value), _DURATION)
     try:
         if bounds is not None:
             return _range(str(node.value), bounds, duration)
