@@ -54,6 +54,8 @@ class Miss(NamedTuple):
     due: int | None
     #: to what the things had to belong
     keys: list[Key]
+    #: what is wrong with the surplus
+    wrong: str
 
 
 class _Missed(NamedTuple):
@@ -184,8 +186,8 @@ class Judge:
         """How an entry is missed by the things that count for it, None where it holds."""
         entry, number = self._chain[step], len(span)
 
-        def missed(why: str, surplus: list[Occurrence], due: int | None = None) -> Miss:
-            return Miss(step, before, number, why, surplus, due, keys)
+        def missed(why: str, surplus: list[Occurrence], due: int | None = None, wrong: str = "makes too many") -> Miss:
+            return Miss(step, before, number, why, surplus, due, keys, wrong)
 
         if entry.high is not None and number > entry.high:
             many = row.things[span.start + entry.high : span.stop]
@@ -197,7 +199,7 @@ class Judge:
         if entry.pauses and (hurry := row.hurry(entry.pauses, span, before)) is not None:
             thing, pause, wanted = hurry
             after = f"came {show(pause)} after the one before, wanted a pause of at least {show(wanted)}"
-            return missed(f"one of {number} {entry.text} {after}", [thing])
+            return missed(f"one of {number} {entry.text} {after}", [thing], wrong="came too soon")
         if low is not None and number < low:
             due, ended = self._late(entry, before)
             return missed(self._counted(entry, number, before) + ended, [], due)
@@ -291,7 +293,7 @@ class Judge:
                 {
                     **self._thing(entry.that, thing),
                     "why_not": "; ".join(self._unmet(entry, miss, thing).why)
-                    or f"it counts, and makes too many: wanted {entry.wanted}",
+                    or f"it counts, and {miss.wrong}: wanted {entry.wanted}",
                 }
                 for thing in nearest
             ],
@@ -303,7 +305,7 @@ class Judge:
         nearest: tuple[int, bool, int] = (0, False, 0)
         for thing in occurrences_of(self._world, self._subjects[entry.that]):
             yield
-            if thing is None:
+            if thing is None or (miss.before is not None and thing.what is miss.before.what):
                 continue
             rank = self._unmet(entry, miss, thing).rank
             if not rank[0]:
@@ -345,13 +347,15 @@ class Judge:
         return {"entry": thing.entry, "at": iso(thing.at), "what": line}
 
     def _sentence(self, missed: _Missed) -> str:
+        """Why a subject failed, with its first thing unless its name says enough."""
         key, first, miss = missed
         name = ", ".join(map(str, key)) if all(map(_is_plain, key)) else ""
-        if first is None or not self._expectation.then:
-            return f"{name}: {miss.why}" if name else miss.why
+        if first is None or (name and not self._expectation.then):
+            return f"{name}: {miss.why}"
         thing = self._thing(self._expectation.that, first)
-        known = all(str(value) in thing["what"] for value in key) or not name
-        return f"{thing['what'] if known else f'{name}: ' + thing['what']} at {thing['at']}: {miss.why}"
+        asked = self._subjects[self._expectation.that].fields
+        said_ = not name or not asked.keys() >= set(self._expectation.each) or name in thing["what"]
+        return f"{'' if said_ else f'{name}: '}{thing['what']} at {thing['at']}: {miss.why}"
 
     def _why(self, missed: list[_Missed], total: int, who: str) -> str:
         told = [self._sentence(each) for each in missed[:NEAREST]]
@@ -366,10 +370,10 @@ class Judge:
             conditions.append(f"not before {iso(entry.after.instant(start))}")
         if entry.before is not None:
             conditions.append(f"until {iso(entry.before.instant(start))}")
-        if before is not None and self._expectation.each and entry.within is not None:
-            conditions.append(f"(until {iso(before.at + entry.within)})")
-        elif before is not None:
+        if before is not None and not self._expectation.each:
             conditions.append(f"after the thing before, which came at {iso(before.at)}")
+        elif before is not None and entry.within is not None:
+            conditions.append(f"(until {iso(before.at + entry.within)})")
         return " ".join([f"{number or 'no'} {entry.text}", *conditions]) + f", wanted {entry.wanted}"
 
 

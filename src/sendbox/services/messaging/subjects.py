@@ -52,7 +52,8 @@ _ABOUT_MESSAGE: Final = {
 #: To what a message belongs, and so what an attempt or transition of it does; the template is that of its step.
 _OF_MESSAGE: Final = {
     "message": _message(lambda message: message.id),
-    "request": _message(lambda message: message.submission.request_id),
+    # a service that sends for itself makes no request
+    "request": _message(lambda message: None if message.submission.carrier else message.submission.request_id),
 }
 _OF_STEP: Final = {**_OF_MESSAGE, "template": lambda _world, subject: _template(_attempt(subject).step)}
 _ABOUT_STEP: Final = {
