@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.expect.verdict import lines, verdict_in_slices
 from sendbox.engine.slices import finished
 from sendbox.engine.world import World
@@ -154,8 +155,8 @@ traffic:
   - {{at: 0s, request: {{operation: sendMessage, body: {{body: Hi, to: {to}}}}}}}
   - at: 1s
     request: {{operation: sendSimpleMessageByQuery, query: {{number: "420777000104", message: Hi}}}}
-  - {{at: 2s, request: {{call: POST /v2/message, content: e30K, type: application/json}}, expect: {{status: 400}}}}
-  - {{at: 3s, request: {{call: POST /v2/message, content: ew==, type: application/json}}, expect: {{status: 400}}}}
+  - {{at: 2s, request: {{call: POST /v2/message, content: '{{}}', type: application/json}}, expect: {{status: 400}}}}
+  - {{at: 3s, request: {{call: POST /v2/message, content: '{{', type: application/json}}, expect: {{status: 400}}}}
 """
     world = play(text).world
     found = [phones_of(world, each.what) for each in occurrences(world, "requests") if each is not None]
@@ -165,6 +166,40 @@ traffic:
         assert judged(world, entry)["passed"] is passed
     entry = {"that": "requests", "each": "phone", "count": 1}
     assert judged(world, entry)["expectations"][0]["subjects"]["found"] == 3
+
+
+def test_what_follows_a_request_may_be_about_any_phone_that_it_names() -> None:
+    """It is counted once, even if it is about two of them."""
+    to = '[{phone_number: "420777000107"}, {phone_number: "420777000108"}]'
+    text = f"""
+sendbox: 1
+extends: default
+traffic:
+  - {{at: 0s, request: {{operation: sendMessage, body: {{body: Hi, to: {to}}}}}}}
+  - {{at: 1m, request: {{operation: sendMessage, body: {{body: Hi again, to: {to}}}}}}}
+"""
+    world = play(text).world
+    first: dict[str, Any] = {"that": "requests", "where": {"body": "*Hi*"}}
+    for that, where, count in (("inbound", {}, 2), ("requests", {}, 1), ("messages", {"body": "Hi"}, 2)):
+        step: dict[str, Any] = {"that": that, "where": where, "same": "phone", "count": count, "within": "30m"}
+        assert judged(world, {**first, "then": [step]})["passed"], that
+
+
+@pytest.mark.parametrize("name", ["conversation-window", "onboarding", "replies-and-clicks", "code-asked-again"])
+def test_what_things_belong_to(name: str) -> None:
+    """Every name of every thing can be read, and names that two kinds share mean the same things in both."""
+    world = play(name).world
+    belong: dict[str, dict[str, set[Any]]] = {}
+    for that, row in SUBJECTS.items():
+        for thing in occurrences(world, that):
+            for about, of in row.about.items() if thing is not None else ():
+                value = of(world, thing.what) if thing is not None else None
+                assert value is None or isinstance(value, str | bytes | RequestRecord)
+                belong.setdefault(about, {}).setdefault(that, set()).add(value)
+    for those in belong.values():
+        whole = those.get("messages") or those.get("codes") or those.get("deliveries") or set()
+        part = those.get("attempts") or those.get("validations") or those.get("events") or set()
+        assert part - {None} <= whole
 
 
 def test_messages_belong_to_their_request() -> None:

@@ -53,9 +53,9 @@ def mutants(expectation: Expectation) -> Iterator[Mutant]:
     for share in ("share_low", "share_high"):
         given = getattr(expectation, share)
         if given is not None:
-            yield Mutant(f"{share} of none", replace(expectation, **{share: Share("none", Fraction(0))}))
+            yield Mutant(f"{share} of none", _with(expectation, **{share: Share("none", Fraction(0))}))
             if given.of < 1:
-                yield Mutant(f"{share} of all", replace(expectation, **{share: Share("all", Fraction(1))}))
+                yield Mutant(f"{share} of all", _with(expectation, **{share: Share("all", Fraction(1))}))
     if expectation.subjects is not SOME:
         low = expectation.subjects.low or 0
         yield Mutant("more subjects", replace(expectation, subjects=Range("more", low + 1)))
@@ -86,7 +86,7 @@ def _of_entry(entry: Expectation) -> Iterator[Mutant]:
         yield Mutant("within ten times", replace(entry, within=entry.within * 10))
     for bound in ("after", "before"):
         if getattr(entry, bound) is not None:
-            yield Mutant(f"drop {bound}", replace(entry, **{bound: None}))
+            yield Mutant(f"drop {bound}", _with(entry, **{bound: None}))
     if entry.rate is not None:
         if entry.rate.count > 1:
             yield Mutant("rate: one fewer", replace(entry, rate=Rate(entry.rate.count - 1, entry.rate.within)))
@@ -105,6 +105,10 @@ def _of_entry(entry: Expectation) -> Iterator[Mutant]:
         if isinstance(condition, Condition):
             other = replace(condition, wanted=tuple(map(_other, condition.wanted)), means=())
             yield Mutant(f"another {condition.text}", replace(entry, where=(*others, other)))
+
+
+def _with(expectation: Expectation, **changes: Any) -> Expectation:
+    return replace(expectation, **changes)
 
 
 def _other(wanted: Any) -> Any:
