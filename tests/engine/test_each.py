@@ -164,8 +164,8 @@ traffic:
     for phone, passed in (("420777000102", True), ("420777000104", True), ("420777000105", False)):
         entry = {"that": "requests", "where": {"phone": phone}}
         assert judged(world, entry)["passed"] is passed
-    entry = {"that": "requests", "each": "phone", "count": 1}
-    assert judged(world, entry)["expectations"][0]["subjects"]["found"] == 3
+    once: dict[str, Any] = {"that": "requests", "each": "phone", "count": 1}
+    assert judged(world, once)["expectations"][0]["subjects"]["found"] == 3
 
 
 def test_what_follows_a_request_may_be_about_any_phone_that_it_names() -> None:
