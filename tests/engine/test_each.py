@@ -280,7 +280,9 @@ async def test_the_end_is_said_over_control() -> None:
     async with boxed("{sendbox: 1, extends: default, expect: [{that: clicks, within: 1h}]}") as box:
         await box.send()
         assert (await box.get(f"{WORLD}/verdict")).json["state"] == "open"
-        assert (await box.get(f"{WORLD}/verdict?ended=true")).json["state"] == "failed"
+        ended = (await box.get(f"{WORLD}/verdict?ended=true")).json
+        assert ended["state"] == "failed"
+        assert lines(ended)[-1].endswith("next at 2026-03-01T09:00:00.000Z: was the clock moved far enough?")
 
 
 def test_a_verdict_is_linear() -> None:
