@@ -113,7 +113,9 @@ PARTS: Final = (
 OBSERVERS: Final = (
     "engine.coverage",
     "engine.digest",
+    "engine.expect.judging",
     "engine.expect.own",
+    "engine.expect.row",
     "engine.expect.subjects",
     "engine.expect.verdict",
     "engine.kinds",

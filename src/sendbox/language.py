@@ -14,6 +14,7 @@ from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services.account import subjects as account
 from sendbox.services.account.language import account_vocabulary
 from sendbox.services.advice import ADVICE
+from sendbox.services.http.addressee import phones_of
 from sendbox.services.language import SHARED, compile_assume, country_of
 from sendbox.services.messaging import subjects as messaging
 from sendbox.services.messaging.channels import CHANNEL_WORDS, SENDERS
@@ -37,6 +38,8 @@ SUBJECTS: Final[dict[str, Subject]] = {
         results=STATES[1:],
         gateways=CHANNEL_WORDS,
         advice=tuple(ADVICE),
+        phones=phones_of,
+        request=messaging.request_of,
     ),
 }
 

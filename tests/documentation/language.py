@@ -21,6 +21,7 @@ from sendbox.engine.faults.row import F
 from sendbox.engine.faults.table import CALLS
 from sendbox.language import SUBJECTS
 from sendbox.scenario.environment import MARK
+from sendbox.scenario.keys.expect import NONE, NOT
 from sendbox.scenario.shape import schema
 from sendbox.services.assume import PROFILES, SETTINGS
 from sendbox.services.numbers import written
@@ -33,8 +34,8 @@ from tests.documentation.markdown import code, table
 #: example says what a table would.
 UNLISTED: Final = frozenset(
     (
-        *"bulk click content coverage credit digest entry limits mix moment price prices proof queue rate".split(),
-        *("repeat", "timing"),
+        *"bulk click content coverage credit crowd digest entry limits mix moment pauses price prices proof".split(),
+        *("queue", "rate", "repeat", "timing"),
         *("verify then", "traffic expect", "clock change"),
         *("api fault", "webhook fault", "following thing"),
     )
@@ -54,6 +55,9 @@ def with_tables(text: str) -> str:
     parts["oneWebhookFault"], parts["webhookFault"] = deliveries.definitions()
     parts["thing"]["enum"] = list(SUBJECTS)
     parts["where"]["properties"] = _conditions(parts["where"]["properties"])
+    one, several = parts["belongs"]["anyOf"]
+    names = dict.fromkeys(("phone", *(name for row in SUBJECTS.values() for name in row.about), "body", NONE))
+    one["examples"] = several["items"]["examples"] = list(names)
     parts["called"]["examples"] = list(EMULATED)
     parts["trafficRequest"]["properties"]["operation"]["examples"] = list(OPERATIONS)
     operation = parts["trafficControl"]["properties"]["operation"]
@@ -103,7 +107,7 @@ def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:
         )
         node = nodes.get(field, {"$ref": "#/$defs/wanted"})
         written[field] = {**node, "description": f"{sentence[0].upper()}{sentence[1:]}."}
-    return written
+    return {**written, NOT: nodes[NOT]}
 
 
 def listed() -> list[str]:

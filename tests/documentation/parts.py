@@ -327,9 +327,12 @@ def locales() -> str:
 
 
 def expectable() -> str:
-    """What can be expected, with the fields that a condition may ask."""
-    rows = [(code(name), thing.says, ", ".join(map(code, thing.fields))) for name, thing in SUBJECTS.items()]
-    return table(("that", "is", "fields of `where`"), rows)
+    """What can be expected, with the fields that a condition may ask, and what else tells such things apart."""
+    rows = [
+        (code(name), thing.says, *(", ".join(map(code, names)) or "-" for names in (thing.fields, thing.about)))
+        for name, thing in SUBJECTS.items()
+    ]
+    return table(("that", "is", "fields of `where`", "more names for `each` and `same`"), rows)
 
 
 def coverage() -> str:

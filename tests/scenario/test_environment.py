@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sendbox.engine.delivery.faults.answer import Answer
-from sendbox.engine.expect.expectation import Range
+from sendbox.engine.expect.conditions import Condition, Range
 from sendbox.engine.patterns import Pattern
 from sendbox.language import LANGUAGE
 from sendbox.scenario import library
@@ -94,7 +94,7 @@ expect: [{that: messages, where: {attempts: "${N:2}"}}]
 """
     found = load(text, env={})
     assert [rule.when.share for rule in found.api] == [0.25, 0.25]
-    assert [condition.wanted for condition in found.expect[0].where] == [(Range("2", 2, 2),)]
+    assert found.expect[0].where == (Condition("attempts", (Range("2", 2, 2),)),)
 
 
 def test_objects() -> None:

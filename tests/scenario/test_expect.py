@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sendbox.engine.durations import Moment
-from sendbox.engine.expect.expectation import Condition, Expectation, Range
+from sendbox.engine.expect.conditions import Condition, Range
+from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.patterns import Pattern
 from sendbox.language import SUBJECTS
 from sendbox.scenario.shape import schema
@@ -19,7 +20,7 @@ def test_the_schema_has_what_the_table_has() -> None:
         assert parts[title]["properties"]["that"]["$ref"] == "#/$defs/thing"
     assert sorted(parts["thing"]["enum"]) == sorted(SUBJECTS)
     fields = dict.fromkeys(field for thing in SUBJECTS.values() for field in thing.fields)
-    assert sorted(parts["where"]["properties"]) == sorted(fields)
+    assert sorted(parts["where"]["properties"]) == sorted([*fields, "not"])
 
 
 @pytest.mark.parametrize("field", sorted({name for thing in SUBJECTS.values() for name in thing.fields}))

@@ -652,9 +652,10 @@ def forward(to: str, url: str | None, world: str | None, cacert: str | None) -> 
 def verdict(url: str | None, world: str | None, format: str, output: Path | None) -> int:
     """Ask whether the expectations of a scenario hold.
 
-    The sandbox must be running. Move the clock of the world first, so that everything has happened. Exit code 1 when an
-    expectation does not hold, or the verdict cannot be trusted because entries of the journal were forgotten. With
-    --format junit every expectation is a test case of a report that CI shows.
+    The sandbox must be running. Move the clock of the world first, so that everything has happened: the verdict is that
+    at the end of the world, where what was still open has failed. Exit code 1 when an expectation does not hold, has a
+    condition that nothing can meet, or the verdict cannot be trusted because entries of the journal were forgotten.
+    With --format junit every expectation is a test case of a report that CI shows.
 
     \b
     Example:

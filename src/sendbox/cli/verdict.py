@@ -15,12 +15,12 @@ Verdict = dict[str, Any]
 
 
 def verdict(world: str | None, url: str) -> tuple[str, Verdict]:
-    """The world, and what is expected of it; the only open world unless one is named. Raises `Failure`."""
+    """The world, and the verdict as at its end; the only open world unless one is named. Raises `Failure`."""
     origin = address.origin(url)
     if world is None:
         rows = address.call(origin, "worlds", None, {"last": 20})["worlds"]
         world = address.only_world([row["id"] for row in rows])
-    return world, address.call(origin, "verdict", world, {})
+    return world, address.call(origin, "verdict", world, {"ended": True})
 
 
 def shown(world: str, judged: Verdict, form: str) -> str:
@@ -44,13 +44,16 @@ def _as_json(_world: str, judged: Verdict) -> str:
 def _as_junit(world: str, judged: Verdict) -> str:
     """A test case for each expectation, and one with an error where the verdict cannot be trusted."""
     views, doubt = judged["expectations"], untrusted(judged)
-    failed = sum(not view["passed"] for view in views)
+    failed = sum(not view["passed"] or bool(view["never"]) for view in views)
     counts = {"tests": len(views) + bool(doubt), "failures": failed, "errors": int(bool(doubt)), "skipped": 0}
     suite = ET.Element("testsuite", {"name": one_line(f"sendbox {world}"), **_texts(counts)})
     for view in views:
         case = ET.SubElement(suite, "testcase", name=one_line(view["name"]), classname=one_line(world))
         if not view["passed"]:
             _reason(case, "failure", view["why"], reasons(view))
+        elif view["never"]:
+            messages = [never["message"] for never in view["never"]]
+            _reason(case, "failure", f"a condition that nothing can meet: {messages[0]}", messages)
     if doubt is not None:
         case = ET.SubElement(suite, "testcase", name="the verdict can be trusted", classname=one_line(world))
         _reason(case, "error", doubt, [doubt])

@@ -327,11 +327,12 @@ def proof_of(world: World, text: str) -> dict[str, Any]:
 
 
 @operation("GET", "/worlds/{id}/verdict")
-async def verdict(call: Call, status: Any = False) -> Any:
+async def verdict(call: Call, ended: Any = False, status: Any = False) -> Any:
     """What the scenario expects, and the results; not `trusted` when journal entries are `lost`.
 
-    `unused` are its rules that never decided anything, without those of the library's `default`. With `status=true` the
-    answer is 417 `not_passed` when an expectation does not hold, or the verdict is not `trusted`.
+    What may still come before its deadline is `open`; with `ended` the world has ended, and that failed. `unused` are
+    the rules of the scenario that never decided anything, without those of the library's `default`. With `status=true`
+    the answer is 417 `not_passed` unless every expectation holds, and the verdict is `trusted`.
     """
     by_status = flag(status, "status")
     language = call.served.language
@@ -339,7 +340,8 @@ async def verdict(call: Call, status: Any = False) -> Any:
     usual = await asyncio.get_running_loop().run_in_executor(None, language.load, call.served.scenario)
     rules = [rule for key in language.keys.values() if key.rules is not None for rule in usual.of(key.name)]
     world = call.here.world
-    judged = await Slice().through(verdict_in_slices(world, call.served.subjects, world.expect, rules))
+    judging = verdict_in_slices(world, call.served.subjects, world.expect, rules, ended=flag(ended, "ended"))
+    judged = await Slice().through(judging)
     if by_status and not proves(judged):
         raise ControlError(417, "not_passed", "\n".join(lines(judged)), **judged)
     return judged

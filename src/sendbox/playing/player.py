@@ -221,7 +221,7 @@ class _Player:
         played.canonical = journal["entries"]
         answer = await control.perform(ORIGIN, "digest", world.id)
         played.digest, played.order_sensitive = answer["digest"], answer["order_sensitive"]
-        verdict = await control.perform(ORIGIN, "verdict", world.id)
+        verdict = await control.perform(ORIGIN, "verdict", world.id, {"ended": True})
         played.unused = verdict["unused"]
         if self._played.blueprint.expect:
             played.verdict = verdict

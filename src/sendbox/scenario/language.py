@@ -14,7 +14,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.expect.subjects import Subject
 from sendbox.scenario import library
 from sendbox.scenario.keys.api import compile_api_rule
-from sendbox.scenario.keys.expect import compile_expectation
+from sendbox.scenario.keys.expect import NOT, compile_expectation
 from sendbox.scenario.keys.plan import compile_plan
 from sendbox.scenario.keys.texts import LOCALE
 from sendbox.scenario.keys.timeline import Happening, compile_timeline
@@ -73,9 +73,11 @@ class Language:
         calls: Mapping[str, Called],
         emulated: tuple[str, ...],
     ) -> None:
-        self.shape = Shape(*(item.schema for item in vocabularies))
+        legal = {name: (*subject.fields, NOT) for name, subject in subjects.items()}
+        self.shape = Shape(*(item.schema for item in vocabularies), legal=legal)
         self._vocabularies = vocabularies
         self._assume = assume
+        self._subjects = subjects
         #: what traffic may ask for, by name
         self.calls = calls
         self._country = country
@@ -269,7 +271,7 @@ class Language:
         for vocabulary in self._vocabularies:
             for find in vocabulary.lints:
                 find(linter)
-        reach.find(linter)
+        reach.find(linter, [key.name for key in keys if key.rules is not None], self._subjects)
         lengths.find(linter, {key.name: key.times for key in keys if key.times is not None})
         spelling.find(linter, self.shape)
 

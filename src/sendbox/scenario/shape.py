@@ -2,8 +2,9 @@
 
 `jsonschema-rs` decides, which takes microseconds; `jsonschema` is imported only to explain what it refused. A node of
 the schema has in `x-says` what is wanted there, in words; in `x-without` what is wrong with a mapping that has none of
-the keys of which it needs one; in `x-refused` keys that people expect and that do not exist, with the reason. A text
-with `x-form` is read by a parser, which says more than the `pattern` that editors have for it.
+the keys of which it needs one; in `x-refused` keys that people expect and that do not exist, with the reason; in
+`x-only` the key of a mapping around it that decides which of its keys are legal (`legal` of a `Shape` says which). A
+text with `x-form` is read by a parser, which says more than the `pattern` that editors have for it.
 
 After the problems are noted, the deviating parts are cut off, and missing keys get a small legal value, so that the
 rules of meaning can check everything else and no problem hides another.
@@ -12,7 +13,8 @@ rules of meaning can check everything else and no problem hides another.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -47,8 +49,12 @@ class Shape:
     """The schema of the language and additions of the same form: their mappings are joined with those of the schema,
     their lists follow those of the schema."""
 
-    def __init__(self, *additions: Mapping[str, Any]) -> None:
+    def __init__(
+        self, *additions: Mapping[str, Any], legal: Mapping[str, Collection[str]] = MappingProxyType({})
+    ) -> None:
         self._additions = additions
+        #: the legal keys of a mapping with `x-only`, by the word that decides
+        self._legal = legal
         self._validators: dict[str, Any] = {}
 
     @functools.cached_property
@@ -74,7 +80,7 @@ class Shape:
             leaves = [leaf for error in errors for leaf in _leaves(error)]
             if first:
                 news = [leaf for leaf in leaves if not _is_covered(leaf, node, leaves)]
-                problems = [complaint for leaf in news for complaint in _explain(leaf, node, leaves)]
+                problems = [complaint for leaf in news for complaint in self._explained(leaf, node, leaves)]
                 first = False
             for leaf in leaves:
                 if leaf.validator == "required" or _decides_nothing(leaf):
@@ -89,6 +95,19 @@ class Shape:
         if first:
             return [problem(node, "schema", f"{show(value)} is refused by the schema of the language")]
         return problems
+
+    def _explained(self, error: Error, root: Node, errors: list[Error]) -> list[Problem]:
+        """What an error says, with fewer legal keys where another key decides about them."""
+        only = error.schema.get("x-only") if error.validator == "additionalProperties" else None
+        if only is not None:
+            path = list(error.absolute_path)
+            around = [step for end in range(len(path)) if (step := _along(root, path[:end]).get(only)) is not None]
+            legal = self._legal.get(str(around[-1].value)) if around else None
+            if legal is not None:
+                node = _at(root, error)
+                properties = {key: item for key, item in error.schema["properties"].items() if key in legal}
+                return [_unknown(node, key, {**error.schema, "properties": properties}) for key in _surplus(error)]
+        return _explain(error, root, errors)
 
     def branches(self, schema_nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Parts of the schema with their references resolved, and unions as their branches."""
@@ -237,7 +256,11 @@ def _step(node: Node, step: Any) -> Node:
 
 
 def _at(node: Node, error: Error) -> Node:
-    for step in error.absolute_path:
+    return _along(node, error.absolute_path)
+
+
+def _along(node: Node, path: Iterable[Any]) -> Node:
+    for step in path:
         node = _step(node, step)
     return node
 

@@ -53,6 +53,8 @@ class Outlets:
         self.under_way: dict[Delivery, tuple[Delivery, int]] = {}
         #: batches of which a try has begun, for the runtime to carry out
         self._begun: list[Delivery] = []
+        #: how many milliseconds those tries took that took any
+        self.took: dict[Try, int] = {}
         #: how many deliveries have failed finally
         self.failed = 0
         self.faults = WebhookFaults(world, rules)
@@ -207,6 +209,8 @@ class Outlets:
         last = delivery.tries[-1]
         last.status = status
         last.error = error
+        if now > last.at:
+            self.took[last] = now - last.at
         outlet = delivery.outlet
         free_at = now
         if error == "timeout" and not isinstance(last, FakedTry):  # whose turn is next must not go by what was faked

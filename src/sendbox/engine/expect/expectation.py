@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import orjson
-
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.durations import show
+from sendbox.engine.expect.conditions import Range, Where
 
 if TYPE_CHECKING:
-    from sendbox.engine.durations import Moment
+    from fractions import Fraction
+
+    from sendbox.engine.durations import Moment, Rate
+
+#: As many subjects as `each` must find unless the expectation says something else.
+SOME: Final = Range("at least 1", 1)
 
 
 #: The doubt about the name of a rule, which a tester may still put into the world.
@@ -24,51 +28,26 @@ class Never(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Numbers from `low` to `high`, None = without end; `text` as the scenario has it."""
+class Share(NamedTuple):
+    """A part of all, and how the scenario writes it."""
 
     text: str
-    low: float | None = None
-    high: float | None = None
-
-    def overlaps(self, low: float, high: float) -> bool:
-        """Whether it has a number from `low` to `high`."""
-        return (self.low is None or self.low <= high) and (self.high is None or self.high >= low)
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """What a field must hold: one of `wanted`, or of the words that some of them stand for, which are `means`.
-
-    `path` leads into a field that is an object (`payload`).
-    """
-
-    field: str
-    wanted: tuple[Pattern | Range | str | float | bool | None, ...]
-    path: tuple[str, ...] = ()
-    means: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The field as messages call it."""
-        return ".".join((self.field, *self.path))
-
-    @property
-    def text(self) -> str:
-        """What is wanted, as messages say it."""
-        return " or ".join(quoted(value) for value in self.wanted if value not in self.means)
+    of: Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """One entry of `expect`, or of the `then` of one. `low` and `high` bound how many must count, None = no bound.
 
-    `within` in milliseconds; `before` and `after` bound the instants, both ends included.
+    `within` in milliseconds; `before` and `after` bound the instants, both ends included. With `each` it is judged for
+    each subject that these names tell apart, and `subjects` says how many there must be. Of an entry of `then`, `same`
+    are the names that must agree with the thing that it follows. `among` are, by their kind, the things that say which
+    subjects are judged, or, without `each`, of which things `share_low` and `share_high` are a part. `rate` bounds how
+    many come within a time, `pauses` (milliseconds) the time from each to the next, the last one also all further ones.
     """
 
     that: str
-    where: tuple[Condition, ...] = ()
+    where: tuple[Where, ...] = ()
     low: int | None = 1
     high: int | None = None
     within: int | None = None
@@ -77,30 +56,39 @@ class Expectation:
     then: tuple[Expectation, ...] = ()
     name: str | None = None
     place: str | None = None
+    each: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    among: tuple[tuple[str, tuple[Where, ...]], ...] = ()
+    subjects: Range = SOME
+    share_low: Share | None = None
+    share_high: Share | None = None
+    rate: Rate | None = None
+    pauses: tuple[int, ...] = ()
     #: what of it, and of its `then`, nothing can meet
     never: tuple[Never, ...] = field(default=(), compare=False)
 
     @property
     def wanted(self) -> str:
         """How many must count, in words."""
-        if self.low == self.high:
-            return f"exactly {self.low}" if self.low else "none"
-        bounds = []
-        if self.low is not None:
-            bounds.append(f"at least {self.low}")
-        if self.high is not None:
-            bounds.append(f"at most {self.high}")
+        if self.low == self.high and self.low is not None:
+            bounds = [f"exactly {self.low}" if self.low else "none"]
+        else:
+            bounds = [] if self.low is None else [f"at least {self.low}"]
+            bounds += [] if self.high is None else [f"at most {self.high}"]
+        if self.rate is not None:
+            bounds.append(f"at most {self.rate.count} within {show(self.rate.within)}")
+        if self.pauses:
+            bounds.append(f"pauses of at least {', '.join(map(show, self.pauses))}")
         return " and ".join(bounds)
+
+    @property
+    def share(self) -> str:
+        """Of which part of all it must hold, in words; "" = of all."""
+        bounds = (("at least", self.share_low), ("at most", self.share_high))
+        return " and ".join(f"{word} {share.text}" for word, share in bounds if share is not None)
 
     @property
     def text(self) -> str:
         """What must count, in words."""
-        conditions = [f"{condition.name} {condition.text}" for condition in self.where]
+        conditions = [condition.text for condition in self.where]
         return f"{self.that} with {' and '.join(conditions)}" if conditions else self.that
-
-
-def quoted(value: Any) -> str:
-    """A value as messages say it."""
-    if isinstance(value, Range):
-        return value.text
-    return orjson.dumps(value.text if isinstance(value, Pattern) else value).decode()

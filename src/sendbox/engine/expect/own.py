@@ -103,6 +103,18 @@ def _request_line(_world: World, record: RequestRecord) -> str:
     return f"{record.operation} {record.method} {record.path.partition('?')[0]}: {record.status}"
 
 
+def _content(_world: World, record: RequestRecord) -> bytes:
+    """What is equal for a call and the same call again: operation, key, path with query, and body."""
+    return b"\0".join((f"{record.operation}\0{record.key}\0{record.path}".encode(), record.query, record.body))
+
+
+def _took(world: World, delivery: Delivery) -> int | None:
+    """Milliseconds, None while nothing was tried or the try is under way."""
+    if not delivery.tries or delivery.under_way:
+        return None
+    return world.outlets.took.get(delivery.tries[-1], 0)
+
+
 def _every_delivery(world: World) -> Iterator[Delivery]:
     deliveries = world.outlets.deliveries
     return (deliveries[place] for place in range(len(deliveries)))
@@ -115,8 +127,13 @@ def subjects(
     results: tuple[str, ...],
     gateways: tuple[str, ...],
     advice: tuple[str, ...],
+    phones: Callable[[World, RequestRecord], tuple[str, ...]] = lambda _world, _record: (),
+    request: Callable[[RequestRecord], Any] = lambda _record: None,
 ) -> dict[str, Subject]:
-    """The rows, with words of the services: operations, types, results and gateways of events, codes of advice."""
+    """The rows, with words of the services: operations, types, results and gateways of events, codes of advice.
+
+    `phones` finds the phones that a call names, `request` what its messages say that their request is.
+    """
     called = (*operations, "unknown")  # as which a call to a path that there is not counts
     return {
         "requests": Subject(
@@ -132,6 +149,7 @@ def subjects(
                 "method": Field("text", "the HTTP method", lambda _world, record: record.method, METHODS),
                 "path": Field("text", "the path, without a query", lambda _w, record: record.path.partition("?")[0]),
                 "key": Field("text", "the API key", lambda _world, record: record.key),
+                "phone": Field("phone", "a phone that it names", phones),
                 "body": Field("text", "the body as it came", lambda _w, record: record.body.decode("utf-8", "replace")),
                 "finding": Field(
                     "text",
@@ -147,6 +165,7 @@ def subjects(
             },
             _request_line,
             ("request",),
+            about={"request": lambda _world, record: request(record) or record, "content": _content},
         ),
         "events": Subject(
             "an event in a webhook; one that is sent again counts once",
@@ -160,6 +179,7 @@ def subjects(
             _event_line,
             ("delivery",),
             _each_event,
+            about={"delivery": lambda _world, carried: carried[1].id},
         ),
         "deliveries": Subject(
             "a webhook with all its tries; its time is when it was made",
@@ -182,11 +202,13 @@ def subjects(
                 "phone": Field("phone", "a phone that one of its events is about", _each("phone")),
                 "result": Field("word", "a result that one of its events reports", _each("result"), results),
                 "target": Field("text", "its address; of the built-in receiver, hook", lambda _w, what: what.address),
+                "took": Field("time", "how long its last try took", _took),
             },
             lambda _world, delivery: (
                 f"webhook to {delivery.address}: {delivery.state} after {len(delivery.tries)} tries"
             ),
             kept=_every_delivery,
+            about={"delivery": lambda _world, delivery: delivery.id},
         ),
         "faults": Subject(
             "a fault caused by the scenario",

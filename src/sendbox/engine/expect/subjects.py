@@ -5,7 +5,9 @@ An occurrence in the journal is found by the kind of its entry, any other in a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from sendbox.engine.journal import CODE
@@ -14,8 +16,10 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
 
 #: How a condition is compared: a phone pattern, a text pattern, one of fixed words, a number or a range of numbers,
-#: true or false, dotted paths inside the payload.
-Comparison = Literal["phone", "text", "word", "number", "flag", "payload"]
+#: a duration, true or false, dotted paths inside the payload.
+Comparison = Literal["phone", "text", "word", "number", "time", "flag", "payload"]
+#: Reads something of an occurrence, from the world and its record: a value, None, or a tuple of values.
+Reads = Callable[[Any, Any], Any]
 #: Entries looked at between two pauses.
 _LOOKED: Final = 256
 
@@ -27,7 +31,7 @@ class Field(NamedTuple):
 
     kind: Comparison
     says: str
-    of: Callable[[Any, Any], Any]
+    of: Reads
     words: tuple[str, ...] = ()
     numbers: tuple[tuple[int, float], ...] = ()
 
@@ -35,7 +39,7 @@ class Field(NamedTuple):
 class Occurrence(NamedTuple):
     """One occurrence: when it came, the number of its journal entry (None = it has none), its record.
 
-    `part` tells the occurrences of one entry apart, in their order.
+    `part` tells the occurrences of one entry apart, in their order, and those that have no entry.
     """
 
     at: int
@@ -47,7 +51,8 @@ class Occurrence(NamedTuple):
 class Subject(NamedTuple):
     """A row: what its occurrences are in words, one of them in a line, their fields, and where they are kept.
 
-    Of the journal: `kinds` and `split`, which makes occurrences of an entry. Of a list: `kept` and `at`.
+    Of the journal: `kinds` and `split`, which makes occurrences of an entry. Of a list: `kept` and `at`. `about` says
+    to what an occurrence belongs, by name, where that is not one of its fields.
     """
 
     says: str
@@ -57,13 +62,39 @@ class Subject(NamedTuple):
     split: Callable[[int, Any], Iterable[Any]] = lambda _code, what: (what,)
     kept: Callable[[Any], Iterable[Any]] | None = None
     at: Callable[[Any], int] = lambda what: int(what.made_at)
+    about: Mapping[str, Reads] = MappingProxyType({})
+
+    @property
+    def names(self) -> dict[str, Reads]:
+        """Everything that tells its occurrences apart, by name."""
+        fields = {name: field.of for name, field in self.fields.items() if field.kind != "payload"}
+        return {**fields, **self.about}
+
+    def reading(self, world: World, what: Any) -> Callable[[str], Any]:
+        """What reads the fields of an occurrence."""
+        return lambda name: self.fields[name].of(world, what)
+
+    def belonging(self, names: Iterable[str]) -> Callable[[World, Any], list[tuple[Any, ...]]]:
+        """What finds the subjects that an occurrence belongs to: a value for each of the names."""
+        known = self.names
+        reads = [known[name] for name in names]
+
+        def belongs(world: World, what: Any) -> list[tuple[Any, ...]]:
+            values = [_several(read(world, what)) for read in reads]
+            return list(dict.fromkeys(product(*values)))
+
+        return belongs
+
+
+def _several(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
 def occurrences_of(world: World, subject: Subject) -> Iterator[Occurrence | None]:
     """Every occurrence of a row, in the order kept; None now and then, so that the caller can pause."""
     if subject.kept is not None:
-        for record in subject.kept(world):
-            yield Occurrence(subject.at(record), None, record)
+        for number, record in enumerate(subject.kept(world)):
+            yield Occurrence(subject.at(record), None, record, number)
         return
     codes = frozenset(CODE[kind] for kind in subject.kinds)
     journal = world.journal

@@ -1,218 +1,27 @@
-"""What a scenario expects, and the verdict: which expectation failed, what came nearest, and why it did not count.
-
-An expectation counts the things (rows of `subjects`) for which all its conditions hold. Its `then` is a
-chain: after the first thing that counted, in time, the next must follow. Where none had to count and none did, nothing
-has to follow. Times count from the world's start, in a chain from the thing before. Things of one instant follow each
-other in the order of their journal entries; a message, a delivery and a code, which have no entry, follow
-everything else that came then.
-"""
+"""The verdict: which expectations hold, which are open, which failed; and why, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.durations import iso, show
-from sendbox.engine.expect.expectation import RULE_UNKNOWN, Condition, Expectation, Range, quoted
-from sendbox.engine.expect.subjects import occurrences_of
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.durations import iso
+from sendbox.engine.expect.judging import FAILED, OPEN, PASSED, Judge
 
 if TYPE_CHECKING:
-    from sendbox.engine.expect.subjects import Occurrence, Subject
+    from sendbox.engine.expect.expectation import Expectation
+    from sendbox.engine.expect.subjects import Subject
     from sendbox.engine.rules.rule import Rule
     from sendbox.engine.world import World
 
-#: The rows of what may be expected, by name.
-Subjects = Mapping[str, "Subject"]
-#: So many things that nearly counted, or counted and should not, are shown.
-NEAREST: Final = 3
 #: So many unused rules are listed for people, and so many characters of a name; rules looked at between two pauses.
 UNUSED: Final = 20
 NAME: Final = 80
 _LOOKED: Final = 256
-
-
-def differences(
-    world: World, subjects: Subjects, expectation: Expectation, candidate: Occurrence, before: Occurrence | None = None
-) -> list[str]:
-    """Why a thing does not count, condition by condition; empty when it does. `before` is the thing it must follow."""
-    unmet = _unmet(world, subjects, expectation, candidate, before)
-    return [*(why for _, why in unmet.where), *unmet.times]
-
-
-class _Unmet(NamedTuple):
-    """What speaks against a thing: fields that differ, each with why, and times."""
-
-    where: list[tuple[str, str]]
-    times: list[str]
-
-    @property
-    def rank(self) -> tuple[int, bool, int]:
-        """How far it is from counting: by the number of conditions; another phone is further, another time less far."""
-        return len(self.where) + len(self.times), any(field == "phone" for field, _ in self.where), len(self.where)
-
-
-def _unmet(
-    world: World, subjects: Subjects, expectation: Expectation, candidate: Occurrence, before: Occurrence | None
-) -> _Unmet:
-    where = []
-    fields = subjects[expectation.that].fields
-    for condition in expectation.where:
-        value = _inside(fields[condition.field].of(world, candidate.what), condition.path)
-        if not _holds(condition, value):
-            where.append((condition.field, f"{_is(condition.name, value)}, wanted {condition.text}"))
-    times = []
-    start = world.start if before is None else before.at
-    passed = candidate.at - start
-    if before is not None and not _follows(candidate, before):
-        early = f"came {show(-passed)} before it" if passed < 0 else "came at the same instant, but before it"
-        times.append(f"{early}, wanted after")
-    elif expectation.within is not None and passed > expectation.within:
-        since = "the start" if before is None else "it"
-        times.append(f"came {show(passed)} after {since}, wanted within {show(expectation.within)}")
-    for word, moment, wrong in (("after", expectation.after, -1), ("before", expectation.before, 1)):
-        if moment is not None and (candidate.at - moment.instant(world.start)) * wrong > 0:
-            times.append(f"came at {iso(candidate.at)}, wanted {word} {iso(moment.instant(world.start))}")
-    return _Unmet(where, times)
-
-
-def _follows(candidate: Occurrence, before: Occurrence) -> bool:
-    if candidate.at != before.at:
-        return candidate.at > before.at
-    if candidate.entry is None or before.entry is None:
-        return candidate.what is not before.what
-    return (candidate.entry, candidate.part) > (before.entry, before.part)
-
-
-def _inside(value: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(name)
-    return value
-
-
-def _holds(condition: Condition, value: Any) -> bool:
-    values = value if isinstance(value, tuple) else (value,)
-    return any(_fits(wanted, item) for wanted in (*condition.wanted, *condition.means) for item in values)
-
-
-def _fits(wanted: Any, value: Any) -> bool:
-    if isinstance(wanted, Pattern):
-        return isinstance(value, str) and bool(wanted.matches(value))
-    if isinstance(wanted, Range):
-        return (
-            isinstance(value, int | float)
-            and not isinstance(value, bool)
-            and (wanted.low is None or value >= wanted.low)
-            and (wanted.high is None or value <= wanted.high)
-        )
-    return type(value) is type(wanted) and bool(value == wanted)
-
-
-def _is(name: str, value: Any) -> str:
-    if value is None or value == ():
-        return f"{name} is empty"
-    return f"{name} is {' and '.join(map(quoted, value)) if isinstance(value, tuple) else quoted(value)}"
-
-
-class _Count(NamedTuple):
-    """How many counted, the first of them in time, those that are too many, and those that came nearest."""
-
-    number: int
-    first: Occurrence | None
-    surplus: list[Occurrence]
-    nearest: list[Occurrence]
-
-
-def _count(
-    world: World, subjects: Subjects, expectation: Expectation, before: Occurrence | None
-) -> Generator[None, None, _Count]:
-    number = 0
-    first: Occurrence | None = None
-    surplus: list[Occurrence] = []
-    near: list[Occurrence] = []
-    rank: tuple[int, bool, int] = (0, False, 0)
-    for candidate in occurrences_of(world, subjects[expectation.that]):
-        yield  # each time: a delivery with a thousand events takes long
-        if candidate is None:
-            continue
-        unmet = _unmet(world, subjects, expectation, candidate, before)
-        if not (unmet.where or unmet.times):
-            number += 1
-            if first is None or candidate.at < first.at:
-                first = candidate
-            if expectation.high is not None and number > expectation.high and len(surplus) < NEAREST:
-                surplus.append(candidate)
-        elif not near or unmet.rank < rank:
-            rank, near = unmet.rank, [candidate]
-        elif unmet.rank == rank and len(near) < NEAREST:
-            near.append(candidate)
-    return _Count(number, first, surplus, near)
-
-
-def _judge(world: World, subjects: Subjects, expectation: Expectation) -> Generator[None, None, dict[str, Any]]:
-    before: Occurrence | None = None
-    chain = (expectation, *expectation.then)
-    view: dict[str, Any] = {
-        "name": expectation.name or expectation.text,
-        "passed": True,
-        "that": expectation.that,
-        "place": expectation.place,
-        "never": [
-            never._asdict()
-            for never in expectation.never
-            if never.rule != RULE_UNKNOWN or not any(book.put for book in world.rulebooks.values())
-        ],
-    }
-    for step, expected in enumerate(chain):
-        counted = yield from _count(world, subjects, expected, before)
-        few = expected.low is not None and counted.number < expected.low
-        many = expected.high is not None and counted.number > expected.high
-        if few or many:
-            return {
-                **view,
-                "passed": False,
-                "that": expected.that,
-                "step": step,
-                "found": counted.number,
-                "wanted": expected.wanted,
-                "why": _why(expected, counted.number, world, before),
-                "nearest": [
-                    _near(world, subjects, expected, candidate, before)
-                    for candidate in (counted.surplus if many else counted.nearest)
-                ],
-            }
-        if step == 0:
-            view |= {"step": 0, "found": counted.number, "wanted": expected.wanted, "why": None, "nearest": []}
-        if before is None and counted.first is None:
-            break  # nothing that anything could follow, and that was legal
-        before = counted.first or before
-    return view
-
-
-def _why(expectation: Expectation, number: int, world: World, before: Occurrence | None) -> str:
-    conditions = [] if expectation.within is None else [f"within {show(expectation.within)}"]
-    if expectation.after is not None:
-        conditions.append(f"not before {iso(expectation.after.instant(world.start))}")
-    if expectation.before is not None:
-        conditions.append(f"until {iso(expectation.before.instant(world.start))}")
-    if before is not None:
-        conditions.append(f"after the thing before, which came at {iso(before.at)}")
-    return " ".join([f"{number or 'no'} {expectation.text}", *conditions]) + f", wanted {expectation.wanted}"
-
-
-def _near(
-    world: World, subjects: Subjects, expectation: Expectation, candidate: Occurrence, before: Occurrence | None
-) -> dict[str, Any]:
-    unmet = differences(world, subjects, expectation, candidate, before)
-    return {
-        "entry": candidate.entry,
-        "at": iso(candidate.at),
-        "what": subjects[expectation.that].line(world, candidate.what),
-        "why_not": "; ".join(unmet) or f"it counts, and makes too many: wanted {expectation.wanted}",
-    }
+#: The mark of an expectation that holds, and cannot fail.
+_DOUBT: Final = "DOUBT "
+_MARKS: Final = {PASSED: "ok    ", OPEN: "open  ", FAILED: "FAILED"}
 
 
 def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[dict[str, Any]]]:
@@ -230,24 +39,33 @@ def _unused(world: World, usual: Iterable[Rule]) -> Generator[None, None, list[d
 
 
 def verdict_in_slices(
-    world: World, subjects: Subjects, expectations: Iterable[Expectation], usual: Iterable[Rule] = ()
+    world: World,
+    subjects: Mapping[str, Subject],
+    expectations: Iterable[Expectation],
+    usual: Iterable[Rule] = (),
+    *,
+    ended: bool = True,
 ) -> Generator[None, None, dict[str, Any]]:
     """The verdict, with pauses, so that a loop can do other work; the generator returns it.
 
-    `{passed, trusted, lost, next_due, expectations: [{name, passed, that, step, found, wanted, why, nearest, place,
-    never}], unused: [{rule, in, place}]}`: `step` is 0 for the entry itself and n for the nth of its `then`; `lost`
-    counts forgotten journal entries, and with any of them the verdict is not `trusted`; `next_due` says that something
-    is still to come; `never` has the conditions that nothing can meet, each with its rule and a message; `unused` are
-    the rules that never decided anything, without the `usual` ones.
+    `{passed, state, trusted, lost, next_due, expectations: [{name, passed, state, open_until, that, step, found,
+    wanted, why, nearest, place, never, subjects, failed}], unused: [{rule, in, place}]}`. A `state` is passed, failed
+    or open, and `passed` says whether it is the first; with `ended` nothing is open. `step` is 0 for the entry itself
+    and n for the nth of its `then`; `never` has the conditions that nothing can meet, each with its rule and a message;
+    `subjects` counts those that `each` found, and `failed` names those that failed or are open. `lost` counts forgotten
+    journal entries, and with any of them the verdict is not `trusted`; `next_due` says that something is still to come;
+    `unused` are the rules that never decided anything, without the `usual` ones.
     """
     judged: list[dict[str, Any]] = []
     for expectation in expectations:
-        view = yield from _judge(world, subjects, expectation)
+        view = yield from Judge(world, subjects, expectation, ended=ended).view()
         judged += [view]
+    states = {view["state"] for view in judged}
     due = world.timeline.next_due()
     lost = world.journal.first
     return {
-        "passed": all(view["passed"] for view in judged),
+        "passed": states <= {PASSED},
+        "state": FAILED if FAILED in states else OPEN if OPEN in states else PASSED,
         "trusted": not lost,
         "lost": lost,
         "next_due": None if due is None else iso(due),
@@ -271,11 +89,13 @@ def untrusted(verdict: dict[str, Any]) -> str | None:
 def lines(verdict: dict[str, Any]) -> list[str]:
     """A verdict as text that a person reads: a line that sums up, then each expectation, the failed ones explained."""
     judged = verdict["expectations"]
-    failed = [view for view in judged if not view["passed"]]
+    failed, waiting = ([view for view in judged if view["state"] == state] for state in (FAILED, OPEN))
     if not judged:
         summary = "nothing is expected: the scenario has no expect"
-    elif failed:
-        summary = f"{len(failed)} of {len(judged)} expectations failed"
+    elif failed or waiting:
+        counts = [f"{len(failed)} of {len(judged)} expectations failed"] if failed else []
+        counts += [f"{len(waiting)} of {len(judged)} expectations open"] if waiting else []
+        summary = ", ".join(counts)
     else:
         summary = f"all {len(judged)} expectations hold" if len(judged) > 1 else "the expectation holds"
     if doubted := sum(bool(view["never"]) for view in judged):
@@ -284,7 +104,9 @@ def lines(verdict: dict[str, Any]) -> list[str]:
     if (doubt := untrusted(verdict)) is not None:
         text.append(f"  {doubt}")
     for view in judged:
-        text.append(f"  {'FAILED' if not view['passed'] else 'DOUBT ' if view['never'] else 'ok    '}  {view['name']}")
+        until = f" (open until {view['open_until']})" if view["state"] == OPEN else ""
+        mark = _DOUBT if view["passed"] and view["never"] else _MARKS[view["state"]]
+        text.append(f"  {mark}  {view['name']}{until}")
         if not view["passed"]:
             text += [f"          {line}" for line in reasons(view)]
         text += [f"          never: {never['message']}" for never in view["never"]]
@@ -315,7 +137,7 @@ def _file(place: str) -> str:
 def reasons(failed: dict[str, Any]) -> list[str]:
     """Why an expectation does not hold, and what came nearest, as text that a person reads."""
     where = f" ({_file(failed['place'])})" if failed["place"] else ""
-    step = f"then, {failed['step']}: " if failed["step"] else ""
+    step = f"then, {failed['step']}: " if failed["step"] and failed["subjects"] is None else ""
     text = [f"{step}{failed['why']}{where}"]
     for near in failed["nearest"]:
         entry = "" if near["entry"] is None else f", entry {near['entry']}"

@@ -4,32 +4,90 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Final
 
-from sendbox.engine.expect.expectation import Condition, Expectation, Range
+from sendbox.engine.durations import Rate, duration
+from sendbox.engine.expect.conditions import Condition, Not, Range, Where
+from sendbox.engine.expect.expectation import SOME, Expectation, Share
 from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader
+from sendbox.scenario.values import Reader, whole, words
 
 #: How many legal words are listed even when one of them is similar.
 _LISTED: Final = 13
-_BOUND: Final = re.compile(r"(>=|<=|>|<) *([0-9]+)")
-#: A single number is a range of one.
-_RANGE: Final = re.compile(r"([0-9]+)(?:\.\.([0-9]+))?")
+#: What `same` says of a thing that needs to agree in nothing, and the key of conditions that must not all hold.
+NONE: Final = "none"
+NOT: Final = "not"
+_DURATION: Final = r"[0-9P][0-9A-Za-z]*(?:\.[0-9][0-9A-Za-z]*)?"
+_ANY: Final = Field("number", "how many", lambda _world, what: what)
 
 
-def compile_expectation(
-    node: Node, reader: Reader, subjects: Mapping[str, Subject], *, follows: bool = False
-) -> Expectation:
+def compile_expectation(node: Node, reader: Reader, subjects: Mapping[str, Subject]) -> Expectation:
     """An expectation about one of the subjects."""
-    entries = node.entries()
-    that = str(entries["that"].value)
-    low, high = _counts(node, reader)
-    name, within, then = node.get("name"), node.get("within"), node.get("then")
-    if then is not None and high == 0:
+    names = _names(node, "each", subjects, reader)
+    share_low, share_high = (_share(node.get(key), reader) for key in ("at_least", "at_most"))
+    expectation = _entry(node, reader, subjects, judged=bool(names))
+    entries, that = node.entries(), expectation.that
+    then, among, found = node.get("then"), node.get("among"), node.get("subjects")
+    if then is not None and expectation.high == 0:
         message = f"{show(plain(then))} follows something that must not happen"
         reader.complain(node, "then", message, key="then")
+    if found is not None and not names:
+        reader.complain(node, "each", '"subjects" counts what each finds, and there is no each', key="subjects")
+    share = share_low is not None or share_high is not None
+    if share and then is not None and not names:
+        message = "a share of the things says nothing about what follows; with each it is a share of the subjects"
+        reader.complain(node, "share", message, key="at_least" if share_low is not None else "at_most")
+    if among is not None and names and then is not None:
+        message = '"among" stands beside then: with then, those that where finds are judged'
+        reader.complain(node, "among", message, key="among")
+    elif among is not None and not (names or share):
+        message = '"among" says for whom each is judged, or of what a share is a part; there is neither'
+        reader.complain(node, "among", message, key="among")
+    population: tuple[tuple[str, tuple[Where, ...]], ...] = ()
+    if names and then is None:
+        population = _population(among, that, names, subjects, reader)
+    elif share and not names:
+        population = ((that, _where(among, that, subjects[that], reader)),)
+    expectation = replace(
+        expectation,
+        each=names,
+        among=population,
+        where=expectation.where if names or not population else (*population[0][1], *expectation.where),
+        subjects=SOME if found is None else _number(found, "subjects", _ANY, reader),
+        share_low=share_low,
+        share_high=share_high,
+    )
+    if then is None:
+        return expectation
+    before = [entries["that"]]
+    steps = []
+    for item in then.items():
+        step = _entry(item, reader, subjects, follows=True)
+        same = _names(item, "same", subjects, reader)
+        if item.get("same") is None:
+            same = names
+        for name in same:
+            for thing in (item.entries()["that"], *before):
+                _known(name, thing, item if item.get("same") is not None else node, subjects, reader)
+        steps.append(replace(step, same=tuple(name for name in same if name in subjects[step.that].names)))
+        if step.low:
+            before = []
+        before.append(item.entries()["that"])
+    return replace(expectation, then=tuple(steps))
+
+
+def _entry(
+    node: Node, reader: Reader, subjects: Mapping[str, Subject], *, follows: bool = False, judged: bool = False
+) -> Expectation:
+    """What an expectation and an entry of its then have both."""
+    entries = node.entries()
+    that = str(entries["that"].value)
+    low, high, rate = _counts(node, reader, judged=judged)
+    name, within, pauses = node.get("name"), node.get("within"), node.get("pauses")
     after, before = (None if bound is None else reader.moment(bound) for bound in map(node.get, ("after", "before")))
     if after is not None and before is not None and after.relative == before.relative and after.at > before.at:
         message = (
@@ -42,6 +100,7 @@ def compile_expectation(
             f"after {show(plain(entries['after']))} and within {show(plain(entries['within']))}: no instant is both"
         )
         reader.complain(node, "moment", message, key="after")
+    least = None if pauses is None else pauses.entries()["at_least"]
     return Expectation(
         that=that,
         where=() if entries["that"].cut else _where(node.get("where"), that, subjects[that], reader),
@@ -50,38 +109,95 @@ def compile_expectation(
         within=length,
         after=after,
         before=before,
-        then=()
-        if then is None
-        else tuple(compile_expectation(item, reader, subjects, follows=True) for item in then.items()),
         name=None if name is None else str(name.value),
         place=node.place,
+        rate=rate,
+        pauses=() if least is None else tuple(reader.duration(item) for item in least.items() or [least]),
     )
 
 
-def _counts(node: Node, reader: Reader) -> tuple[int | None, int | None]:
+def _counts(node: Node, reader: Reader, *, judged: bool) -> tuple[int | None, int | None, Rate | None]:
+    """How many there must be, and may be, and how many in so much time; `judged`: a share counts subjects."""
     count, low, high = (_whole(node.get(key)) for key in ("count", "at_least", "at_most"))
+    most = node.get("at_most")
+    rate = None if most is None else most.get("count")
+    if most is not None and rate is not None:
+        within = reader.duration(most.entries()["within"])
+        if not within:
+            reader.complain(most, "rate", "within 0 is not a time: 1ms and longer are legal", key="within")
+        return low, count, Rate(whole(rate), within or 1)
+    shares = [key for key in ("at_least", "at_most") if isinstance(getattr(node.get(key), "value", None), str)]
     if count is not None:
-        if low is not None or high is not None:
+        if low is not None or high is not None or (shares and not judged):
             message = '"count" stands beside at_least or at_most; it says both'
             reader.complain(node, "count", message, key="count")
-        return count, count
+        return count, count, None
     if low is not None and high is not None and low > high:
         reader.complain(node, "count", f"at_least {low} is more than at_most {high}", key="at_least")
-    return (1 if high is None else None) if low is None else low, high
+    bounded = high is not None or node.get("pauses") is not None or (bool(shares) and not judged)
+    return (None if bounded else 1) if low is None else low, high, None
 
 
 def _whole(node: Node | None) -> int | None:
     return None if node is None or not isinstance(node.value, int) else node.value
 
 
-def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tuple[Condition, ...]:
+def _share(node: Node | None, reader: Reader) -> Share | None:
+    if node is None or not isinstance(node.value, str):
+        return None
+    reader.share(node)
+    return Share(node.value, Fraction(node.value[:-1]) / 100)
+
+
+def _names(node: Node, key: str, subjects: Mapping[str, Subject], reader: Reader) -> tuple[str, ...]:
+    """The names of `each` or `same`; none where there are none."""
+    names = words(node.get(key)) or ()
+    if NONE in names and len(names) > 1:
+        reader.complain(node, "same", f'"{NONE}" stands beside another name', key=key)
+    if key == "each":
+        for name in names:
+            _known(name, node.entries()["that"], node, subjects, reader)
+        names = tuple(name for name in names if name in subjects[str(node.entries()["that"].value)].names)
+    return tuple(name for name in names if name != NONE)
+
+
+def _known(name: str, that: Node, node: Node, subjects: Mapping[str, Subject], reader: Reader) -> None:
+    """Complains where things of a kind do not know a name."""
+    key = "each" if node.get("each") is not None else "same"
+    known = subjects[str(that.value)].names
+    if name not in known and not that.cut:
+        message = f"{show(name)} is not a field of {that.value}, nor what they belong to; legal: {listed(known)}"
+        if key == "each" and node.get("that") is not that:
+            message = f"{message}; say by same what it must agree in, or {NONE}"
+        reader.complain(node, "each", message, key=key, near=nearest(name, known))
+
+
+def _population(
+    node: Node | None, that: str, names: tuple[str, ...], subjects: Mapping[str, Subject], reader: Reader
+) -> tuple[tuple[str, tuple[Where, ...]], ...]:
+    """Every kind of thing that knows the subjects and of which the conditions can be asked, with its conditions."""
+    found = []
+    for kind, subject in subjects.items():
+        if all(name in subject.names for name in names):
+            trial = replace(reader, problems=[])
+            where = _where(node, kind, subject, trial)
+            if not trial.problems:
+                found.append((kind, where))
+    if not found:
+        _where(node, that, subjects[that], reader)  # to say what is wrong
+    return tuple(found)
+
+
+def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tuple[Where, ...]:
     if node is None:
         return ()
     fields = subject.fields
-    conditions: list[Condition] = []
+    conditions: list[Where] = []
     for key, item in node.entries().items():
         field = fields.get(key)
-        if field is None:
+        if key == NOT:
+            conditions.append(Not(_where(item, that, subject, reader)))
+        elif field is None:
             message = f"{show(key)} is not a field of {that}; legal: {listed(fields)}"
             reader.complain(node, "field", message, key=key, near=nearest(key, fields))
         elif field.kind == "payload":
@@ -129,17 +245,39 @@ def _no_word(node: Node, key: str, field: Field, reader: Reader) -> None:
 
 
 def _number(node: Node, key: str, _field: Field, reader: Reader) -> Range:
-    value, text = node.value, str(node.value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Range(text, value, value)
-    if bounds := _RANGE.fullmatch(text):
-        return Range(text, int(bounds[1]), int(bounds[2] or bounds[1]))
-    if bound := _BOUND.fullmatch(text):
-        limit = int(bound[2])
-        low = {">": limit + 1, ">=": limit}.get(bound[1])
-        return Range(text, low, {"<": limit - 1, "<=": limit}.get(bound[1]))
-    reader.complain(node, "range", f'{show(plain(node))} is not a number for {key}: 2, ">=2", "<2" or 2..5 are legal')
-    return Range(text, None, None)
+    if isinstance(node.value, int) and not isinstance(node.value, bool):
+        return Range(str(node.value), node.value, node.value)
+    bounds = _bounds(str(node.value), "[0-9]+")
+    if bounds is None:
+        message = f'{show(plain(node))} is not a number for {key}: 2, ">=2", "<2", 2..5 or 2.. are legal'
+        reader.complain(node, "range", message)
+    return _range(str(node.value), bounds, int)
+
+
+def _time(node: Node, key: str, _field: Field, reader: Reader) -> Range:
+    bounds = _bounds(str(node.value), _DURATION)
+    try:
+        if bounds is not None:
+            return _range(str(node.value), bounds, duration)
+    except ValueError:
+        pass
+    message = f'{show(plain(node))} is not a time for {key}: "<=1s", ">500ms", 1s..5s or 1s.. are legal'
+    reader.complain(node, "range", message)
+    return Range(str(node.value))
+
+
+def _bounds(text: str, value: str) -> tuple[str, str, str] | None:
+    """The sign of a bound and the values from and to, "" where there is none; a single value is both."""
+    if bounds := re.fullmatch(rf"({value})(?:(\.\.)({value})?)?", text):
+        return "", bounds[1], (bounds[3] or "") if bounds[2] else bounds[1]
+    if bound := re.fullmatch(rf"(>=|<=|>|<) *({value})", text):
+        return bound[1], *((bound[2], "") if ">" in bound[1] else ("", bound[2]))
+    return None
+
+
+def _range(text: str, bounds: tuple[str, str, str] | None, read: Callable[[str], int]) -> Range:
+    sign, low, high = bounds or ("", "", "")
+    return Range(text, read(low) + (sign == ">") if low else None, read(high) - (sign == "<") if high else None)
 
 
 def _flag(node: Node, key: str, _field: Field, reader: Reader) -> bool:
@@ -153,5 +291,6 @@ _READ: Final[dict[str, Callable[[Node, str, Field, Reader], Any]]] = {
     "text": _text,
     "word": _word,
     "number": _number,
+    "time": _time,
     "flag": _flag,
 }

@@ -9,10 +9,12 @@ from math import inf
 from typing import Final
 
 from sendbox.engine import durations as spans
-from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Never, Range
+from sendbox.engine.expect.conditions import Not, Range, Where
+from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Never
 from sendbox.engine.expect.subjects import Subject
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.traffic import reference
+from sendbox.scenario.keys.expect import NOT
 from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.keys.traffic import leaves
 from sendbox.scenario.lint.lengths import REACH
@@ -22,6 +24,8 @@ from sendbox.scenario.values import Reader, items
 
 #: What warns about conditions of one expectation, or of one of its `then`.
 Doubt = Callable[[Node, Linter], None]
+#: Fields of which a single value says which thing is meant.
+_ONE: Final = {"phone", "key", "name", "code", "subject"}
 #: A text that begins like a reference to an earlier answer, and has no blanks.
 _MEANT: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_-]*)(?=[.\[/]|\Z)\S*\Z")
 
@@ -61,8 +65,8 @@ def _when(node: Node, linter: Linter) -> int | None:
     return after
 
 
-def find(linter: Linter) -> None:
-    """Warns about everything else that is never reached."""
+def find(linter: Linter, keys: Iterable[str], subjects: Mapping[str, Subject]) -> None:
+    """Warns about everything else that is never reached, or by anything; `keys` are the keys with rules."""
     blueprint = linter.blueprint
     for key in ("api", "webhooks"):
         for at, item in linter.entries(key):
@@ -70,6 +74,14 @@ def find(linter: Linter) -> None:
             linter.numbers(item, when)
             linter.tags(item, when)
     _traffic(linter)
+    rules = _rules(linter, keys)
+    for at, item in linter.entries("expect"):
+        expectation, then = blueprint.expect[at], item.get("then")
+        _untied(item, expectation, subjects, linter)
+        for kind, among in expectation.among[:1]:
+            _conditions(item.get("among"), among, subjects[kind], rules, linter)
+        for node, step in zip((item, *items(then)), (expectation, *expectation.then), strict=True):
+            _turned(node.get("where"), step.where, subjects[step.that], rules, linter)
 
 
 def _traffic(linter: Linter) -> None:
@@ -91,13 +103,12 @@ def expectations(
     linter: Linter, doubts: Iterable[Doubt], subjects: Mapping[str, Subject], keys: Iterable[str]
 ) -> tuple[Expectation, ...]:
     """The expectations, each with what of it nothing can meet, about which it warns; `keys` are the keys with rules."""
-    blueprint = linter.blueprint
-    rules = list(dict.fromkeys(rule.title for key in keys for rule in blueprint.of(key)))
-    expected = list(blueprint.expect)
+    rules = _rules(linter, keys)
+    expected = list(linter.blueprint.expect)
     for at, item in linter.entries("expect"):
         known, then = len(linter.found), item.get("then")
         for node, step in zip((item, *items(then)), (expected[at], *expected[at].then), strict=True):
-            _conditions(node, step, subjects[step.that], rules, linter)
+            _conditions(node.get("where"), step.where, subjects[step.that], rules, linter)
             for doubt in doubts:
                 doubt(node, linter)
         if never := linter.found[known:]:
@@ -105,14 +116,20 @@ def expectations(
     return tuple(expected)
 
 
-def _conditions(node: Node, expected: Expectation, subject: Subject, rules: list[str], linter: Linter) -> None:
-    """Warns about conditions of an expectation that nothing can meet."""
-    where = node.get("where")
+def _rules(linter: Linter, keys: Iterable[str]) -> list[str]:
+    """The names of all rules of a scenario."""
+    return list(dict.fromkeys(rule.title for key in keys for rule in linter.blueprint.of(key)))
+
+
+def _conditions(
+    where: Node | None, conditions: Iterable[Where], subject: Subject, rules: list[str], linter: Linter
+) -> None:
+    """Warns about conditions that nothing can meet."""
     entries = {} if where is None else where.entries()
-    for condition in expected.where:
-        item = entries[condition.field]
-        if condition.path:
+    for condition in conditions:
+        if isinstance(condition, Not) or condition.path:
             continue
+        item = entries[condition.field]
         numbers = subject.fields[condition.field].numbers
         for choice, wanted in zip(item.items() or [item], condition.wanted, strict=True):
             if condition.field == "tag":
@@ -127,8 +144,42 @@ def _conditions(node: Node, expected: Expectation, subject: Subject, rules: list
                 linter.warn(choice, RULE_UNKNOWN, message, near=nearest(choice.value, rules))
 
 
+def _turned(
+    where: Node | None, conditions: Iterable[Where], subject: Subject, rules: list[str], linter: Linter
+) -> None:
+    """Warns about conditions in a `not` that nothing can meet: it turns nothing away."""
+    for condition in conditions:
+        if isinstance(condition, Not) and where is not None:
+            inner = where.get(NOT)
+            _conditions(inner, condition.conditions, subject, rules, linter)
+            _turned(inner, condition.conditions, subject, rules, linter)
+
+
 def _ranges(numbers: tuple[tuple[int, float], ...]) -> str:
     """Ranges in words."""
     return " or ".join(
         str(low) if low == high else f"{low} and more" if high == inf else f"{low}..{high}" for low, high in numbers
     )
+
+
+def _untied(node: Node, expectation: Expectation, subjects: Mapping[str, Subject], linter: Linter) -> None:
+    """Warns about what must follow, where the same thing with another phone is as good."""
+    then, before = node.get("then"), {expectation.that}
+    for item, step in zip([] if then is None or expectation.each else then.items(), expectation.then, strict=False):
+        of_phones = all(any(map(_of_phones, map(subjects.get, names))) for names in ({step.that}, before))
+        named = {field for condition in step.where for field in _named(condition)}
+        if of_phones and step.low and item.get("same") is None and named.isdisjoint(_ONE):
+            message = f"{step.text} may be about any phone, and not about that of the thing before"
+            linter.warn(item, "untied", f"{message}; say each: phone, or same: phone, or same: none if any will do")
+        before = {step.that} if step.low else {*before, step.that}
+
+
+def _of_phones(subject: Subject | None) -> bool:
+    return subject is not None and any(field.kind == "phone" for field in subject.fields.values())
+
+
+def _named(condition: Where) -> list[str]:
+    """The field of a condition that names single things."""
+    if isinstance(condition, Not) or not all(isinstance(each, Pattern) and each.literal for each in condition.wanted):
+        return []
+    return [condition.field]

@@ -1,4 +1,4 @@
-"""The phone that a call is about: the first number that it names, in any field in which its interface has numbers.
+"""The phones that a call names, in any field in which its interface has numbers; the first is whom it is about.
 
 It is read before a call is checked, so the call may be malformed: one that cannot be read names no number.
 """
@@ -6,6 +6,7 @@ It is read before a call is checked, so the call may be malformed: one that cann
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
@@ -15,6 +16,7 @@ from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.world import World
 
 #: The fields that hold numbers, in JSON and in forms (§2.1, §4.1, §4.3 to §4.5).
@@ -29,6 +31,13 @@ def addressee(world: World, body: bytes, query: bytes) -> str:
     """The number in international form, as written where it has none, "" where body and query name no number."""
     raw = _in(_fields(body)) or _in(_fields(query))
     return normalize(raw, account_of(world).country) or raw
+
+
+def phones_of(world: World, record: RequestRecord) -> tuple[str, ...]:
+    """Every number that a call names, in international form."""
+    country = account_of(world).country
+    named = (*_all(_fields(record.body)), *_all(_fields(record.query)))
+    return tuple(dict.fromkeys(normalize(raw, country) or raw for raw in named))
 
 
 def _fields(raw: bytes) -> Any:
@@ -51,3 +60,16 @@ def _in(value: Any, deep: int = _DEEP) -> str:
     if isinstance(value, dict) and deep:
         return next((number for name in FIELDS if name in value and (number := _in(value[name], deep - 1))), "")
     return ""
+
+
+def _all(value: Any, deep: int = _DEEP) -> Iterator[str]:
+    """Every number in a value."""
+    if isinstance(value, str | int):
+        yield from filter(None, map(str.strip, _SEVERAL.split(str(value))))
+    elif isinstance(value, list) and deep:
+        for item in value:
+            yield from _all(item, deep - 1)
+    elif isinstance(value, dict) and deep:
+        for name in FIELDS:
+            if name in value:
+                yield from _all(value[name], deep - 1)

@@ -17,7 +17,9 @@ from sendbox.services.messaging.results import STATE_OF, STATES
 from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.world import World
+    from sendbox.services.messaging.model import Step
 
 
 def _message(pick: Callable[[Message], Any]) -> Callable[[World, Any], Any]:
@@ -48,6 +50,13 @@ _ABOUT_MESSAGE: Final = {
         _message(lambda message: orjson.loads(message.submission.send.payload)),
     ),
 }
+#: To what a message belongs, and so what an attempt or transition of it does; the template is that of its step.
+_OF_MESSAGE: Final = {
+    "message": _message(lambda message: message.id),
+    # a service that sends for itself makes no request
+    "request": _message(lambda message: None if message.submission.carrier else message.submission.request_id),
+}
+_OF_STEP: Final = {**_OF_MESSAGE, "template": lambda _world, subject: _template(_attempt(subject).step)}
 _ABOUT_STEP: Final = {
     "channel": Field("word", "the channel", lambda _world, subject: _attempt(subject).step.channel, CHANNEL_WORDS),
     "body": Field("text", "the text as the step gave it", lambda _world, subject: _attempt(subject).step.body),
@@ -59,6 +68,10 @@ _ABOUT_STEP: Final = {
         numbers=((1, inf),),
     ),
 }
+
+
+def _template(step: Step) -> str | None:
+    return None if step.template is None else f"{step.template.name}/{step.template.language}"
 
 
 def _ended(message: Message) -> int:
@@ -91,6 +104,17 @@ def _attempt_line(_world: World, attempt: Attempt) -> str:
     return f"attempt {attempt.number + 1} to {attempt.message.phone} by {attempt.step.channel}: {STATES[attempt.state]}"
 
 
+def request_of(record: RequestRecord) -> str | None:
+    """The id of the request that its messages have; None where it sent none, or its answer was lost."""
+    if record.operation not in SENDING or record.status != 200:
+        return None
+    try:
+        answer = orjson.loads(record.answer)
+    except orjson.JSONDecodeError:
+        return None
+    return answer.get("request_id") if isinstance(answer, dict) else None
+
+
 def _every_message(world: World) -> Iterator[Message]:
     from sendbox.services.messaging.messaging import Messaging  # a check of a scenario has no world
 
@@ -121,6 +145,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
         lambda _world, message: f"message to {message.phone} by {_shown_step(message).channel}: {message.result}",
         kept=_every_message,
         at=_ended,
+        about={**_OF_MESSAGE, "template": lambda _world, message: _template(_shown_step(message))},
     ),
     "attempts": Subject(
         "one flow step tried, as it stands now; its time is when it reached its result",
@@ -139,6 +164,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
         _attempt_line,
         kept=_every_attempt,
         at=_moved,
+        about=_OF_STEP,
     ),
     "transitions": Subject(
         "a result that an attempt reached on its way",
@@ -151,6 +177,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
         _transition_line,
         STATES[1:],
         lambda code, attempt: ((attempt, STATE_OF[code]),),
+        about=_OF_STEP,
     ),
     "inbound": Subject(
         "what a phone wrote",
@@ -163,6 +190,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
         },
         lambda _world, inbound: f'{inbound.sender} wrote "{inbound.body}" by {inbound.channel}',
         ("inbound",),
+        about={"message": lambda _world, inbound: f"inbound {inbound.number}"},
     ),
     "clicks": Subject(
         "a short link that was followed",
@@ -172,6 +200,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
         },
         lambda _world, link: f"{link.message.phone} followed the link to {link.target}",
         ("click",),
+        about={"message": lambda _world, link: link.message.id},
     ),
     "opt_outs": Subject(
         "a phone that opted out",

@@ -33,6 +33,7 @@ SUBJECTS: Final[dict[str, Subject]] = {
         },
         _words,
         ("template",),
+        about={"template": lambda _world, change: f"{change.get('name')}/{change.get('language')}"},
     ),
     "signups": Subject(
         "a signup that entered a state",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.expect.subjects import Field, Subject
+from sendbox.engine.expect.subjects import Field, Reads, Subject
 from sendbox.services.verify.session import VALIDATION
 
 if TYPE_CHECKING:
@@ -21,6 +21,15 @@ def _every_session(world: World) -> Iterable[Session]:
     from sendbox.services.verify.verify import Verify  # who only checks a scenario has no world
 
     return list(Verify.of(world).sessions.values())
+
+
+def _about(session: Callable[[Any], Session]) -> dict[str, Reads]:
+    """To what belongs what is about a session: to the session, its message, and the key that it was made with."""
+    return {
+        "session": lambda _world, what: session(what).token,
+        "message": lambda _world, what: session(what).message.id,
+        "key": lambda _world, what: session(what).key,
+    }
 
 
 def subjects(results: tuple[str, ...]) -> dict[str, Subject]:
@@ -41,6 +50,7 @@ def subjects(results: tuple[str, ...]) -> dict[str, Subject]:
             lambda world, session: f"validation of {session.phone}: {session.state_at(world.now)}",
             kept=_every_session,
             at=lambda session: int(session.created_at),
+            about=_about(lambda session: session),
         ),
         "validations": Subject(
             "something that happened to a validation session",
@@ -51,5 +61,6 @@ def subjects(results: tuple[str, ...]) -> dict[str, Subject]:
             },
             lambda _world, change: f"{change[1]} of {change[0].phone}: {change[2]}",
             ("validation",),
+            about=_about(lambda change: change[0]),
         ),
     }

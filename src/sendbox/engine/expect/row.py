@@ -1,0 +1,101 @@
+"""Things of one subject in their order: how many come within bounds, and where they come too close together.
+
+Things of one instant follow each other in the order of their journal entries. Things without an entry (a message, a
+delivery, a code) follow everything else that came then, among themselves in the order in which they are kept.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left, bisect_right
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Final
+
+from sendbox.engine.durations import Rate
+
+if TYPE_CHECKING:
+    from sendbox.engine.expect.subjects import Occurrence
+
+#: A place in the order: instant, journal entry, part of it.
+Place = tuple[int, float, int]
+_LAST: Final = float("inf")
+#: So many things are sorted between two pauses.
+_SORTED: Final = 256
+
+
+def place_of(thing: Occurrence) -> Place:
+    """The place of a thing in the order of all."""
+    return thing.at, _LAST if thing.entry is None else thing.entry, thing.part
+
+
+class Row:
+    """Things of one kind that belong to one subject."""
+
+    __slots__ = ("_close", "_places", "things")
+
+    def __init__(self) -> None:
+        self.things: list[Occurrence] = []
+        self._places: list[Place] = []
+        #: number and time of a rate -> for each thing the first from it on with which too many begin
+        self._close: dict[tuple[int, int], list[int]] = {}
+
+    def sort(self) -> Generator[None, None, None]:
+        """Puts the things into their order, with pauses."""
+        parts = []
+        for first in range(0, len(self.things), _SORTED):
+            parts.append(sorted(self.things[first : first + _SORTED], key=place_of))
+            yield
+        self.things = []
+        for number, thing in enumerate(heapq.merge(*parts, key=place_of)):
+            self.things.append(thing)
+            self._places.append(place_of(thing))
+            if number % _SORTED == 0:
+                yield
+
+    def follow(self, before: Occurrence, *, alike: bool, within: int | None) -> range:
+        """Which things follow another one, up to so many milliseconds after it; `alike`: it is of the same kind."""
+        if alike or before.entry is not None:
+            first = bisect_right(self._places, place_of(before))
+        else:  # what has no entry comes before nothing else of its instant, so all of it may follow
+            first = bisect_left(self._places, (before.at, -1, 0))
+        last = len(self.things)
+        if within is not None:
+            last = bisect_left(self._places, (before.at + within + 1, -1, 0))
+        return range(first, max(first, last))
+
+    def crowd(self, rate: Rate, span: range) -> range | None:
+        """The first things of a span that are more than a rate allows in its time; None where there are none."""
+        close = self._close.get((rate.count, rate.within))
+        if close is None:
+            close = self._close[rate.count, rate.within] = self._crowds(rate)
+        first = close[span.start] if span.start < len(close) else len(close)
+        return range(first, first + rate.count + 1) if first + rate.count < span.stop else None
+
+    def hurry(
+        self, pauses: tuple[int, ...], span: range, before: Occurrence | None
+    ) -> tuple[Occurrence, int, int] | None:
+        """The first thing of a span that came too soon, after how long, and the pause wanted; None where none did.
+
+        The first pause is that after `before`, without it that after the first thing of the span.
+        """
+        things = self.things
+        first = span.start if before is None else span.start - 1
+        for number, wanted in enumerate(pauses, first):
+            if number + 1 >= span.stop:
+                return None
+            earlier = before if before is not None and number < span.start else things[number]
+            pause = things[number + 1].at - earlier.at
+            if pause < wanted:
+                return things[number + 1], pause, wanted
+        close = self.crowd(Rate(1, pauses[-1]), range(first + len(pauses), span.stop))
+        if close is None:
+            return None
+        return things[close[1]], things[close[1]].at - things[close[0]].at, pauses[-1]
+
+    def _crowds(self, rate: Rate) -> list[int]:
+        things = self.things
+        found = [len(things)] * len(things)
+        for place in range(len(things) - rate.count - 1, -1, -1):
+            close = things[place + rate.count].at - things[place].at < rate.within
+            found[place] = place if close else found[place + 1]
+        return found
