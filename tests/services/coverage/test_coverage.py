@@ -450,7 +450,7 @@ def test_faults_count_by_their_word() -> None:
             ["of a channel", "of an operator", "in_flight wait", "new wait"],
         ),
     ],
-    ids=["channel", "country", "operator"],
+    ids=["channel", "phones", "country", "operator"],
 )
 def test_outages_count_when_they_begin(what: dict[str, Any], expected: list[str]) -> None:
     """By what is out, and by what becomes of messages; that they end is nothing new."""
