@@ -186,6 +186,20 @@ def test_a_sequence_for_one_phone() -> None:
         assert [each.result for each in messages if each.phone == phone] == [*ways, "delivered"]
 
 
+def test_the_message_before_turned_round() -> None:
+    """Of two messages of one instant either could be the one before: what `not` decides about them is marked."""
+    world = opened(attempts=[{"when": {"not": {"after": {"message": "failed"}}}, "then": "failed"}])
+    messages = [send_one(world, ONE, body=body) for body in ("a", "b")]
+    advance(world, HOUR)
+    messages.append(send_one(world, ONE))
+    advance(world, HOUR)
+    assert [message.result for message in messages] == ["failed", "failed", "delivered"]
+    marked = [
+        message.last.fate is not None and message.last.fate.order_sensitive for message in messages if message.last
+    ]
+    assert marked == [False, True, False]
+
+
 def test_rejected_once_then_approved() -> None:
     """Each template is refused at its first review; edited, it is accepted. The journal marks what counts."""
     world = opened(partner={"template_review": [{"when": {"nth": 1, "per": "template"}, "result": "REJECTED"}]})

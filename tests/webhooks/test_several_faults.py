@@ -92,6 +92,7 @@ def test_what_is_said_of_several_faults() -> None:
     assert fault.note(Target("http://a.example", secret="s")) is None
     waiting = FaultyDelivery(0, Outlet(Target(""), builtin=True), (), 0, rule)
     assert fault.upcoming(waiting) == f"is sent, {fault.text}"
+    assert compile_rule("webhooks", {"fault": ["drop", "bad_signature"]}).fault.upcoming(waiting) is None
     waiting.state = "delivered"
     assert fault.upcoming(waiting) is None
     twice = compile_rule("webhooks", {"fault": ["duplicate", "bad_signature"]})

@@ -402,6 +402,8 @@ def test_an_explanation_names_the_outage_of_what_was_new() -> None:
         ({"channel": "sms"}, "sms"),
         ({"channel": ["sms", "richmsg"], "country": 230}, "sms, richmsg in 230"),
         ({"country": "CZ", "operator": 2}, "operator 2 in CZ"),
+        ({"phone": "420*", "share": "10%"}, "phones 420* for a share of 10%"),
+        ({"phone": ["420*", 421905000001]}, "phones 420*, 421905000001"),
     ],
     ids=str,
 )
