@@ -314,7 +314,7 @@ async def test_assumptions_are_all_that_this_version_builds_on() -> None:
         shown = (await box.get(f"{WORLD}/assumptions")).json
         assert [row["id"] for row in shown["assumptions"]] == [row.id for row in registry()]
         assert shown["assumptions"][0].keys() == {
-            "id", "section", "title", "default", "setting", "confidence", "built",
+            "id", "section", "title", "default", "setting", "confidence", "built", "profiles",
         }  # fmt: skip
         assert shown["settings"]["webhook_retry"] == [5_000, 10_000]
         assert shown["settings"]["timing"]["sent"] == 1_000

@@ -136,7 +136,7 @@ async def test_a_message_is_moved_by_hand() -> None:
         await box.advance()
         assert [(event["result"], event.get("result_info")) for event in await box.events()] == [
             ("sending", None),
-            ("sent", None),
+            ("sent", "Sent"),
             ("undelivered", "[368]"),
         ]
         entry = (await box.get(f"{WORLD}/journal?kind=control")).json["entries"][-1]
