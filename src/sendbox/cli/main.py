@@ -490,19 +490,37 @@ def numbers() -> None:
 
 
 @sendbox.command()
-@click.option("--json", "as_json", is_flag=True, help="Print an array of objects, with the defaults.")
-def assumptions(as_json: bool) -> None:
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--leaned", is_flag=True, help="List only those that a run relied on, with what their settings change.")
+@click.option("--world", metavar="KEY", help="With --leaned: the run is this world of a sandbox.")
+@URL
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the defaults.")
+def assumptions(file: Path | None, leaned: bool, world: str | None, url: str | None, as_json: bool) -> None:
     """List what is assumed where the specification is silent.
 
     A setting is a key under `assume:` of a scenario that changes the row. The letter says how sure it is: F observed or
     documented, L likely, O our choice.
 
+    With --leaned the list has the assumptions that a run relied on. FILE is the run's record (sendbox export --as
+    record); --world names a world of a sandbox instead. The run is made again with other values of the settings, and
+    the first answer or webhook that would have been different is shown.
+
     \b
-    Example:
+    Examples:
       sendbox assumptions --json
+      sendbox assumptions --leaned demo.json
+      sendbox assumptions --leaned --world test-demo
     """
     from sendbox.services.assumptions import registry
 
+    if leaned == (file is None and world is None) or (file is not None and world is not None):
+        raise Failure(USAGE, "--leaned needs a run: FILE or --world KEY; without --leaned there is neither")
+    if leaned:
+        from sendbox.cli import leaning
+
+        answer = leaning.of_file(file) if file is not None else leaning.of_world(url or address.default(), str(world))
+        click.echo(pretty(answer) if as_json else "\n".join(map(one_line, leaning.lines(answer))))
+        return
     if as_json:
         click.echo(pretty([row.as_json() for row in registry()]))
         return
