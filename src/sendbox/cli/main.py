@@ -474,6 +474,44 @@ def diff(a: str, b: str, format: str) -> int:
 
 
 @sendbox.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--scenario",
+    "scenarios",
+    multiple=True,
+    default=["default"],
+    show_default=True,
+    help="What the world opens with: a library name, or a file. May be repeated, each is joined over the one before.",
+)
+@click.option("--assume", multiple=True, metavar="NAME=VALUE", help="A setting of an assumption. May be repeated.")
+@click.option("--values", is_flag=True, help="Compare values too, except ids, times and prices.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report to send: no bodies, values, keys or numbers.")
+def compare(file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], values: bool, as_json: bool) -> int:
+    """Compare recorded calls of the service with this sandbox.
+
+    FILE is a HAR file with calls and answers, or a journal of Sendbox. The same calls are made in a fresh world, in
+    this process; nothing is sent anywhere. Each answer that differs in status or structure is shown, with the
+    assumption that it touches, and with the setting under which it would agree. Exit code 0 when no answer differs, 1
+    when one does.
+
+    \b
+    Examples:
+      sendbox compare service.har
+      sendbox compare --assume legacy_error=plain --json service.har
+    """
+    from sendbox.cli.compare import compare as comparing
+    from sendbox.comparing import report
+
+    compared = comparing(file, scenarios, assume, os.environ, values=values)
+    if as_json:
+        click.echo(pretty(report.as_object(compared)))
+    else:
+        for line in report.lines(compared):
+            click.echo(one_line(line))
+    return NO if report.differing(compared) else OK
+
+
+@sendbox.command()
 def numbers() -> None:
     """List the magic numbers and their results.
 

@@ -217,7 +217,7 @@ def again(
             if stopped is None or goal is None:
                 return True
             subject = call.here.world.journal.entry(was.entry)[2]
-            return subject[0].number == lost or was.view["at"] < iso(min(goal.at, world.now))
+            return bool(subject[0].number == lost or was.view["at"] < iso(min(goal.at, world.now)))
 
         first = first_of(before, seen(world), claims)
     finally:
