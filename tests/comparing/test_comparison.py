@@ -207,6 +207,19 @@ def test_an_answer_that_no_setting_makes() -> None:
     assert "420777" not in json.dumps(report.as_object(compared))
 
 
+def test_faults_of_the_scenario() -> None:
+    """A call that gets no answer here is passed over, also where it gets none under another setting only."""
+    fault = {"when": {"operation": "sendMessage"}, "fault": "disconnect"}
+    scenario = load({"sendbox": 1, "extends": "default", "api": [fault]})
+    entries = [
+        _entry("https://api.service.example/v2/message", 200, {}, {"body": "Hi", "to": TWO[:1]}),
+        _entry("https://api.service.example/v2/messages", 200, {}, [{"body": "Hi", "to": TWO[:1]}]),
+    ]
+    lines = said(comparison(read(har(entries)), scenario))
+    assert lines[-2] == "1 of 1 calls differ"
+    assert lines[-1].startswith("passed over: call 1, POST /v2/message: it has no answer here: Server disconnected")
+
+
 def test_addresses_of_the_recorder() -> None:
     """The recorder of these tests stands where the box is, so that addresses that were given out are called."""
     assert SERVICE == "http://box:7357"

@@ -72,7 +72,7 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
                 continue
             _, left = await differences(changed, number)
             for place, before in found.items():
-                if left[place].keys() < before.keys():
+                if place in left and left[place].keys() < before.keys():
                     for sign in before.keys() - left[place].keys():
                         agreeing.setdefault((place, sign), []).append(other)
     finally:

@@ -22,7 +22,7 @@ class Unreadable(Exception):
 
 
 class Recorded(NamedTuple):
-    """One call and its answer. `number` counts from 1; `at` is in milliseconds, None where no time was recorded.
+    """One call and its answer. `number` counts from 1; `at` is in milliseconds.
 
     `url` is as it was called, `key` the API key, None where there was none. `headers` are those that have a part in the
     answer, None where the recording has no headers and no query. `incomplete` says why it cannot be made again, ""
@@ -30,7 +30,7 @@ class Recorded(NamedTuple):
     """
 
     number: int
-    at: int | None
+    at: int
     method: str
     url: str
     headers: Mapping[str, str] | None
@@ -61,7 +61,7 @@ def read(raw: bytes) -> list[Recorded]:
             raise Unreadable(f"it is damaged: {place}: {what}") from None
     if not calls:
         raise Unreadable(f"it has no call; {LEGAL}")
-    calls.sort(key=lambda call: call.at or 0)
+    calls.sort(key=lambda call: call.at)
     return [call._replace(number=number) for number, call in enumerate(calls, 1)]
 
 

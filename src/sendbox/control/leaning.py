@@ -91,12 +91,16 @@ def _said(setting: str, value: Any) -> str:
 
 
 class Seen(NamedTuple):
-    """An answer or a webhook: its entry in the journal, how many of its kind came up to it, and what the client saw."""
+    """An answer or a webhook: its entry in the journal, how many of its kind came up to it, and what the client saw.
+
+    `delivery` is the number of the webhook's delivery, None of a call.
+    """
 
     entry: int
     kind: str
     number: int
     view: dict[str, Any]
+    delivery: int | None = None
 
     @property
     def place(self) -> str:
@@ -111,8 +115,9 @@ def seen(world: World) -> Iterator[Seen]:
     numbers = {"call": 0, "webhook": 0}
     for entry in world.journal.numbers(_SEEN):
         at, _, subject = world.journal.entry(entry)
+        delivery = None
         if isinstance(subject, tuple):
-            kind, view = "webhook", _webhook(world, at, *subject)
+            kind, view, delivery = "webhook", _webhook(world, at, subject[0]), subject[0].number
         else:
             answer = json_of(subject.answer)
             kind = "call"
@@ -123,10 +128,10 @@ def seen(world: World) -> Iterator[Seen]:
                 "answer": subject.answer.decode("utf-8", "replace") if answer is None else answer,
             }
         numbers[kind] += 1
-        yield Seen(entry, kind, numbers[kind], view)
+        yield Seen(entry, kind, numbers[kind], view, delivery)
 
 
-def _webhook(world: World, at: int, delivery: Any, _index: int) -> dict[str, Any]:
+def _webhook(world: World, at: int, delivery: Any) -> dict[str, Any]:
     bodies = (world.events[type(event)].body(world, event, delivery.made_at) for event in delivery.events)
     return {"at": iso(at), "target": delivery.address, "body": orjson.loads(orjson.dumps(list(bodies)))}
 
@@ -216,8 +221,7 @@ def again(
                 return False
             if stopped is None or goal is None:
                 return True
-            subject = call.here.world.journal.entry(was.entry)[2]
-            return bool(subject[0].number == lost or was.view["at"] < iso(min(goal.at, world.now)))
+            return was.delivery == lost or was.view["at"] < iso(min(goal.at, world.now))
 
         first = first_of(before, seen(world), claims)
     finally:
