@@ -277,7 +277,7 @@ def lines(answer: dict[str, Any]) -> list[str]:
 async def leaning(call: Call, longest: Any = None, most: Any = None) -> Any:
     """The assumptions that the client of this world relied on, and what it would have seen under other values of them.
 
-    A world whose record has more than `longest` commands is not replayed; after `most` differences no further one is
+    A world whose journal has more than `longest` entries is not replayed; after `most` differences no further one is
     looked for.
     """
     bound = None if longest is None else whole(longest, "longest", 0)
@@ -289,8 +289,8 @@ async def leaning(call: Call, longest: Any = None, most: Any = None) -> Any:
     world = hosted.world
     _ = world.record.opening  # `Cut` where it does not reach back
     rows = {row.id: row for row in registry() if row.id in collected.leaned}
-    too_long = bound is not None and len(world.record) > bound
-    why = f"the record has {len(world.record)} commands, more than {bound}" if too_long else None
+    too_long = bound is not None and len(world.journal) > bound
+    why = f"the journal has {len(world.journal)} entries, more than {bound}" if too_long else None
     outcomes: dict[str, list[dict[str, Any]]] = {id_: [] for id_ in rows}
     if why is None:
         before, commands, ends = await hosted.whole(_present(world))
