@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
-from sendbox.control.leaning import Seen, first_of, lines, others, under
+from sendbox.app import SERVED
+from sendbox.control.leaning import Seen, again, first_of, lines, others, seen, under
+from sendbox.control.operation import Call, Control
+from sendbox.engine.commands.command import Stamp
 from sendbox.language import LANGUAGE
 from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.worlds import Slice
 from sendbox.services.assume import SETTINGS, Assume
 from tests.box import KEY, WORLD, Box, boxed
 from tests.scenarios import load
@@ -150,6 +154,24 @@ async def test_a_value_that_is_not_legal(monkeypatch: pytest.MonkeyPatch) -> Non
         await box.advance("1m")
         said = await told(box)
         assert said['timing {"sent":"soon"}'].startswith("illegal: the scenario is not legal: ")
+
+
+@pytest.mark.asyncio
+async def test_a_run_that_goes_another_way() -> None:
+    """Where the replay does not come to a command, and its client saw the same up to there, nothing more is said."""
+    async with boxed() as box:
+        await box.open()
+        await box.send()
+        await box.advance("1m")
+        hosted = box.runtime.worlds[KEY]
+        world = hosted.world
+        call = Call(Control(box.runtime, SERVED), "", hosted)
+        ends = Stamp(world.epoch, world.now, world.ticks + 1)
+        outcome = await Slice().through(again(call, list(world.record.commands()), ends, list(seen(world))))
+        assert (outcome.outcome, outcome.first) == ("ended", None)
+        assert outcome.text.startswith(
+            "the first answers and webhooks would have been the same; then the run differs: a command came at"
+        )
 
 
 @pytest.mark.asyncio
