@@ -36,7 +36,7 @@ def test_a_difference_and_the_setting_that_agrees(file: str) -> None:
     assert (result.exit_code, result.output.splitlines()) == (
         NO,
         [
-            'call 1, POST /Send: at line 1 the recording has "ERROR", here there is "ERROR|202"',
+            'call 1, POST /Send: at line 1 the recording has "ERROR", the answer here has "ERROR|202"',
             "    A13 (F) legacy /Send and /api-send.php; agrees with legacy_error: plain",
             "1 of 1 calls differ",
         ],

@@ -88,9 +88,9 @@ def others() -> bytes:
 def test_other_settings_are_named(others: bytes) -> None:
     """Exactly the answers that differ are named, each with the setting that agrees."""
     assert said(comparison(read(others), load("default"))) == [
-        "call 2, POST /v2/messages: at $.accepted the recording has 3 entries, here there is 2 entries",
+        "call 2, POST /v2/messages: at $.accepted the recording has 3 entries, the answer here has 2 entries",
         "    A09 (F) who gets which message id; agrees with messages_accepted: recipient",
-        'call 3, POST /Send: at line 1 the recording has "ERROR", here there is "ERROR|202"',
+        'call 3, POST /Send: at line 1 the recording has "ERROR", the answer here has "ERROR|202"',
         "    A13 (F) legacy /Send and /api-send.php; agrees with legacy_error: plain",
         "2 of 4 calls differ",
     ]
@@ -172,7 +172,7 @@ async def test_a_journal_is_a_recording() -> None:
         await box.post("/v2/message", {"body": "Hi", "to": TWO}, x_api_key=KEY)
         journal = (await box.get(f"{WORLD}/journal?kind=request")).body
     assert said(await asyncio.to_thread(comparison, read(journal), load("default"))) == [
-        'call 3, POST /Send: at line 1 the recording has "ERROR", here there is "ERROR|202"',
+        'call 3, POST /Send: at line 1 the recording has "ERROR", the answer here has "ERROR|202"',
         "    A13 (F) legacy /Send and /api-send.php; agrees with legacy_error: plain",
         "1 of 3 calls differ",
         "passed over: call 4, GET /api-send.php: the recording does not have its query",
@@ -199,10 +199,12 @@ def test_an_answer_that_no_setting_makes() -> None:
     ]
     compared = comparison(read(har(entries)), load("default"))
     lines = said(compared)
-    assert lines[0] == 'call 1, POST /v2/message: at $.accepted[0].key the recording has 0, here there is "0"'
+    assert lines[0] == 'call 1, POST /v2/message: at $.accepted[0].key the recording has 0, the answer here has "0"'
     assert lines[1].endswith("; no setting agrees")
-    assert lines[2] == ('call 1, POST /v2/message: the recording has "420777000101" at $.queue, here there is nothing')
-    assert "call 2, POST /v2/message: the recorded status is 503, here it is 200" in lines
+    assert lines[2] == (
+        'call 1, POST /v2/message: at $.queue the recording has "420777000101", the answer here has nothing'
+    )
+    assert "call 2, POST /v2/message: the recording has the status 503, the answer here has 200" in lines
     assert lines[-1] == "passed over: call 3, GET /assets/…: it is not a call of an interface"
     assert "420777" not in json.dumps(report.as_object(compared))
 

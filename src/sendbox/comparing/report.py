@@ -81,15 +81,11 @@ def _told(difference: Difference) -> str:
     recorded, here = difference.values
     match difference.kind:
         case "status":
-            return f"the recorded status is {recorded}, here it is {here}"
-        case "extra":
-            return f"the recording has {recorded} at {difference.path}, here there is nothing"
-        case "missing":
-            return f"the recording has nothing at {difference.path}, here there is {here}"
+            return f"the recording has the status {recorded}, the answer here has {here}"
         case "schema":
             return f"the recorded value at {difference.path} is not legal here: {recorded}"
         case _:
-            return f"at {difference.path} the recording has {recorded}, here there is {here}"
+            return f"at {difference.path} the recording has {recorded}, the answer here has {here}"
 
 
 def _about(named: Named) -> str:
