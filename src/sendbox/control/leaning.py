@@ -205,21 +205,21 @@ def again(
     """Makes a world again from commands with another setting, and says what its client would have seen first."""
     replay = Replay(call.control, commands, ends)
     world = replay.world
-    stopped: str | None = None
+    stopped = False
     try:
         try:
             yield from replay.work()
-        except Diverged as diverged:
-            stopped = str(diverged)
+        except Diverged:
+            stopped = True
         goal, command = replay.goal
-        if stopped is not None and goal is not None:
+        if stopped and goal is not None:
             yield from _beyond(world, goal)
         lost = command.delivery if isinstance(command, Outcome) else None
 
         def claims(was: Seen) -> bool:
             if was.kind == "call":
                 return False
-            if stopped is None or goal is None:
+            if not stopped or goal is None:
                 return True
             return was.delivery == lost or was.view["at"] < iso(min(goal.at, world.now))
 
@@ -228,9 +228,10 @@ def again(
         yield from world.dispose()
     if first is not None:
         return Again("differs", first.text, first)
-    if stopped is None:
+    if not stopped:
         return Again("equal", "no answer and no webhook would have been different")
-    return Again("ended", f"the first answers and webhooks would have been the same; then the run differs: {stopped}")
+    until = iso(world.now if goal is None else goal.at)
+    return Again("ended", f"no answer and no webhook would have been different until {until}; then the run differs")
 
 
 def _beyond(world: World, goal: Stamp) -> Generator[None, None, None]:
