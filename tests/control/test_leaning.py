@@ -10,6 +10,7 @@ from sendbox.app import SERVED
 from sendbox.control.leaning import Seen, again, first_of, lines, others, seen, under
 from sendbox.control.operation import Call, Control
 from sendbox.engine.commands.command import Stamp
+from sendbox.engine.slices import finished
 from sendbox.language import LANGUAGE
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.worlds import Slice
@@ -95,6 +96,9 @@ async def test_webhooks_that_differ() -> None:
         box.runtime.deliver_to(box.runtime.worlds[KEY], app)
         await box.post("/v2/messages", [{"body": "Hi", "to": TWO[:1]}] * 2, x_api_key=KEY)
         await box.advance("2h")
+        rows = {row["id"]: row for row in (await box.get(f"{WORLD}/leaning")).json["leaned"]}
+        assert rows["A22"]["used"]["text"] == "webhook 1 to hook"
+        assert rows["A63"]["used"]["text"].startswith("entry ")
         said = await told(box)
         assert said["bundle false"] == "differs: webhook 1 to hook would have had 1 entry at $, not 2 entries"
         assert said['timing {"sent":"10s"}'] == (
@@ -110,14 +114,14 @@ def test_what_only_one_run_has() -> None:
     """A webhook more is a difference; of what a replay that ended did not reach, nothing is said."""
     call = Seen(1, "call", 1, {"method": "GET", "path": "/x", "status": 200, "answer": {}})
     hook = Seen(2, "webhook", 1, {"at": "2026-03-01T09:00:00.000Z", "target": "hook", "body": []})
-    more = first_of([call], [hook], lambda _: False)
+    more = finished(first_of([call], [hook], lambda _: False))
     assert more is not None
     assert (more.entry, more.text) == (None, "a webhook to hook would have come at 2026-03-01T09:00:00.000Z")
-    missing = first_of([hook, call], [call], lambda was: was.kind == "webhook")
+    missing = finished(first_of([hook, call], [call], lambda was: was.kind == "webhook"))
     assert missing is not None
     assert missing.text == "webhook 1 to hook would not have come at 2026-03-01T09:00:00.000Z"
-    assert first_of([call, hook], [call], lambda _: False) is None
-    field = first_of([call], [call._replace(view={**call.view, "answer": {"a": None}})], lambda _: False)
+    assert finished(first_of([call, hook], [call], lambda _: False)) is None
+    field = finished(first_of([call], [call._replace(view={**call.view, "answer": {"a": None}})], lambda _: False))
     assert field is not None
     assert (field.was, field.text) == (
         None, "the answer to call 1, GET /x would have had null at $.a, not nothing"

@@ -147,8 +147,10 @@ class First(NamedTuple):
     text: str
 
 
-def first_of(before: Sequence[Seen], after: Iterable[Seen], claims: Callable[[Seen], bool]) -> First | None:
-    """The first difference, None where there is none.
+def first_of(
+    before: Sequence[Seen], after: Iterable[Seen], claims: Callable[[Seen], bool]
+) -> Generator[None, None, First | None]:
+    """Finds the first difference, None where there is none; pauses now and then.
 
     `claims` says of something that `after` does not have whether it would really not have come: a replay may have
     ended before it.
@@ -165,6 +167,7 @@ def first_of(before: Sequence[Seen], after: Iterable[Seen], claims: Callable[[Se
             return First(was.entry, was.place, "$", was.view, None, text)
         else:
             return None
+        yield
     return None
 
 
@@ -223,7 +226,7 @@ def again(
                 return True
             return was.delivery == lost or was.view["at"] < iso(min(goal.at, world.now))
 
-        first = first_of(before, seen(world), claims)
+        first = yield from first_of(before, seen(world), claims)
     finally:
         yield from world.dispose()
     if first is not None:
@@ -320,11 +323,15 @@ async def leaning(call: Call, longest: Any = None, most: Any = None) -> Any:
 
 
 def _present(world: World) -> Generator[None, None, tuple[list[Seen], list[tuple[Stamp, Command]], Stamp]]:
-    before = []
+    """What the client saw, the commands, and where the world stands: all of one moment."""
+    before, commands = [], []
     for item in seen(world):
         before.append(item)
         yield
-    return before, list(world.record.commands()), Stamp(world.epoch, world.now, world.ticks)
+    for command in world.record.commands():
+        commands.append(command)
+        yield
+    return before, commands, Stamp(world.epoch, world.now, world.ticks)
 
 
 async def _otherwise(
@@ -353,10 +360,13 @@ def _shown(other: Other, again: Again) -> dict[str, Any]:
 def _used(on: Observer, kinds: Kinds, entry: int) -> dict[str, Any]:
     """The first entry of the journal that depended on an assumption, in words."""
     view = on.entry(entry)
-    if view["kind"] == "request":
-        requests = on.world.journal.numbers(frozenset({"request"}))
-        number = 1 + sum(other < entry for other in requests)
-        text = f"call {number}, {view['method']} {view['path']}"
-    else:
-        text = f"entry {entry}, {kinds.words(view) or view['kind']}"
+    journal = on.world.journal
+    number = 1 + journal.kind.count(journal.kind[entry - journal.first], 0, entry - journal.first)
+    match view["kind"]:
+        case "request":
+            text = f"call {number}, {view['method']} {view['path']}"
+        case "try":
+            text = f"webhook {number} to {view['target']}"
+        case kind:
+            text = f"entry {entry}, {kinds.words(view) or kind}"
     return {"entry": entry, "at": view["at"], "text": text}
