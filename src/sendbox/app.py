@@ -13,7 +13,7 @@ from starlette.routing import Route as HttpRoute
 
 from sendbox import __version__, data
 from sendbox.contract.validators import Contract
-from sendbox.control import checkpoints, coverage, pending, records, refused, time, worlds
+from sendbox.control import checkpoints, coverage, leaning, pending, records, refused, time, worlds
 from sendbox.control.catalog import catalog
 from sendbox.control.export import export
 from sendbox.control.export.rows import OWN
@@ -79,6 +79,7 @@ SERVED: Final = Served(
     operations=operations_of(
         verify,
         coverage,
+        leaning,
         records,
         export,
         partner,

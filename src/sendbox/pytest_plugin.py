@@ -345,7 +345,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def _report(sandbox: Sandbox | AsyncSandbox) -> list[str]:
     """The report of a sandbox about a failed test: its remarks, what happened, what is still to come."""
     try:
-        return [*sandbox.report(), *sandbox.story()]
+        return [*sandbox.report(), *sandbox.leaning_lines(), *sandbox.story()]
     except Exception as error:  # any error: the test's own report matters more
         if getattr(error, "error", None) == "no_such_world":
             return ["the world was closed before the test failed"]

@@ -19,7 +19,7 @@ DOCUMENTS: Final = (
 )
 
 _FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE: Final = re.compile(r"`([\w./-]+\.(?:py|yaml|yml))`")
+_FILE: Final = re.compile(r"`([\w./-]+\.(?:py|yaml|yml|har))`")
 _LINK: Final = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _PART: Final = re.compile(r"(<!-- begin: ([\w ./-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 BLOCKS: Final = [block for path in sorted((ROOT / "docs").rglob("*.md")) for block in blocks(path)]
 OWN: Final = "your-own-service.md"
 FIRST: Final = {"sendbox:", "# yaml-language-server:"}
-#: The page whose scenarios are files, which build on each other, and which its own lines play.
-TUTORIAL: Final = "scenarios.md"
+#: The pages whose files build on each other, and whose own lines use them.
+TUTORIALS: Final = ("scenarios.md", "compare.md")
 
 
 def _scenarios() -> list[tuple[Block, list[str]]]:
     """The scenarios, and the problems that the text after them shows."""
     found = []
     for block, following in itertools.pairwise([*BLOCKS, BLOCKS[-1]]):
-        if block.language == "yaml" and block.text.startswith(tuple(FIRST)) and block.document != TUTORIAL:
+        if block.language == "yaml" and block.text.startswith(tuple(FIRST)) and block.document not in TUTORIALS:
             shown = following.text.splitlines() if following.language == "text" else []
             problems = [line for line in shown if re.match(r"\S+\.yaml:\d+:\d+: ", line)]
             found.append((block, problems))
@@ -93,7 +93,7 @@ def test_every_key_of_the_language_has_an_example() -> None:
 SETTINGS: Final = [
     block
     for block in BLOCKS
-    if block.language == "yaml" and block.document != TUTORIAL and all(block is not each for each, _ in SCENARIOS)
+    if block.language == "yaml" and block.document not in TUTORIALS and all(block is not each for each, _ in SCENARIOS)
 ]
 
 
@@ -118,10 +118,11 @@ def test_the_story_of_a_page_runs(tmp_path: Path, page: str) -> None:
         tell(folder, blocks(ROOT / "docs" / page), served.origin)
 
 
-def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", TUTORIALS)
+def test_a_tutorial_prints_what_it_shows(tmp_path: Path, page: str) -> None:
     """Its files are played by its lines, which print the lines that are shown; "…" stands for other lines."""
     folder = Folder(tmp_path)
-    tutorial = blocks(ROOT / "docs" / TUTORIAL)
+    tutorial = blocks(ROOT / "docs" / page)
     for block in tutorial:
         if block.file is not None:
             (folder.path / block.file).write_text(block.text, "utf-8")
@@ -137,7 +138,7 @@ def test_commands_of_other_pages_are_there() -> None:
     lines = [
         line
         for block in BLOCKS
-        if block.language == "bash" and block.document not in (*STORIES, TUTORIAL)
+        if block.language == "bash" and block.document not in (*STORIES, *TUTORIALS)
         for line in block.text.splitlines()
     ]
     known = {option.envvar for option in cli.sendbox.commands["serve"].params}

@@ -20,6 +20,7 @@ SHOWN: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "deliveries": ("/deliveries", {}),
     "events": ("/events", {}),
     "hook": ("/hook", {}),
+    "leaning": ("/leaning", {"longest": "100", "most": "3"}),
     "messages": ("/messages", {}),
     "partner": ("/partner", {}),
     "pending": ("/pending", {}),

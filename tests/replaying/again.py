@@ -50,7 +50,7 @@ async def _made(server: SandboxServer, recorded: Recorded) -> tuple[int | None, 
     replay = Replay(Control(runtime, SERVED), recorded.commands, recorded.ends)
     world = replay.finish()
     world.clock.rebase(runtime.reading())
-    hosted = replay._calling.here
+    hosted = replay.hosted
     runtime.worlds[world.id] = hosted
     runtime._tags[world.tag] = world.id
     compared = compare(recorded, world, SERVED.kinds)

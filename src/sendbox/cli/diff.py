@@ -21,6 +21,8 @@ import orjson
 
 from sendbox.cli.address import call
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, json_of
+from sendbox.contract.findings import json_path
+from sendbox.contract.pairs import MISSING, differing
 from sendbox.engine.durations import instant, show
 from sendbox.scenario.model import article
 
@@ -37,7 +39,7 @@ _NAME: Final = re.compile(
 _ORIGIN: Final = re.compile(r"https?://[^/\s\"]+(?=/(?:s|upload|signup|_sandbox)/)")
 
 Entry = dict[str, Any]
-MISSING: Final = "(nothing)"
+NOTHING: Final = "(nothing)"
 
 
 @dataclass(slots=True)
@@ -250,17 +252,12 @@ def _likeness(a: Entry, b: Entry) -> int:
     return int(same + 4 * (a.get("phone") == b.get("phone")))
 
 
-def _fields(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+def _fields(a: Entry, b: Entry) -> Iterator[tuple[str, Any, Any]]:
     """Every value that differs, by its path."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        for key in dict.fromkeys((*a, *b)):
-            if path or key != "n":
-                yield from _fields(a.get(key, MISSING), b.get(key, MISSING), f"{path}.{key}" if path else key)
-    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        for index, (left, right) in enumerate(zip(a, b, strict=True)):
-            yield from _fields(left, right, f"{path}[{index}]")
-    elif a != b:
-        yield path, a, b
+    for path, left, right in differing(a, b):
+        if path != ("n",):
+            was, now = (NOTHING if value is MISSING else value for value in (left, right))
+            yield json_path(path).removeprefix("$."), was, now
 
 
 # --- showing
@@ -325,5 +322,5 @@ def _line(entry: Entry) -> str:
 
 
 def _value(value: Any) -> str:
-    text = value if value == MISSING else orjson.dumps(value).decode()
+    text = value if value == NOTHING else orjson.dumps(value).decode()
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

@@ -159,6 +159,13 @@ URL: Final = click.option(
     callback=reading(address.origin),
     help="Address of the sandbox.  [default: this machine's]",
 )
+ASSUME: Final[dict[str, Any]] = {
+    "type": Listed(),
+    "multiple": True,
+    "metavar": "NAME=VALUE",
+    "callback": reading(assumed),
+    "help": "A setting of assume, over those of the scenario: profile=careful. May be repeated.",
+}
 DURATION: Final[dict[str, Any]] = {"metavar": "DURATION", "callback": reading(spans.duration)}
 FILES: Final = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 WORLD: Final = click.option(
@@ -202,15 +209,7 @@ def sendbox(context: click.Context) -> None:
     help="What worlds open with: a library name, or a file. May be repeated (with commas in the environment): "
     "each is joined over the one before.",
 )
-@setting(
-    "--assume",
-    type=Listed(),
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=reading(assumed),
-    help="A setting of assume, over those of the scenario: profile=careful. May be repeated (with commas in the "
-    "environment).",
-)
+@setting("--assume", **ASSUME)
 @setting("--watch", is_flag=True, help="Use changed scenario files, also those that they build on, for new worlds.")
 @setting("--seed", **SEED)
 @setting(
@@ -510,6 +509,44 @@ def diff(a: str, b: str, format: str) -> int:
 
 
 @sendbox.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--scenario",
+    "scenarios",
+    multiple=True,
+    default=["default"],
+    show_default=True,
+    help="What the world opens with: a library name, or a file. May be repeated, each is joined over the one before.",
+)
+@click.option("--assume", **ASSUME)
+@click.option("--values", is_flag=True, help="Compare values too, except ids, times and prices.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report to send: no bodies, values, keys or numbers.")
+def compare(file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], values: bool, as_json: bool) -> int:
+    """Compare recorded calls of the service with this sandbox.
+
+    FILE is a HAR file with calls and answers, or a journal of Sendbox. The same calls are made in a fresh world, in
+    this process; nothing is sent anywhere. Each answer that differs in status or structure is shown, with the
+    assumption that it touches, and with the setting under which it would agree. Exit code 0 when no answer differs, 1
+    when one does.
+
+    \b
+    Examples:
+      sendbox compare service.har
+      sendbox compare --assume legacy_error=plain --json service.har
+    """
+    from sendbox.cli.compare import compare as comparing
+    from sendbox.comparing import report
+
+    compared = comparing(file, scenarios, assume, os.environ, values=values)
+    if as_json:
+        click.echo(pretty(report.as_object(compared)))
+    else:
+        for line in report.lines(compared):
+            click.echo(one_line(line))
+    return NO if report.differing(compared) else OK
+
+
+@sendbox.command()
 def numbers() -> None:
     """List the magic numbers and their results.
 
@@ -526,19 +563,37 @@ def numbers() -> None:
 
 
 @sendbox.command()
-@click.option("--json", "as_json", is_flag=True, help="Print an array of objects, with the defaults.")
-def assumptions(as_json: bool) -> None:
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--leaned", is_flag=True, help="List only those that a run relied on, with what their settings change.")
+@click.option("--world", metavar="KEY", help="With --leaned: the run is this world of a sandbox.")
+@URL
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the defaults.")
+def assumptions(file: Path | None, leaned: bool, world: str | None, url: str | None, as_json: bool) -> None:
     """List what is assumed where the specification is silent.
 
     A setting is a key under `assume:` of a scenario that changes the row. The letter says how sure it is: F observed or
     documented, L likely, O our choice.
 
+    With --leaned the list has the assumptions that a run relied on. FILE is the run's record (sendbox export --as
+    record); --world names a world of a sandbox instead. The run is made again with other values of the settings, and
+    the first answer or webhook that would have been different is shown.
+
     \b
-    Example:
+    Examples:
       sendbox assumptions --json
+      sendbox assumptions --leaned demo.json
+      sendbox assumptions --leaned --world test-demo
     """
     from sendbox.services.assumptions import registry
 
+    if leaned == (file is None and world is None) or (file is not None and world is not None):
+        raise Failure(USAGE, "--leaned needs a run: FILE or --world KEY; without --leaned there is neither")
+    if leaned:
+        from sendbox.cli import leaning
+
+        answer = leaning.of_file(file) if file is not None else leaning.of_world(url or address.default(), str(world))
+        click.echo(pretty(answer) if as_json else "\n".join(map(one_line, leaning.lines(answer))))
+        return
     if as_json:
         click.echo(pretty([row.as_json() for row in registry()]))
         return

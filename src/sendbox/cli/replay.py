@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,8 @@ from sendbox.cli.outcome import CANNOT, NO, OK, Failure, content, one_line
 
 if TYPE_CHECKING:
     from sendbox.control.export.record import Comparison, Recorded
-    from sendbox.control.operation import Served
+    from sendbox.control.operation import Control, Served
+    from sendbox.control.replaying import Replay
 
 
 def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
@@ -20,22 +23,30 @@ def replay(file: Path, served: Served | None = None) -> tuple[list[str], int]:
     `served` None stands for what Sendbox itself serves. Raises `Failure` for a file that cannot be read.
     """
     from sendbox.app import SERVED
-    from sendbox.control.export.record import Unreadable, read
     from sendbox.server.loop import new_loop
 
     served = served or SERVED
-    try:
-        recorded = read(content(file), served.language)
-    except Unreadable as error:
-        raise Failure(CANNOT, f"{file} cannot be replayed: {error}") from None
+    recorded = read(file, served)
     with asyncio.Runner(loop_factory=new_loop) as runner:
         return runner.run(_replay(recorded, served))
 
 
-async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:
+def read(file: Path, served: Served) -> Recorded:
+    """The record that a file holds. Raises `Failure`."""
+    from sendbox.control.export.record import Unreadable
+    from sendbox.control.export.record import read as read_record
+
+    try:
+        return read_record(content(file), served.language)
+    except Unreadable as error:
+        raise Failure(CANNOT, f"{file} cannot be replayed: {error}") from None
+
+
+@asynccontextmanager
+async def made(recorded: Recorded, served: Served) -> AsyncIterator[tuple[Control, Replay, str | None]]:
+    """Makes the world of a record again in this process; with why the replay ended early, None where it did not."""
     from sendbox.app import make_app
     from sendbox.contract.validators import Contract
-    from sendbox.control.export.record import compare
     from sendbox.control.operation import Control
     from sendbox.control.replaying import Diverged, Replay
     from sendbox.engine.commands.command import Open
@@ -47,15 +58,23 @@ async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:
     runtime = Runtime(Settings(mode="manual"), opening.blueprint, served.parts)
     try:
         make_app(runtime, Contract(*served.schemas), served)
-        replayed = Replay(Control(runtime, served), recorded.commands, recorded.ends)
+        control = Control(runtime, served)
+        replayed = Replay(control, recorded.commands, recorded.ends)
         stopped = None
         try:
             replayed.finish()
         except Diverged as diverged:
             stopped = str(diverged)
-        return _report(recorded, compare(recorded, replayed.world, served.kinds), stopped)
+        yield control, replayed, stopped
     finally:
         await runtime.aclose()
+
+
+async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:
+    from sendbox.control.export.record import compare
+
+    async with made(recorded, served) as (_, replayed, stopped):
+        return _report(recorded, compare(recorded, replayed.world, served.kinds), stopped)
 
 
 def _report(recorded: Recorded, comparison: Comparison, stopped: str | None) -> tuple[list[str], int]:

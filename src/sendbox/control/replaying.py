@@ -42,15 +42,20 @@ class Replay:
         _, opening = next(self._commands)
         assert isinstance(opening, Open)
         self.world = control.runtime.begun(opening)
-        self._calling = Calling(control, "", Hosted(self.world, opening.blueprint))
+        #: the place that it goes to, and the command that came there, None for the end
+        self.goal: tuple[Stamp | None, Command | None] = (None, None)
+        self.hosted = Hosted(self.world, opening.blueprint)
+        self._calling = Calling(control, "", self.hosted)
 
     def work(self) -> Work:
         """Makes the world, and returns it. Raises `Diverged`."""
         for stamp, command in self._commands:
+            self.goal = stamp, command
             yield from self.reach(stamp)
             yield from self._carried_out(stamp, command)
             yield None
         if self._ends is not None:
+            self.goal = self._ends, None
             yield from self.reach(self._ends)
         return self.world
 

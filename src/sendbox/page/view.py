@@ -124,7 +124,7 @@ def attempts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             "channel": attempt["channel"],
             "steps": [
-                {"result": step["result"], "after": since(step["at"], start), "info": step["info"]}
+                {"result": step["result"], "after": since(step["at"], start), "info": _info(step)}
                 for step in attempt["timeline"]
             ],
             "planned": attempt["planned"],
@@ -132,6 +132,12 @@ def attempts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for attempt in message["attempts"]
     ]
+
+
+def _info(step: Mapping[str, Any]) -> str | None:
+    """The `result_info` of a result, where it says more than the result."""
+    info: str | None = step["info"]
+    return None if info is None or info.lower() == step["result"] else info
 
 
 def event(body: Mapping[str, Any]) -> dict[str, str]:

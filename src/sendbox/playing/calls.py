@@ -54,7 +54,7 @@ class Caller:
         journal = self._world.journal
         request.before = len(journal)
         try:
-            status, answer_headers, answer = await self._answered(method, target, headers, body)
+            status, answer_headers, answer = await answered(self._app, self._origin, method, target, headers, body)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # what a client gets from a broken connection, as far as possible without a socket
@@ -88,23 +88,6 @@ class Caller:
             request.status, request.error = self._control.served.by_name[entry.operation].status, None
             if entry.name is not None:
                 self._answers[entry.name] = request.answer
-
-    async def _answered(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[int, dict[bytes, bytes], bytes]:
-        """Status, headers and body. Raises exceptions of the application; ConnectionError without an answer.
-
-        A fault of the connection raises the same error as in a client of httpx, at once: no real time passes.
-        """
-        address = urlsplit(self._origin)
-        path, _, query = target.partition("?")
-        raw_headers = [(name.encode(), value.encode()) for name, value in {"host": address.netloc, **headers}.items()]
-        server = (address.hostname or "", address.port)
-        call = AsgiCall(method, address.scheme, server, path, query, raw_headers, body, Inside(READ))
-        await call.run(self._app)
-        if call.status is None:
-            raise ConnectionError("the connection was closed without an answer")
-        return call.status, dict(call.headers), call.body
 
     def _request(self, entry: Traffic) -> tuple[str, str, dict[str, str], bytes]:
         """Method, target, headers and body. LookupError where a reference leads nowhere."""
@@ -160,6 +143,24 @@ class Caller:
     def _filetype(self, target: str) -> str:
         bulk = Messaging.of(self._world).bulks.find(target.rpartition("/")[2])
         return "jsonl" if bulk is None else bulk.filetype
+
+
+async def answered(
+    app: Any, origin: str, method: str, target: str, headers: Mapping[str, str], body: bytes
+) -> tuple[int, dict[bytes, bytes], bytes]:
+    """Status, headers and body of a call. Raises exceptions of the application; ConnectionError without an answer.
+
+    A fault of the connection raises the same error as in a client of httpx, at once: no real time passes.
+    """
+    address = urlsplit(origin)
+    path, _, query = target.partition("?")
+    raw_headers = [(name.encode(), value.encode()) for name, value in {"host": address.netloc, **headers}.items()]
+    server = (address.hostname or "", address.port)
+    call = AsgiCall(method, address.scheme, server, path, query, raw_headers, body, Inside(READ))
+    await call.run(app)
+    if call.status is None:
+        raise ConnectionError("the connection was closed without an answer")
+    return call.status, dict(call.headers), call.body
 
 
 def _local(url: str) -> str:

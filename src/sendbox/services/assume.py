@@ -351,7 +351,7 @@ class Assume:
     country: str | None = setting(
         None, "A14", (_COUNTRY, lambda node, reader: reader.country_code(node)), "the account's"
     )
-    queue: Rate | None = setting(None, "A18", into(lambda normal: normal, _QUEUE), "no limit")
+    queue: Rate | None = setting(None, "A18", into(lambda normal: normal, _QUEUE), "no limit", other={"normal": "1/s"})
     nulls: Nulls = setting(
         "refuse", "A56", choice("Whether null for an optional field is refused or counts as left out.", Nulls)
     )
@@ -373,12 +373,14 @@ class Assume:
         "accept", "A59", choice("Whether an unregistered sms sender is accepted.", SmsSender)
     )
     prices: Prices | None = setting(None, "A61", (_PRICES, _read_prices), "built in")
-    timing: Timing = setting(Timing(), "A63", into(Timing, _TIMING))
-    conversation: int = setting(86_400_000, "A66", duration("How long a conversation stays open."))
+    timing: Timing = setting(Timing(), "A63", into(Timing, _TIMING), other={"sent": "10s"})
+    conversation: int = setting(86_400_000, "A66", duration("How long a conversation stays open."), other="1m")
     test_number: TestNumber = setting(
         "off", "A89", choice("Whether 420777777777 is the service's test number, to which nothing is sent.", TestNumber)
     )
-    promotional_window: PromotionalHours | None = setting(None, "A84", (_HOURS, _read_promotional), "no limit")
+    promotional_window: PromotionalHours | None = setting(
+        None, "A84", (_HOURS, _read_promotional), "no limit", other="08:00-20:00"
+    )
     webhook_retry: tuple[int, ...] = setting(
         (30_000, 60_000, 120_000, 240_000),
         "A20",
@@ -388,8 +390,9 @@ class Assume:
             "a list of durations such as [30s, 60s]",
             maxItems=100,
         ),
+        other=["10s"],
     )
-    webhook_timeout: int = setting(5_000, "A20", duration("How long a receiver has for its answer."))
+    webhook_timeout: int = setting(5_000, "A20", duration("How long a receiver has for its answer."), other="10s")
     bundle: bool = setting(True, "A22", switch("Whether events of one instant for one target are sent in one webhook."))
     allowed: tuple[str, ...] | None = setting(
         None,
@@ -401,20 +404,24 @@ class Assume:
         ),
         "every number",
     )
-    identical: Rate | None = setting(None, "A83", rate("How many identical messages a phone may get."), "no limit")
-    list_delay: int = setting(1_000, "A81", duration("How long until an entry by the lists of /v1 is in force."))
+    identical: Rate | None = setting(
+        None, "A83", rate("How many identical messages a phone may get."), "no limit", other="1/h"
+    )
+    list_delay: int = setting(
+        1_000, "A81", duration("How long until an entry by the lists of /v1 is in force."), other="0s"
+    )
     no_secret: NoSecret = setting(
         "refuse",
         "A51",
         choice("Whether verify-proof without a verificationSecret is a 400, or answers 200 with an error.", NoSecret),
     )
-    proof: Proof = setting(Proof(), "A52", into(Proof, _PROOF))
-    verify_limits: VerifyLimits = setting(VerifyLimits(), "A53", _LIMITS)
+    proof: Proof = setting(Proof(), "A52", into(Proof, _PROOF), other={"encoding": "base64"})
+    verify_limits: VerifyLimits = setting(VerifyLimits(), "A53", _LIMITS, other="off")
     template_review: int = setting(
-        10_000, "A43", duration("How long the review of a template takes where no rule says.")
+        10_000, "A43", duration("How long the review of a template takes where no rule says."), other="1m"
     )
     verify_code_required: bool = setting(False, "A41", switch("Whether phone_numbers/verify needs a code."))
-    bulk: BulkLimits = setting(BulkLimits(), "A35", into(BulkLimits, _BULK))
+    bulk: BulkLimits = setting(BulkLimits(), "A35", into(BulkLimits, _BULK), other={"lines": 100})
 
     @classmethod
     def of(cls, world: World) -> Assume:

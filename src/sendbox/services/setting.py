@@ -49,6 +49,7 @@ class Setting(NamedTuple):
 
     `assumption` is the id of what it changes, `default` its value where a scenario says nothing. `node` is what may
     stand in a scenario, without the default, and `read` reads it. `unset` says in words what None as default means.
+    `other` is a value, as a scenario has it, that shows what the setting changes; words need none.
     """
 
     assumption: str
@@ -56,6 +57,20 @@ class Setting(NamedTuple):
     node: Node
     read: Callable[[Given, Reads], Any]
     unset: str
+    other: Any = None
+
+    def written(self, value: Any) -> Any:
+        """A value as a scenario has it; None = the scenario leaves the setting out."""
+        return _written(value, self.node)
+
+    def others(self, value: Any) -> list[Any]:
+        """Other values than this one, as a scenario has them: all of them where these are words, else what is usual."""
+        if self.node.get("type") == "boolean":
+            legal = [False, True]
+        else:
+            shown = [] if self.other is None else [self.other]
+            legal = self.node.get("enum") or [self.written(self.default), *shown]
+        return [other for other in legal if other != self.written(value)]
 
     def definition(self) -> Node:
         """Its node in the schema."""
@@ -65,9 +80,9 @@ class Setting(NamedTuple):
         return {key: node[key] for key in sorted(node, key=lambda key: _LAST.index(key) if key in _LAST else -1)}
 
 
-def setting(default: T, assumption: str, form: Form[Reads], unset: str = "") -> T:
+def setting(default: T, assumption: str, form: Form[Reads], unset: str = "", *, other: Any = None) -> T:
     """The field of a setting (see `Setting`)."""
-    return field(default=default, metadata={"setting": Setting(assumption, default, *form, unset)})
+    return field(default=default, metadata={"setting": Setting(assumption, default, *form, unset, other)})
 
 
 def rows(owner: type) -> dict[str, Setting]:
@@ -126,6 +141,6 @@ def _written(value: Any, node: Node) -> Any:
         return {
             member.name: _written(getattr(value, member.name), keys.get(member.name, {})) for member in fields(value)
         }
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and "items" in node:
         return [_written(member, node["items"]) for member in value]
     return durations.show(value) if node.get("$ref") == "#/$defs/duration" else value

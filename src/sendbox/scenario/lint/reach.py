@@ -81,7 +81,7 @@ def find(linter: Linter, keys: Iterable[str], subjects: Mapping[str, Subject]) -
         for kind, among in expectation.among[:1]:
             _conditions(item.get("among"), among, subjects[kind], rules, linter)
         for node, step in zip((item, *items(then)), (expectation, *expectation.then), strict=True):
-            _turned(node.get("where"), step.where, subjects[step.that], rules, linter)
+            _turned(node.get("where"), _own(step), subjects[step.that], rules, linter)
 
 
 def _traffic(linter: Linter) -> None:
@@ -108,7 +108,7 @@ def expectations(
     for at, item in linter.entries("expect"):
         known, then = len(linter.found), item.get("then")
         for node, step in zip((item, *items(then)), (expected[at], *expected[at].then), strict=True):
-            _conditions(node.get("where"), step.where, subjects[step.that], rules, linter)
+            _conditions(node.get("where"), _own(step), subjects[step.that], rules, linter)
             for doubt in doubts:
                 doubt(node, linter)
         if never := linter.found[known:]:
@@ -119,6 +119,12 @@ def expectations(
 def _rules(linter: Linter, keys: Iterable[str]) -> list[str]:
     """The names of all rules of a scenario."""
     return list(dict.fromkeys(rule.title for key in keys for rule in linter.blueprint.of(key)))
+
+
+def _own(expectation: Expectation) -> tuple[Where, ...]:
+    """The conditions of its `where`: a share of things asks those of `among` first."""
+    shared = () if expectation.each or not expectation.among else expectation.among[0][1]
+    return expectation.where[len(shared) :]
 
 
 def _conditions(

@@ -1,0 +1,128 @@
+"""All differences of a recording, with the assumption that each touches and the settings that agree."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sendbox.comparing.differences import Answered, Difference, compare
+from sendbox.comparing.running import Made, Run
+from sendbox.control.leaning import Other, others, under
+from sendbox.scenario.model import ScenarioError
+from sendbox.services.assumptions import registry
+
+if TYPE_CHECKING:
+    from sendbox.comparing.recording import Recorded
+    from sendbox.contract.validators import Contract
+    from sendbox.engine.blueprint import Blueprint
+
+Differences = dict[int, dict[tuple[str, str], Difference]]
+
+
+class Named(NamedTuple):
+    """A difference of a call, the assumptions that it touches, and the values of settings under which it is gone."""
+
+    difference: Difference
+    assumptions: tuple[str, ...]
+    agreeing: tuple[Other, ...]
+
+
+class Compared(NamedTuple):
+    """A call, and what differs."""
+
+    call: Recorded
+    made: Made
+    named: tuple[Named, ...]
+
+
+def comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values: bool = False) -> list[Compared]:
+    """Every call with its differences. Raises `Conflict` where the recorded times cannot be reached."""
+    from sendbox.server.loop import new_loop
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_comparison(calls, blueprint, values=values))
+
+
+async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values: bool) -> list[Compared]:
+    from sendbox.app import SERVED, make_app
+    from sendbox.contract.validators import Contract
+    from sendbox.control.catalog import catalog
+    from sendbox.playing.player import ORIGIN
+    from sendbox.runtime.worlds import Runtime
+    from sendbox.settings import Settings
+
+    contract = Contract(*SERVED.schemas)
+    runtime = Runtime(Settings(mode="manual", public_url=ORIGIN), blueprint, SERVED.parts)
+    try:
+        app = make_app(runtime, contract, SERVED)
+        everything = catalog(SERVED)
+
+        async def differences(under: Blueprint, number: int) -> tuple[list[Made], Differences]:
+            made = await Run(runtime, app, everything, calls, under, number).made()
+            return made, _differences(calls, made, contract, values=values)
+
+        made, found = await differences(blueprint, 0)
+        agreeing: dict[tuple[int, tuple[str, str]], list[Other]] = {}
+        candidates = _candidates(made, found, blueprint.assume)
+        for number, other in enumerate(candidates, 1):
+            try:
+                changed = under(SERVED.language, blueprint, other)
+            except ScenarioError:
+                continue
+            _, left = await differences(changed, number)
+            for place, before in found.items():
+                if place in left and left[place].keys() < before.keys():
+                    for sign in before.keys() - left[place].keys():
+                        agreeing.setdefault((place, sign), []).append(other)
+    finally:
+        await runtime.aclose()
+    return [
+        Compared(
+            call,
+            one,
+            tuple(
+                Named(difference, _touched(difference, one, settings), settings)
+                for sign, difference in found.get(place, {}).items()
+                for settings in [tuple(agreeing.get((place, sign), ()))]
+            ),
+        )
+        for place, (call, one) in enumerate(zip(calls, made, strict=True))
+    ]
+
+
+def _differences(calls: Sequence[Recorded], made: Sequence[Made], contract: Contract, *, values: bool) -> Differences:
+    """What differs, by the place of the call and the sign of the difference."""
+    found: Differences = {}
+    for place, (call, one) in enumerate(zip(calls, made, strict=True)):
+        if one.answer is None:
+            continue
+        route = None if one.place is None else one.place.route
+        schema = None if route is None else route.responses.get(call.status)
+        listed = compare(Answered(call.status, call.answer), one.answer, contract, schema, values=values)
+        found[place] = {difference.sign: difference for difference in listed}
+    return found
+
+
+def _candidates(made: Sequence[Made], found: Differences, settings: Any) -> list[Other]:
+    """Other values of each setting of the assumptions that the calls with differences rest on."""
+    ids: set[str] = set()
+    for place, differences in found.items():
+        if differences:
+            ids.update(made[place].leaned, _of_operation(made[place]))
+            ids.update(difference.assumed for difference in differences.values() if difference.assumed is not None)
+    return others(settings, ids)
+
+
+def _of_operation(one: Made) -> Iterable[str]:
+    return () if one.place is None or one.place.route is None else one.place.route.assumed
+
+
+def _touched(difference: Difference, one: Made, agreeing: Sequence[Other]) -> tuple[str, ...]:
+    """The assumptions of settings that agree, else that of our schema, else those that our answer relied on."""
+    if agreeing:
+        return tuple(dict.fromkeys(other.assumption for other in agreeing))
+    if difference.assumed is not None:
+        return (difference.assumed,)
+    order = [row.id for row in registry()]
+    return tuple(sorted(one.leaned or _of_operation(one), key=order.index))

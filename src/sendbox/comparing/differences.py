@@ -1,0 +1,185 @@
+"""One recorded answer beside ours: status and structure, and the recorded one beside our schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
+
+from sendbox.comparing.names import IDS, passed_over
+from sendbox.contract.findings import json_path, show
+from sendbox.contract.pairs import MISSING, Path, differing
+from sendbox.contract.schemas import inlined, name_of
+from sendbox.contract.validators import Contract
+
+#: `extra`: only the recorded answer has the field; `missing`: only ours has it; `schema`: the recorded answer breaks
+#: our schema there; `line`: a line of a plain text.
+Kind = Literal["status", "extra", "missing", "type", "length", "schema", "line", "value"]
+_INDEX: Final = re.compile(r"\[\d+\]")
+_TYPES: Final = {str: "a text", bool: "true or false", int: "a number", float: "a number", dict: "an object"}
+_NOT_JSON: Final = object()
+#: Rules about the fields of an object, of which each is a difference of its own.
+_OF_FIELDS: Final = ("additionalProperties", "required")
+
+
+class Difference(NamedTuple):
+    """A difference of one call: its kind, where it is, what was recorded and what is here, in words and without values.
+
+    `values` are both in words too, where they say more. `assumed` is the assumption that the schema names there.
+    """
+
+    kind: Kind
+    path: str
+    recorded: str
+    here: str
+    values: tuple[str, str]
+    assumed: str | None = None
+
+    @property
+    def sign(self) -> tuple[str, str]:
+        """What tells it from the other differences of its call; entries of one array are alike."""
+        return self.kind, _INDEX.sub("[]", self.path)
+
+
+class Answered(NamedTuple):
+    """An answer: status and body."""
+
+    status: int
+    body: bytes
+
+
+def compare(
+    recorded: Answered, here: Answered, contract: Contract, schema: str | None, *, values: bool
+) -> list[Difference]:
+    """The differences, each once for all entries of an array. `schema` is ours for the recorded status."""
+    found: dict[tuple[str, str], Difference] = {}
+    node = None if schema is None else inlined(contract.definitions, name_of(schema))
+    for difference in _found(recorded, here, contract, schema, values=values):
+        named = difference
+        if named.assumed is None and node is not None:
+            named = named._replace(assumed=_assumed(node, _steps(difference.path)))
+        found.setdefault(named.sign, named)
+    return list(found.values())
+
+
+def _found(
+    recorded: Answered, here: Answered, contract: Contract, schema: str | None, *, values: bool
+) -> Iterator[Difference]:
+    theirs, ours = (_parsed(answer.body) for answer in (recorded, here))
+    places: set[str] = set()
+    if recorded.status != here.status:
+        shown = str(recorded.status), str(here.status)
+        yield Difference("status", "status", *shown, shown)
+    elif theirs is _NOT_JSON and ours is _NOT_JSON:
+        yield from _lines(recorded.body, here.body)
+    elif theirs is _NOT_JSON or ours is _NOT_JSON:
+        kinds = tuple("no JSON" if value is _NOT_JSON else "JSON" for value in (theirs, ours))
+        yield Difference("type", "$", kinds[0], kinds[1], (kinds[0], kinds[1]))
+    else:
+        for path, a, b in differing(theirs, ours):
+            if (difference := _pair(path, a, b, values=values)) is not None:
+                places.add(difference.path)
+                yield difference
+    if schema is not None and theirs is not _NOT_JSON:
+        for finding in contract.checker(schema).findings(theirs):
+            named = finding.rule in _OF_FIELDS and any(place.startswith(finding.path) for place in places)
+            if not named and finding.path not in places:
+                shown = finding.message, "legal"
+                yield Difference(
+                    "schema", finding.path, f"breaks the rule {finding.rule}", "legal", shown, finding.assumed
+                )
+
+
+def _pair(path: Path, a: Any, b: Any, *, values: bool) -> Difference | None:
+    """What two values at one place mean: None where they may differ."""
+    shown = _shown(a), _shown(b)
+    place = json_path(path)
+    if a is MISSING:
+        return Difference("missing", place, "nothing", _kind(b), shown)
+    if b is MISSING:
+        return Difference("extra", place, _kind(a), "nothing", shown)
+    if a is None or b is None:  # where null is not legal, the schema says so
+        return None
+    if isinstance(a, list) and isinstance(b, list):
+        return Difference("length", place, _entries(a), _entries(b), (_entries(a), _entries(b)))
+    if _kind(a) != _kind(b):
+        return Difference("type", place, _kind(a), _kind(b), shown)
+    name = next((step for step in reversed(path) if isinstance(step, str)), None)
+    if not values or a == b or passed_over(name, a):
+        return None
+    return Difference("value", place, "another value", "", shown)
+
+
+def _lines(recorded: bytes, here: bytes) -> Iterator[Difference]:
+    """Plain texts, line by line and word by word; ids are passed over (A13)."""
+    theirs, ours = (text.decode("utf-8", "replace").splitlines() for text in (recorded, here))
+    for number, (left, right) in enumerate(zip(theirs, ours, strict=False), 1):
+        if _words(left) != _words(right):
+            yield Difference("line", f"line {number}", _form(left), _form(right), (show(left), show(right)))
+    if len(theirs) != len(ours):
+        shown = f"{len(theirs)} lines", f"{len(ours)} lines"
+        yield Difference("length", "lines", *shown, shown)
+
+
+def _words(line: str) -> list[str]:
+    head, *rest = line.strip().split("|")
+    return [head, *("…" if IDS.form.fullmatch(word) else word for word in rest)]
+
+
+def _form(line: str) -> str:
+    """A line without what a client or an id may have put into it: upper-case words and short numbers stay."""
+    return "|".join(word if re.fullmatch(r"[A-Z]+|\d{1,4}", word) else "…" for word in _words(line))
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return _NOT_JSON
+
+
+def _kind(value: Any) -> str:
+    return "an array" if isinstance(value, list) else "null" if value is None else _TYPES[type(value)]
+
+
+def _entries(value: list[Any]) -> str:
+    return f"{len(value)} {'entry' if len(value) == 1 else 'entries'}"
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is MISSING else show(value)
+
+
+# -- assumptions of a schema
+
+
+_STEP: Final = re.compile(r"\.(\w+)|\[(\d+)\]|\['([^']*)'\]")
+
+
+def _steps(path: str) -> list[str | int]:
+    return [int(index) if index else name or other for name, index, other in _STEP.findall(path)]
+
+
+def _assumed(node: Any, steps: list[str | int]) -> str | None:
+    """The assumption of the deepest node on the way to a place, None where the schema names none."""
+    assumed: str | None = None
+    nodes = [node]
+    for step in [*steps, None]:
+        nodes = [branch for node in nodes for branch in _branches(node)]
+        assumed = next((node["x-assumed"] for node in nodes if "x-assumed" in node), assumed)
+        below = "items" if isinstance(step, int) else None
+        nodes = [
+            deeper
+            for node in nodes
+            if isinstance(deeper := node.get(below) if below else node.get("properties", {}).get(step), dict)
+        ]
+    return assumed
+
+
+def _branches(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        for branch in node.get(keyword, ()):
+            yield from _branches(branch)

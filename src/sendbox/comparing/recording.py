@@ -1,0 +1,131 @@
+"""Recorded calls with their answers: read from a HAR file, or from a journal of Sendbox."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import orjson
+
+#: The parameter of a query or a form that holds a key.
+_APIKEY: Final = "apikey"
+_FORM: Final = "application/x-www-form-urlencoded"
+_HEADERS: Final = frozenset({"content-type", "x-api-key"})
+LEGAL: Final = "legal: a HAR file (log.entries), or what GET /_sandbox/worlds/ID/journal answers"
+
+
+class Unreadable(Exception):
+    """A file that is not a recording; the text says what is wrong, and what is legal."""
+
+
+class Recorded(NamedTuple):
+    """One call and its answer. `number` counts from 1; `at` is in milliseconds.
+
+    `url` is as it was called, `key` the API key, None where there was none. `headers` are those that have a part in the
+    answer, None where the recording has no headers and no query. `incomplete` says why it cannot be made again, ""
+    where it can.
+    """
+
+    number: int
+    at: int
+    method: str
+    url: str
+    headers: Mapping[str, str] | None
+    key: str | None
+    body: bytes
+    status: int
+    answer: bytes
+    incomplete: str = ""
+
+    @property
+    def path(self) -> str:
+        """The path of the URL."""
+        return urlsplit(self.url).path
+
+
+def read(raw: bytes) -> list[Recorded]:
+    """The calls of a file, in the order in which they began. Raises `Unreadable`."""
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise Unreadable(f"it is not JSON: {error}; {LEGAL}") from None
+    calls: list[Recorded] = []
+    for place, read_one, entry in _entries(value):
+        try:
+            calls.append(read_one(entry))
+        except _WRONG as error:
+            what = f'"{error.args[0]}" is missing' if isinstance(error, KeyError) else str(error)
+            raise Unreadable(f"it is damaged: {place}: {what}") from None
+    if not calls:
+        raise Unreadable(f"it has no call; {LEGAL}")
+    calls.sort(key=lambda call: call.at)
+    return [call._replace(number=number) for number, call in enumerate(calls, 1)]
+
+
+#: What comes of reading fields that are not as they should be.
+_WRONG: Final = (KeyError, TypeError, ValueError, AttributeError)
+
+
+def _entries(value: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The entries of calls, each with its place and what reads it."""
+    if isinstance(value, dict) and isinstance(value.get("log"), dict) and isinstance(value["log"].get("entries"), list):
+        for number, entry in enumerate(value["log"]["entries"]):
+            yield f"log.entries[{number}]", _from_har, entry
+        return
+    entries = value.get("entries", value.get("requests")) if isinstance(value, dict) else None
+    if not isinstance(entries, list) or value.get("form") == "canonical":
+        raise Unreadable(f"it is neither of the two forms; {LEGAL}")
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            raise Unreadable(f"it is damaged: entries[{number}] is not an object")
+        if entry.get("kind") == "request":
+            yield f"entries[{number}]", _from_journal, entry
+
+
+def _from_har(entry: Mapping[str, Any]) -> Recorded:
+    request, response = entry["request"], entry["response"]
+    headers = {str(header["name"]).lower(): str(header["value"]) for header in request.get("headers", ())}
+    posted = request.get("postData") or {}
+    if "content-type" not in headers and posted.get("mimeType"):
+        headers["content-type"] = posted["mimeType"]
+    body = _bytes(posted.get("text") or "", posted.get("encoding"))
+    if not body and posted.get("params"):
+        body = urlencode([(param["name"], param.get("value", "")) for param in posted["params"]]).encode()
+    content = response.get("content") or {}
+    url, status = str(request["url"]), int(response["status"])
+    answer = _bytes(content.get("text") or "", content.get("encoding"))
+    key = headers.get("x-api-key") or _key(urlsplit(url).query, body, headers)
+    why = "it has no answer" if status == 0 else ""
+    if not answer and content.get("size", 0) > 0:
+        why = "the recording does not have the answer's content"
+    at = _instant(entry["startedDateTime"])
+    sent = {name: value for name, value in headers.items() if name in _HEADERS}
+    return Recorded(0, at, str(request["method"]).upper(), url, sent, key, body, status, answer, why)
+
+
+def _from_journal(entry: Mapping[str, Any]) -> Recorded:
+    """A request of a journal. Its query, which may hold the key, is not there, nor is its content type."""
+    status, path, body = int(entry["status"]), str(entry["path"]), entry["body"].encode()
+    why = "it has no answer" if status == 0 else "" if "fault" not in entry else "a fault of the scenario answered it"
+    return Recorded(
+        0, _instant(entry["at"]), entry["method"], path, None, entry["key"], body, status, entry["answer"].encode(), why
+    )
+
+
+def _key(query: str, body: bytes, headers: Mapping[str, str]) -> str | None:
+    """The key of a call that has none in its header."""
+    form = body.decode("utf-8", "replace") if headers.get("content-type", "").startswith(_FORM) else ""
+    return next((value for text in (query, form) for name, value in parse_qsl(text) if name == _APIKEY), None)
+
+
+def _bytes(text: str, encoding: str | None) -> bytes:
+    return b64decode(text, validate=True) if encoding == "base64" else text.encode()
+
+
+def _instant(text: str) -> int:
+    """Milliseconds; a time without a zone is in UTC."""
+    time = datetime.fromisoformat(text)
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)

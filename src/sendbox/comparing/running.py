@@ -1,0 +1,241 @@
+"""Makes recorded calls again, in a fresh world for each key. The clocks stand, and are moved to the time of each call.
+
+Names that answers gave out (ids, tokens, addresses) are other names here: each is learnt from the pair of answers, and
+put into the calls that follow. Webhooks are answered in this process with 200.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+import orjson
+
+from sendbox.comparing.differences import Answered
+from sendbox.comparing.names import IDS
+from sendbox.comparing.places import Place, find
+from sendbox.contract.pairs import MISSING, differing
+from sendbox.engine.clock import Goal
+from sendbox.engine.coverage.collector import Collector
+from sendbox.playing.calls import answered
+from sendbox.playing.player import ORIGIN
+from sendbox.runtime.policy import Outcome
+from sendbox.services.verify.verify import Verify
+
+if TYPE_CHECKING:
+    from sendbox.comparing.recording import Recorded
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.coverage.tally import Catalog
+    from sendbox.runtime.policy import HttpCall
+    from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.services.http.paths import Paths
+
+#: The key of calls whose own was never accepted: it opens no world.
+UNKNOWN: Final = "unknown-key"
+#: The interface whose requests repeat values of its answers that have no form of their own (§5.4).
+_REPEATING: Final = "verify"
+_CODE: Final = "code"
+#: Where a name may stand in a text.
+_WORD: Final = re.compile(r"""https?://[^\s"'<>\\]+|[\w.~-]+""")
+
+
+class Made(NamedTuple):
+    """A recorded call that was made here: where, the answer, and the assumptions that it relied on.
+
+    `why` says why it was not made; then there is no answer.
+    """
+
+    place: Place | None
+    answer: Answered | None = None
+    leaned: tuple[str, ...] = ()
+    why: str = ""
+
+
+class Run:
+    """One run of all calls under one scenario; `number` tells its worlds from those of other runs."""
+
+    def __init__(
+        self, runtime: Runtime, app: Any, catalog: Catalog, calls: Sequence[Recorded], blueprint: Blueprint, number: int
+    ) -> None:
+        self._runtime = runtime
+        self._app = app
+        self._catalog = catalog
+        self._calls = calls
+        self._names: dict[str, str] = {}
+        self._values: dict[tuple[str, Any], Any] = {}
+        #: where the journal has each call, by its number
+        self._entries: dict[int, str] = {}
+        self._worlds: dict[str, Hosted] = {}
+        for position, key in enumerate(accepted(calls, runtime.desk.paths), 1):
+            hosted = runtime.open(
+                f"test-compare-{number}-{position}",
+                blueprint=blueprint,
+                start=calls[0].at,
+                mode="manual",
+                salt=str(position),
+            )
+            runtime.deliver_to(hosted, _taken)
+            self._worlds[key] = hosted
+            self._names[key] = hosted.world.id
+
+    async def made(self) -> list[Made]:
+        """Makes all calls, and closes the worlds."""
+        try:
+            made = [await self._made(call) for call in self._calls]
+            return self._leaning(made)
+        finally:
+            for hosted in self._worlds.values():
+                self._runtime.close(hosted)
+
+    async def _made(self, call: Recorded) -> Made:
+        url = self._replaced(call.url)
+        given_out = url != call.url and url.startswith(ORIGIN)
+        path = urlsplit(url).path
+        place = Place(path, None) if given_out else find(self._runtime.desk.paths, call.method, path)
+        if place is None or (place.route is None and call.method == "OPTIONS"):
+            return Made(None, why="it is not a call of an interface")
+        if call.incomplete:
+            return Made(place, why=call.incomplete)
+        query = urlsplit(url).query
+        if call.headers is None and place.route is not None and place.route.query is not None:
+            return Made(place, why="the recording does not have its query")
+        await self._move(call.at, call.key)
+        body = self._body(call, place)
+        target = f"{place.path}?{query}" if query else place.path
+        try:
+            status, headers, answer = await answered(
+                self._app, ORIGIN, call.method, target, self._headers(call, place), body
+            )
+        except Exception as error:  # a fault of the scenario breaks the connection
+            return Made(place, why=f"it has no answer here: {str(error) or type(error).__name__}")
+        self._learn(call.answer, answer)
+        self._entries[call.number] = headers.get(b"sendbox-journal", b"").decode()
+        return Made(place, Answered(status, answer))
+
+    async def _move(self, at: int, key: str | None) -> None:
+        """Moves the world of a key to an instant; all worlds where the key is that of none."""
+        mine = self._worlds.get(key or "")
+        for hosted in self._worlds.values() if mine is None else (mine,):
+            if at > hosted.world.now:
+                await self._runtime.advance(hosted, Goal("to", at))
+                if hosted.world.clock.mode != "manual":
+                    hosted.world.clock.switch("manual")
+
+    # -- what is sent
+
+    def _headers(self, call: Recorded, place: Place) -> dict[str, str]:
+        """The headers, with our key in place of the recorded one."""
+        headers = dict(call.headers or {})
+        route = place.route
+        if call.headers is None and route is not None:  # what a client of this operation sends
+            headers["content-type"] = route.request_type
+            if call.key is not None and route.auth not in ("form", "none"):
+                headers["x-api-key"] = call.key
+        if "x-api-key" in headers:
+            headers["x-api-key"] = self._names.get(headers["x-api-key"], UNKNOWN)
+        return headers
+
+    def _body(self, call: Recorded, place: Place) -> bytes:
+        try:
+            text = self._replaced(call.body.decode())
+        except UnicodeDecodeError:
+            return call.body
+        if place.route is None or place.route.interface != _REPEATING:
+            return text.encode()
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return text.encode()
+        if not isinstance(value, dict):
+            return text.encode()
+        given = value.get(_CODE)
+        if place.route.operation == "verifyCode" and call.status == 200 and isinstance(given, str):
+            self._values[_CODE, given] = self._code(place.path) or given
+        return orjson.dumps(
+            {name: self._values.get((name, item), item) if _plain(item) else item for name, item in value.items()}
+        )
+
+    def _code(self, path: str) -> str | None:
+        """The code of the session that a path names."""
+        for hosted in self._worlds.values():
+            for token, session in Verify.of(hosted.world).sessions.items():
+                if token in path:
+                    return session.code
+        return None
+
+    def _replaced(self, text: str) -> str:
+        """A text with our names in place of recorded ones."""
+        return _WORD.sub(self._ours, text)
+
+    def _ours(self, word: re.Match[str]) -> str:
+        """Our name for a word; an address that was not given out may hold names, and an id may have an index."""
+        text = word[0]
+        if text in self._names:
+            return self._names[text]
+        if "://" in text:
+            return "/".join(map(self._replaced, text.split("/")))
+        base, dash, index = text.rpartition("-")
+        return f"{self._names[base]}{dash}{index}" if base in self._names else text
+
+    # -- what is learnt
+
+    def _learn(self, recorded: bytes, here: bytes) -> None:
+        try:
+            pairs = [(path, a, b) for path, a, b in differing(orjson.loads(recorded), orjson.loads(here))]
+        except orjson.JSONDecodeError:
+            words = (re.split(r"[|\n]", text.decode("utf-8", "replace")) for text in (recorded, here))
+            pairs = [((), a, b) for a, b in zip(*words, strict=False)]
+        for path, a, b in pairs:
+            if MISSING in (a, b) or not (_plain(a) and _plain(b)) or type(a) is not type(b):
+                continue
+            name = path[-1] if path else ""
+            if isinstance(name, str):
+                self._values[name, a] = b
+            if isinstance(a, str) and IDS.form.fullmatch(a) and a not in self._names:
+                self._names[a] = b
+
+    # -- what was relied on
+
+    def _leaning(self, made: list[Made]) -> list[Made]:
+        """The calls, with the assumptions that the entries of the journals name."""
+        leaned: dict[str, tuple[str, ...]] = {}
+        for hosted in self._worlds.values():
+            collector = Collector(hosted.world, self._catalog)
+            for entry in range(len(hosted.world.journal)):
+                collector.leaned = {}
+                collector.look(entry, counting=True)
+                leaned[f"/_sandbox/worlds/{hosted.world.id}/journal/{entry}"] = tuple(collector.leaned)
+        places = (self._entries.get(call.number, "").removeprefix(ORIGIN) for call in self._calls)
+        return [one._replace(leaned=leaned.get(place, ())) for one, place in zip(made, places, strict=True)]
+
+
+async def _taken(_call: HttpCall) -> Outcome:
+    return Outcome(200, None)
+
+
+def accepted(calls: Sequence[Recorded], paths: Paths) -> list[str]:
+    """The keys that were not denied, in order; not those that an answer gave out, which their parents make again."""
+    keys: dict[str, None] = {}
+    given_out: list[bytes] = []
+    for call in calls:
+        key = call.key or ""
+        if key and not _denied(call, paths) and not any(key.encode() in answer for answer in given_out):
+            keys[key] = None
+        if b"key" in call.answer.lower() and call.status < 400:
+            given_out.append(call.answer)
+    return list(keys)
+
+
+def _denied(call: Recorded, paths: Paths) -> bool:
+    """Whether a call was refused because of its key; a 400 says so in words (A11)."""
+    place = find(paths, call.method, call.path)
+    if place is None or place.route is None:
+        return True
+    status = place.route.deny(True).status
+    return call.status == status and (status != 400 or b"explicit deny" in call.answer)
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)

@@ -1,0 +1,372 @@
+"""What a world would have shown under other values of the assumptions that its client relied on.
+
+The world is made again from its record, once for each other value. What its client saw, the answers to its calls and
+the webhooks, is compared up to the first difference. Nothing is said about what comes after that: the client would have
+acted differently.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
+
+from sendbox.contract.findings import json_path, show
+from sendbox.contract.pairs import MISSING, differing
+from sendbox.control.arguments import whole
+from sendbox.control.catalog import loaded
+from sendbox.control.export.source import source_of
+from sendbox.control.operation import Call, operation
+from sendbox.control.replaying import CHUNK, Diverged, Replay
+from sendbox.engine.blueprint import Blueprint
+from sendbox.engine.commands.command import Act, Open, Outcome, Stamp
+from sendbox.engine.durations import iso
+from sendbox.engine.kinds.own import json_of
+from sendbox.engine.kinds.rows import Observer
+from sendbox.runtime.worlds import Slice
+from sendbox.scenario.model import ScenarioError
+from sendbox.services.assume import SETTINGS
+from sendbox.services.assumptions import registry
+
+if TYPE_CHECKING:
+    from sendbox.engine.commands.command import Command
+    from sendbox.engine.kinds.rows import Kinds
+    from sendbox.engine.world import World
+    from sendbox.scenario.language import Language
+
+#: Ticks that a replay goes on, at most, after it left the way of the record.
+_BEYOND: Final = 10_000
+_SEEN: Final = frozenset({"request", "try"})
+
+
+# -- other values
+
+
+class Other(NamedTuple):
+    """Another value of a setting, as a scenario has it; None = the scenario leaves the setting out."""
+
+    assumption: str
+    setting: str
+    value: Any
+
+    @property
+    def text(self) -> str:
+        """The setting with the value."""
+        return f"{self.setting}: {_said(self.setting, self.value)}"
+
+
+def others(settings: Any, ids: Iterable[str]) -> list[Other]:
+    """Every other value of the settings of some assumptions, in the order of the settings."""
+    wanted = frozenset(ids)
+    return [
+        Other(row.assumption, name, value)
+        for name, row in SETTINGS.items()
+        if row.assumption in wanted
+        for value in row.others(getattr(settings, name))
+    ]
+
+
+def under(language: Language, blueprint: Blueprint, other: Other) -> Blueprint:
+    """A scenario with another value of a setting. Raises `ScenarioError` where the scenario is not legal with it."""
+    source = source_of(blueprint)
+    assume = {name: value for name, value in (source.get("assume") or {}).items() if name != other.setting}
+    if other.value is not None:
+        assume[other.setting] = other.value
+    changed = language.load({**source, "assume": assume}, name=blueprint.name, paths=False)
+    opened = {name: getattr(blueprint, name) for name in ("seed", "mode", "start", "rate")}
+    return replace(changed, **opened)
+
+
+def _said(setting: str, value: Any) -> str:
+    if value is None:
+        return SETTINGS[setting].unset or "null"
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+# -- what a client saw
+
+
+class Seen(NamedTuple):
+    """An answer or a webhook: its entry in the journal, how many of its kind came up to it, and what the client saw.
+
+    `delivery` is the number of the webhook's delivery, None of a call.
+    """
+
+    entry: int
+    kind: str
+    number: int
+    view: dict[str, Any]
+    delivery: int | None = None
+
+    @property
+    def place(self) -> str:
+        """What it is, for people."""
+        if self.kind == "call":
+            return f"call {self.number}, {self.view['method']} {self.view['path']}"
+        return f"webhook {self.number} to {self.view['target']}"
+
+
+def seen(world: World) -> Iterator[Seen]:
+    """What the client of a world saw, in order."""
+    numbers = {"call": 0, "webhook": 0}
+    for entry in world.journal.numbers(_SEEN):
+        at, _, subject = world.journal.entry(entry)
+        delivery = None
+        if isinstance(subject, tuple):
+            kind, view, delivery = "webhook", _webhook(world, at, subject[0]), subject[0].number
+        else:
+            answer = json_of(subject.answer)
+            kind = "call"
+            view = {
+                "method": subject.method,
+                "path": subject.path,
+                "status": subject.status,
+                "answer": subject.answer.decode("utf-8", "replace") if answer is None else answer,
+            }
+        numbers[kind] += 1
+        yield Seen(entry, kind, numbers[kind], view, delivery)
+
+
+def _webhook(world: World, at: int, delivery: Any) -> dict[str, Any]:
+    bodies = (world.events[type(event)].body(world, event, delivery.made_at) for event in delivery.events)
+    return {"at": iso(at), "target": delivery.address, "body": orjson.loads(orjson.dumps(list(bodies)))}
+
+
+class First(NamedTuple):
+    """The first difference: where it is, the path in it, and both values. `text` is a part of a sentence."""
+
+    entry: int | None
+    place: str
+    path: str
+    was: Any
+    would: Any
+    text: str
+
+
+def first_of(
+    before: Sequence[Seen], after: Iterable[Seen], claims: Callable[[Seen], bool]
+) -> Generator[None, None, First | None]:
+    """Finds the first difference, None where there is none; pauses now and then.
+
+    `claims` says of something that `after` does not have whether it would really not have come: a replay may have
+    ended before it.
+    """
+    for was, would in zip_longest(before, after):
+        if was is not None and would is not None and was.kind == would.kind:
+            for path, a, b in differing(was.view, would.view):
+                return _differs(was, path, a, b)
+        elif would is not None and would.kind == "webhook":
+            text = f"a webhook to {would.view['target']} would have come at {would.view['at']}"
+            return First(None, would.place, "$", None, would.view, text)
+        elif was is not None and claims(was):
+            text = f"{was.place} would not have come at {was.view['at']}"
+            return First(was.entry, was.place, "$", was.view, None, text)
+        else:
+            return None
+        yield
+    return None
+
+
+def _differs(was: Seen, path: tuple[str | int, ...], a: Any, b: Any) -> First:
+    what, *rest = path
+    place = json_path(rest)
+    if isinstance(a, list) and isinstance(b, list):
+        old, new = (f"{len(value)} {'entry' if len(value) == 1 else 'entries'}" for value in (a, b))
+    else:
+        old, new = ("nothing" if value is MISSING else show(value) for value in (a, b))
+    match what:
+        case "answer":
+            text = f"the answer to {was.place} would have had {new} at {place}, not {old}"
+        case "body":
+            text = f"{was.place} would have had {new} at {place}, not {old}"
+        case "at":
+            text = f"{was.place} would have come at {b}, not at {a}"
+        case _:
+            text = f"{was.place} would have had the {what} {b}, not {a}"
+    earlier, later = (None if value is MISSING else value for value in (a, b))
+    return First(was.entry, was.place, json_path(path), earlier, later, text)
+
+
+# -- replays
+
+
+class Again(NamedTuple):
+    """What came of a replay: `differs`, `equal`, `ended` (elsewhere than the record, with nothing to be seen of it)."""
+
+    outcome: str
+    text: str
+    first: First | None = None
+
+
+def again(
+    call: Call, commands: Sequence[tuple[Stamp, Command]], ends: Stamp, before: Sequence[Seen]
+) -> Generator[Callable[[], None] | None, None, Again]:
+    """Makes a world again from commands with another setting, and says what its client would have seen first."""
+    replay = Replay(call.control, commands, ends)
+    world = replay.world
+    stopped = False
+    try:
+        try:
+            yield from replay.work()
+        except Diverged:
+            stopped = True
+        goal, command = replay.goal
+        if stopped and goal is not None:
+            yield from _beyond(world, goal)
+        lost = command.delivery if isinstance(command, Outcome) else None
+
+        def claims(was: Seen) -> bool:
+            if was.kind == "call":
+                return False
+            if not stopped or goal is None:
+                return True
+            return was.delivery == lost or was.view["at"] < iso(min(goal.at, world.now))
+
+        first = yield from first_of(before, seen(world), claims)
+    finally:
+        yield from world.dispose()
+    if first is not None:
+        return Again("differs", first.text, first)
+    if not stopped:
+        return Again("equal", "no answer and no webhook would have been different")
+    until = iso(world.now if goal is None else goal.at)
+    return Again("ended", f"no answer and no webhook would have been different until {until}; then the run differs")
+
+
+def _beyond(world: World, goal: Stamp) -> Generator[None, None, None]:
+    """Brings a world that left the way of its record to the instant of the next command, as far as it goes alone."""
+    left = _BEYOND
+    while left > 0 and (done := world.run(goal.at, CHUNK, settle=False)):
+        world.outlets.take()
+        left -= done
+        yield
+
+
+def _with(language: Language, commands: Sequence[tuple[Stamp, Command]], other: Other) -> list[tuple[Stamp, Command]]:
+    """The commands, with another setting in each scenario that they bring. Raises `ScenarioError`."""
+    changed: list[tuple[Stamp, Command]] = []
+    for stamp, command in commands:
+        match command:
+            case Open():
+                command = command._replace(blueprint=under(language, command.blueprint, other))
+            case Act(arguments=arguments) if any(isinstance(value, Blueprint) for value in arguments.values()):
+                command = command._replace(
+                    arguments={
+                        name: under(language, value, other) if isinstance(value, Blueprint) else value
+                        for name, value in arguments.items()
+                    }
+                )
+        changed.append((stamp, command))
+    return changed
+
+
+# -- the operation
+
+
+def lines(answer: dict[str, Any]) -> list[str]:
+    """What would have been different, a line for each other value; where an assumption without a setting was used."""
+    told = []
+    for row in answer["leaned"]:
+        told += [f"{row['id']}: with {other['setting']}: {other['said']}, {other['text']}" for other in row["others"]]
+        if not row["others"]:
+            told.append(f"{row['id']}: {row['title']}: first used at {row['used']['text']}")
+    return told if answer["why"] is None else [*told, f"nothing was replayed: {answer['why']}"]
+
+
+@operation("GET", "/worlds/{id}/leaning", words=lines)
+async def leaning(call: Call, longest: Any = None, most: Any = None) -> Any:
+    """The assumptions that the client of this world relied on, and what it would have seen under other values of them.
+
+    A world whose journal has more than `longest` entries is not replayed; after `most` differences no further one is
+    looked for.
+    """
+    bound = None if longest is None else whole(longest, "longest", 0)
+    wanted = None if most is None else whole(most, "most", 1)
+    hosted = call.here
+    collected = await call.runtime.tried.present(hosted, await loaded(call.served))
+    await hosted.free()
+    call.runtime.not_advancing(hosted)
+    world = hosted.world
+    _ = world.record.opening  # `Cut` where it does not reach back
+    rows = {row.id: row for row in registry() if row.id in collected.leaned}
+    too_long = bound is not None and len(world.journal) > bound
+    why = f"the journal has {len(world.journal)} entries, more than {bound}" if too_long else None
+    outcomes: dict[str, list[dict[str, Any]]] = {id_: [] for id_ in rows}
+    if why is None:
+        before, commands, ends = await hosted.whole(_present(world))
+        found = 0
+        for other in others(world.assume, rows):
+            outcome = await _otherwise(call, other, commands, ends, before)
+            outcomes[other.assumption].append(_shown(other, outcome))
+            found += outcome.outcome == "differs"
+            if found == wanted:
+                break
+    on = Observer(world, call.served.kinds)
+    return {
+        "leaned": [
+            {
+                "id": id_,
+                "title": row.title,
+                "confidence": row.confidence,
+                "count": collected.leaned[id_].count,
+                "used": _used(on, call.served.kinds, collected.leaned[id_].entries[0]),
+                "others": outcomes[id_],
+            }
+            for id_, row in rows.items()
+        ],
+        "why": why,
+    }
+
+
+def _present(world: World) -> Generator[None, None, tuple[list[Seen], list[tuple[Stamp, Command]], Stamp]]:
+    """What the client saw, the commands, and where the world stands: all of one moment."""
+    before, commands = [], []
+    for item in seen(world):
+        before.append(item)
+        yield
+    for command in world.record.commands():
+        commands.append(command)
+        yield
+    return before, commands, Stamp(world.epoch, world.now, world.ticks)
+
+
+async def _otherwise(
+    call: Call, other: Other, commands: Sequence[tuple[Stamp, Command]], ends: Stamp, before: Sequence[Seen]
+) -> Again:
+    loop = asyncio.get_running_loop()
+    try:
+        changed = await loop.run_in_executor(None, _with, call.served.language, commands, other)
+    except ScenarioError as error:
+        return Again("illegal", f"the scenario is not legal: {error.problems[0].message}")
+    return await Slice().through(again(call, changed, ends, before))
+
+
+def _shown(other: Other, again: Again) -> dict[str, Any]:
+    first = again.first
+    return {
+        "setting": other.setting,
+        "value": other.value,
+        "said": _said(other.setting, other.value),
+        "outcome": again.outcome,
+        "text": again.text,
+        "first": None if first is None else {name: getattr(first, name) for name in First._fields if name != "text"},
+    }
+
+
+def _used(on: Observer, kinds: Kinds, entry: int) -> dict[str, Any]:
+    """The first entry of the journal that depended on an assumption, in words."""
+    view = on.entry(entry)
+    journal = on.world.journal
+    number = 1 + journal.kind.count(journal.kind[entry - journal.first], 0, entry - journal.first)
+    match view["kind"]:
+        case "request":
+            text = f"call {number}, {view['method']} {view['path']}"
+        case "try":
+            text = f"webhook {number} to {view['target']}"
+        case kind:
+            text = f"entry {entry}, {kinds.words(view) or kind}"
+    return {"entry": entry, "at": view["at"], "text": text}

@@ -1,0 +1,227 @@
+"""Calls that were recorded at a sandbox, made again: equal settings agree, other settings are named."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Final
+
+import pytest
+
+from sendbox.comparing import report
+from sendbox.comparing.comparison import Compared, comparison
+from sendbox.comparing.recording import read
+from sendbox.services.operations import CALLS
+from tests.box import KEY, WORLD, Box, boxed
+from tests.comparing.recorder import SERVICE, Recorder, har
+from tests.conformance import exchanges
+from tests.scenarios import load
+
+TWO: Final = [{"phone_number": "420777000101"}, {"phone_number": "420777000102"}]
+FORM: Final = {"content-type": "application/x-www-form-urlencoded"}
+#: Cases that cannot be equal: a path without its version is found all the same, and a key is denied for another reason.
+OTHERS: Final = (
+    "version-2-stands-in-the-path",
+    "version-is-none-in-the-path-of-the-legacy-interface",
+    "partner-registration-with-a-forged-token",
+)
+
+
+def _comparable(case: exchanges.Case) -> bool:
+    """Whether a case has nothing beside calls and times: what a tester does is in no recording."""
+    acts = any("control" in step or step.get("advance") == "0s" for step in case.steps)
+    usual = case.scenario is None and not case.receiver and case.start == exchanges.START
+    return usual and not acts and case.name not in OTHERS
+
+
+@pytest.fixture(scope="module")
+def everything() -> bytes:
+    """The calls of all such conformance cases."""
+
+    async def made() -> bytes:
+        async with boxed() as box:
+            recorder = Recorder(box)
+            for case in filter(_comparable, exchanges.load()):
+                assert await exchanges.run(case, recorder) == []
+            return recorder.har()
+
+    return asyncio.run(made())
+
+
+def said(compared: list[Compared]) -> list[str]:
+    return list(report.lines(compared))
+
+
+@pytest.mark.parametrize("values", [False, True])
+def test_equal_settings_agree(everything: bytes, values: bool) -> None:
+    """No answer differs, over calls of every interface; the calls that cannot be made are named."""
+    compared = comparison(read(everything), load("default"), values=values)
+    assert report.differing(compared) == 0, said(compared)
+    places = [one.made.place for one in compared if one.made.answer is not None]
+    interfaces = {place.route.interface for place in places if place is not None and place.route is not None}
+    assert interfaces == {row.interface for row in CALLS.values()} - {"bulk", "links"}
+    assert {one.made.why for one in compared if one.made.answer is None} == {"it is not a call of an interface"}
+    assert any(place is not None and place.path.startswith("/upload/") for place in places)
+
+
+async def recorded(box: Box, **assume: str) -> Recorder:
+    """The same few calls, under settings of assumptions."""
+    await box.open(scenario={"sendbox": 1, "extends": "default", "assume": assume})
+    recorder = Recorder(box)
+    await recorder.post("/v2/message", {"body": "Hi", "to": TWO}, x_api_key=KEY)
+    await recorder.post("/v2/messages", [{"body": "Hi", "to": TWO}, {"body": "Ho", "to": TWO[:1]}], x_api_key=KEY)
+    await box.advance("1m")
+    await recorder.call("POST", "/Send", f"apikey={KEY}&number=420777000101".encode(), FORM)
+    await recorder.call("GET", f"/api-send.php?apikey={KEY}&to=420777000101&message=Hi")
+    return recorder
+
+
+@pytest.fixture(scope="module")
+def others() -> bytes:
+    async def made() -> bytes:
+        async with boxed() as box:
+            return (await recorded(box, legacy_error="plain", messages_accepted="recipient")).har()
+
+    return asyncio.run(made())
+
+
+def test_other_settings_are_named(others: bytes) -> None:
+    """Exactly the answers that differ are named, each with the setting that agrees."""
+    assert said(comparison(read(others), load("default"))) == [
+        "call 2, POST /v2/messages: at $.accepted the recording has 3 entries, the answer here has 2 entries",
+        "    A09 (F) who gets which message id; agrees with messages_accepted: recipient",
+        'call 3, POST /Send: at line 1 the recording has "ERROR", the answer here has "ERROR|202"',
+        "    A13 (F) legacy /Send and /api-send.php; agrees with legacy_error: plain",
+        "2 of 4 calls differ",
+    ]
+    agreed = load({"sendbox": 1, "assume": {"legacy_error": "plain", "messages_accepted": "recipient"}})
+    assert said(comparison(read(others), agreed)) == ["0 of 4 calls differ"]
+
+
+def test_the_report_to_send(others: bytes) -> None:
+    """It has no bodies, keys, phone numbers or values."""
+    sent = report.as_object(comparison(read(others), load("default"), values=True))
+    assert (sent["calls"], sent["compared"], sent["passed_over"]) == (4, 4, [])
+    assert sent["differences"][-1] == {
+        "call": 3,
+        "operation": "legacySend",
+        "method": "POST",
+        "path": "/Send",
+        "kind": "line",
+        "at": "line 1",
+        "recorded": "ERROR",
+        "here": "ERROR|202",
+        "assumptions": [{"id": "A13", "title": "legacy /Send and /api-send.php", "confidence": "F"}],
+        "agrees": [{"setting": "legacy_error", "value": "plain"}],
+    }
+    text = json.dumps(sent)
+    assert KEY not in text
+    assert "420777" not in text
+    assert '"0-0"' not in text
+
+
+@pytest.mark.asyncio
+async def test_codes_and_proofs_are_those_of_here() -> None:
+    """A code that was right is replaced by the code of the session here, and the proof by the proof of here."""
+    scenario = {"sendbox": 1, "extends": "default", "account": {"verificationSecret": "shared"}}
+    async with boxed() as box:
+        recorder = Recorder(box)
+        await box.open(seed=7, scenario=scenario)
+        token = (await recorder.post("/v1/validations", {"phoneNumber": "420777000101"}, x_api_key=KEY)).json["token"]
+        await box.advance("10s")
+        code = (await box.get(f"{WORLD}/codes")).json["codes"][0]["code"]
+        at = f"/v1/validations/{token}"
+        wrong = "000000" if code != "000000" else "000001"
+        assert (await recorder.post(f"{at}/verify", {"code": wrong}, x_api_key=KEY)).status == 400
+        verified = (await recorder.post(f"{at}/verify", {"code": code}, x_api_key=KEY)).json
+        asked = {"phoneNumber": "420777000101", "token": token, "code": code} | {
+            name: verified[name] for name in ("timestamp", "proof")
+        }
+        checked = await recorder.post("/v1/verify-proof", asked)
+        assert checked.json["valid"] is True
+    calls = read(recorder.har())
+    compared = await asyncio.to_thread(comparison, calls, load({**scenario, "seed": 8}))
+    assert said(compared) == ["0 of 4 calls differ"]
+    assert compared[-1].made.answer is not None
+    assert b'"valid":true' in compared[-1].made.answer.body
+
+
+@pytest.mark.asyncio
+async def test_names_and_keys() -> None:
+    """Names of answers are used in later calls; a denied key opens no world; a sub-key is made by its parent."""
+    async with boxed() as box:
+        recorder = Recorder(box)
+        await box.open()
+        (name,) = await recorder.send("420777000101")
+        await recorder.post("/v2/message", {"body": "Hi", "to": TWO}, x_api_key="production-key")
+        await recorder.get("/v1/apikey/me", x_api_key="production-key")
+        sub = (await recorder.post("/v1/apikey/add", {"currency": "czk"}, x_api_key=KEY)).json
+        await box.advance("1m")
+        assert (await recorder.get(f"/v1/message?id={name}", x_api_key=KEY)).status == 200
+        await recorder.send("420777000101", key=sub["apikey"])
+    assert said(await asyncio.to_thread(comparison, read(recorder.har()), load("default"))) == ["0 of 6 calls differ"]
+
+
+@pytest.mark.asyncio
+async def test_a_journal_is_a_recording() -> None:
+    """A call whose query the journal does not have is passed over, as is one that a fault answered."""
+    async with boxed() as box:
+        await recorded(box, legacy_error="plain")
+        rule = {"in": "api", "when": {"operation": "sendMessage"}, "fault": {"status": 503}}
+        await box.post(f"{WORLD}/rules", rule)
+        await box.post("/v2/message", {"body": "Hi", "to": TWO}, x_api_key=KEY)
+        journal = (await box.get(f"{WORLD}/journal?kind=request")).body
+    assert said(await asyncio.to_thread(comparison, read(journal), load("default"))) == [
+        'call 3, POST /Send: at line 1 the recording has "ERROR", the answer here has "ERROR|202"',
+        "    A13 (F) legacy /Send and /api-send.php; agrees with legacy_error: plain",
+        "1 of 3 calls differ",
+        "passed over: call 4, GET /api-send.php: the recording does not have its query",
+        "passed over: call 5, POST /v2/message: a fault of the scenario answered it",
+    ]
+
+
+def _entry(url: str, status: int, answer: Any, body: Any = None, **more: Any) -> dict[str, Any]:
+    request: dict[str, Any] = {"method": "GET" if body is None else "POST", "url": url}
+    request["headers"] = [{"name": "X-API-Key", "value": "4f6d1c80aa"}]
+    if body is not None:
+        request["postData"] = {"mimeType": "application/json", "text": json.dumps(body)}
+    answer = {"status": status, "content": {"text": json.dumps(answer), "size": 1}}
+    return {"startedDateTime": "2026-03-02T10:00:00.250+01:00", "request": request, "response": answer, **more}
+
+
+def test_an_answer_that_no_setting_makes() -> None:
+    """Another address of the service; a field more, another type, another status; a call of something else."""
+    accepted = {"request_id": "r", "accepted": [{"key": 0, "message_id": "m"}], "rejected": [], "queue": "420777000101"}
+    entries = [
+        _entry("https://api.service.example/gateway/message", 200, accepted, {"body": "Hi", "to": TWO[:1]}),
+        _entry("https://api.service.example/gateway/v2/message", 503, {}, {"body": "Hi", "to": TWO[:1]}),
+        _entry("https://api.service.example/assets/420777000101", 200, {}),
+    ]
+    compared = comparison(read(har(entries)), load("default"))
+    lines = said(compared)
+    assert lines[0] == 'call 1, POST /v2/message: at $.accepted[0].key the recording has 0, the answer here has "0"'
+    assert lines[1].endswith("; no setting agrees")
+    assert lines[2] == (
+        'call 1, POST /v2/message: at $.queue the recording has "420777000101", the answer here has nothing'
+    )
+    assert "call 2, POST /v2/message: the recording has the status 503, the answer here has 200" in lines
+    assert lines[-1] == "passed over: call 3, GET /assets/…: it is not a call of an interface"
+    assert "420777" not in json.dumps(report.as_object(compared))
+
+
+def test_faults_of_the_scenario() -> None:
+    """A call that gets no answer here is passed over, also where it gets none under another setting only."""
+    fault = {"when": {"operation": "sendMessage"}, "fault": "disconnect"}
+    scenario = load({"sendbox": 1, "extends": "default", "api": [fault]})
+    entries = [
+        _entry("https://api.service.example/v2/message", 200, {}, {"body": "Hi", "to": TWO[:1]}),
+        _entry("https://api.service.example/v2/messages", 200, {}, [{"body": "Hi", "to": TWO[:1]}]),
+    ]
+    lines = said(comparison(read(har(entries)), scenario))
+    assert lines[-2] == "1 of 1 calls differ"
+    assert lines[-1].startswith("passed over: call 1, POST /v2/message: it has no answer here: Server disconnected")
+
+
+def test_addresses_of_the_recorder() -> None:
+    """The recorder of these tests stands where the box is, so that addresses that were given out are called."""
+    assert SERVICE == "http://box:7357"

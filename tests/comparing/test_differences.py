@@ -1,0 +1,123 @@
+"""One recorded answer beside ours: what counts as a difference, and what does not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from sendbox.comparing.differences import Answered, Difference, compare
+from sendbox.comparing.names import masked, passed_over
+from tests.box import CONTRACT
+
+ID = "f92bfde5-3d39-4a91-ab82-a23aab0ae9b7"
+OTHER = "91007d49-6aa7-4e83-a2db-6824150ba94c"
+SCHEMA = "sending.json#/$defs/MessageResponse"
+
+
+def found(recorded: Any, here: Any, *, values: bool = False, schema: str | None = None) -> list[Difference]:
+    answers = [
+        Answered(200, value if isinstance(value, bytes) else json.dumps(value).encode()) for value in (recorded, here)
+    ]
+    return compare(answers[0], answers[1], CONTRACT, schema, values=values)
+
+
+def signs(*pair: Any, **more: Any) -> list[tuple[str, str]]:
+    return [(each.kind, each.path) for each in found(*pair, **more)]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "here", "differ"),
+    [
+        ({"a": 1}, {"a": 2.5}, []),
+        ({"a": 1}, {"a": True}, [("type", "$.a")]),
+        ({"a": "1"}, {"a": 1}, [("type", "$.a")]),
+        ({"a": None}, {"a": 1}, []),
+        ({"a": {}}, {"a": None}, []),
+        ({"a": 1, "b": 1}, {"a": 1}, [("extra", "$.b")]),
+        ({"a": 1}, {"a": 1, "b": 1}, [("missing", "$.b")]),
+        ({"a": [1, 2]}, {"a": [1]}, [("length", "$.a")]),
+        ({"a": [{"b": 1}, {"b": 1}]}, {"a": [{"b": "x"}, {"b": "y"}]}, [("type", "$.a[0].b")]),
+        ({"a": "x"}, {"a": "y"}, []),
+        ([], {}, [("type", "$")]),
+        (b"OK", {}, [("type", "$")]),
+    ],
+)
+def test_structure(recorded: Any, here: Any, differ: list[tuple[str, str]]) -> None:
+    """Fields, types and lengths; integers and other numbers are one type; null is left to the schema."""
+    assert signs(recorded, here) == differ
+
+
+@pytest.mark.parametrize(
+    ("recorded", "here", "differ"),
+    [
+        ({"text": "x"}, {"text": "y"}, [("value", "$.text")]),
+        ({"done": True}, {"done": False}, [("value", "$.done")]),
+        ({"left": 5}, {"left": 6}, [("value", "$.left")]),
+        ({"message_id": "x"}, {"message_id": "y"}, []),
+        ({"name": ID}, {"name": OTHER}, []),
+        ({"created_at": "yesterday"}, {"created_at": "today"}, []),
+        ({"when": "2026-03-01T09:00:00Z"}, {"when": "2026-03-02T09:00:00Z"}, []),
+        ({"price_eur": 1}, {"price_eur": 2}, []),
+    ],
+)
+def test_values(recorded: Any, here: Any, differ: list[tuple[str, str]]) -> None:
+    """Values count when they are asked for, except ids, times and prices, by name or by form."""
+    assert signs(recorded, here, values=True) == differ
+    assert signs(recorded, here) == []
+
+
+def test_a_status() -> None:
+    """Of answers with another status only the status is compared."""
+    (status,) = compare(Answered(400, b'{"a": 1}'), Answered(200, b"{}"), CONTRACT, None, values=False)
+    assert (status.kind, status.recorded, status.here) == ("status", "400", "200")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "here", "differ"),
+    [
+        (f"OK|{ID}", f"OK|{OTHER}", []),
+        (f"OK|{ID}\nOK|{ID}", f"OK|{OTHER}", [("length", "lines")]),
+        ("ERROR", "ERROR|202", [("line", "line 1")]),
+        (f"OK|{ID}\nERROR|201", f"OK|{ID}\nERROR|202", [("line", "line 2")]),
+    ],
+)
+def test_lines(recorded: str, here: str, differ: list[tuple[str, str]]) -> None:
+    """A plain text is compared line by line, and its ids are passed over."""
+    assert signs(recorded.encode(), here.encode()) == differ
+
+
+def test_a_line_in_the_report_has_no_text_of_a_client() -> None:
+    """Only words in capitals and short numbers are told."""
+    (line,) = found(b"ERROR|hello 420777000101", b"ERROR|202")
+    assert (line.recorded, line.here) == ("ERROR|…", "ERROR|202")
+
+
+def test_the_schema() -> None:
+    """What our schema does not allow is a difference, once; its assumption is that of the schema's node."""
+    here = {"request_id": ID, "accepted": [], "rejected": []}
+    assert found(here, here, schema=SCHEMA) == []
+    (null,) = found({**here, "accepted": None}, here, schema=SCHEMA)
+    assert (null.kind, null.path, null.recorded) == ("schema", "$.accepted", "breaks the rule type")
+    rejected = {"rejected": [{"key": "0", "reason": "x"}]}
+    differences = found({**here, **rejected}, {**here, "rejected": [{"key": "0"}]}, schema=SCHEMA)
+    assert [(each.kind, each.path, each.assumed) for each in differences] == [("extra", "$.rejected[0].reason", "A07")]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [("/x/420777000101", "/x/…"), (f"/y/{ID}/z", "/y/…/z"), ("test-shop", "…"), ("/v2/message", "/v2/message")],
+)
+def test_masked(text: str, left: str) -> None:
+    """Phone numbers, ids and keys are not told."""
+    assert masked(text) == left
+
+
+def test_names_of_fields() -> None:
+    """The end of a name counts, not a part of it."""
+    assert passed_over("token", "x")
+    assert passed_over("verifiedAt", "x")
+    assert not passed_over("idle", "x")
+    assert not passed_over("format", "x")
+    assert not passed_over("valid", "x")

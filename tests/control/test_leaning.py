@@ -1,0 +1,193 @@
+"""What a client would have seen under other values of the assumptions that it relied on: the first difference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sendbox.app import SERVED
+from sendbox.control.leaning import Seen, again, first_of, lines, others, seen, under
+from sendbox.control.operation import Call, Control
+from sendbox.engine.commands.command import Stamp
+from sendbox.engine.slices import finished
+from sendbox.language import LANGUAGE
+from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.worlds import Slice
+from sendbox.services.assume import SETTINGS, Assume
+from tests.box import KEY, WORLD, Box, boxed
+from tests.scenarios import load
+
+TWO = [{"phone_number": "420777000101"}, {"phone_number": "420777000102"}]
+
+
+async def told(box: Box, **arguments: Any) -> dict[str, str]:
+    """What is said of each other value, by setting and value."""
+    query = "&".join(f"{name}={value}" for name, value in arguments.items())
+    answer = (await box.get(f"{WORLD}/leaning?{query}")).json
+    return {
+        f"{other['setting']} {other['said']}": f"{other['outcome']}: {other['text']}"
+        for row in answer["leaned"]
+        for other in row["others"]
+    }
+
+
+def test_other_values_are_legal_and_others() -> None:
+    """The values that the rows of settings name can be read, and none is the default."""
+    default = load("default")
+    values = others(Assume(), {row.assumption for row in SETTINGS.values()})
+    assert len({other.setting for other in values}) > 15
+    for other in values:
+        changed = under(LANGUAGE, default, other)
+        assert getattr(changed.assume, other.setting) != getattr(default.assume, other.setting), other
+        back = [again for again in others(changed.assume, {other.assumption}) if again.setting == other.setting]
+        assert any(under(LANGUAGE, changed, again).assume == default.assume for again in back), other
+
+
+@pytest.mark.asyncio
+async def test_the_first_answer_that_differs() -> None:
+    """Each other value has a replay; call, path and both values of the first difference are named."""
+    async with boxed() as box:
+        await box.open()
+        await box.send("420777000101")
+        await box.post("/v2/messages", [{"body": "Hi", "to": TWO}], x_api_key=KEY)
+        answer = (await box.get(f"{WORLD}/leaning")).json
+        row = next(row for row in answer["leaned"] if row["id"] == "A09")
+        assert row["used"]["text"] == "call 2, POST /v2/messages"
+        (other,) = row["others"]
+        assert other["first"] == {
+            "entry": 2,
+            "place": "call 2, POST /v2/messages",
+            "path": "$.answer.accepted[0].key",
+            "was": "0",
+            "would": "0-0",
+        }
+        assert (
+            'A09: with messages_accepted: recipient, the answer to call 2, POST /v2/messages would have had "0-0" '
+            'at $.accepted[0].key, not "0"'
+        ) in lines(answer)
+        assert "A10: body of POST /messages: first used at call 2, POST /v2/messages" in lines(answer)
+        assert [message["phone"] for message in (await box.get(f"{WORLD}/messages")).json["messages"]] == [
+            "420777000101", "420777000101", "420777000102"
+        ]  # fmt: skip
+
+
+@pytest.mark.asyncio
+async def test_a_status_and_an_equal_run() -> None:
+    """A refusal instead of a webhook is a status; a value that changes nothing says so."""
+    async with boxed() as box:
+        await box.open()
+        await box.get(f"/Send?apikey={KEY}&number=12&message=Hi")
+        await box.advance()
+        said = await told(box)
+        assert said["invalid_number response"] == "differs: call 1, GET /Send would have had the status 400, not 200"
+        assert said["legacy_error plain"] == "equal: no answer and no webhook would have been different"
+
+
+@pytest.mark.asyncio
+async def test_webhooks_that_differ() -> None:
+    """Bundles, times and retries are seen in the webhooks, also where an application answered them."""
+    async with boxed() as box:
+        await box.open()
+
+        async def app(call: HttpCall) -> Outcome:
+            return Outcome(500 if b'"sending"' in call.body else 200, None)
+
+        box.runtime.deliver_to(box.runtime.worlds[KEY], app)
+        await box.post("/v2/messages", [{"body": "Hi", "to": TWO[:1]}] * 2, x_api_key=KEY)
+        await box.advance("2h")
+        rows = {row["id"]: row for row in (await box.get(f"{WORLD}/leaning")).json["leaned"]}
+        assert rows["A22"]["used"]["text"] == "webhook 1 to hook"
+        assert rows["A63"]["used"]["text"].startswith("entry ")
+        said = await told(box)
+        assert said["bundle false"] == "differs: webhook 1 to hook would have had 1 entry at $, not 2 entries"
+        assert said['timing {"sent":"10s"}'] == (
+            "differs: webhook 2 to hook would not have come at 2026-03-01T09:00:01.000Z"
+        )
+        assert said['webhook_retry ["10s"]'] == (
+            "differs: webhook 4 to hook would have come at 2026-03-01T09:00:10.000Z, not at 2026-03-01T09:00:30.000Z"
+        )
+        assert said["webhook_timeout 10s"].startswith("equal: ")
+
+
+def test_what_only_one_run_has() -> None:
+    """A webhook more is a difference; of what a replay that ended did not reach, nothing is said."""
+    call = Seen(1, "call", 1, {"method": "GET", "path": "/x", "status": 200, "answer": {}})
+    hook = Seen(2, "webhook", 1, {"at": "2026-03-01T09:00:00.000Z", "target": "hook", "body": []})
+    more = finished(first_of([call], [hook], lambda _: False))
+    assert more is not None
+    assert (more.entry, more.text) == (None, "a webhook to hook would have come at 2026-03-01T09:00:00.000Z")
+    missing = finished(first_of([hook, call], [call], lambda was: was.kind == "webhook"))
+    assert missing is not None
+    assert missing.text == "webhook 1 to hook would not have come at 2026-03-01T09:00:00.000Z"
+    assert finished(first_of([call, hook], [call], lambda _: False)) is None
+    field = finished(first_of([call], [call._replace(view={**call.view, "answer": {"a": None}})], lambda _: False))
+    assert field is not None
+    assert (field.was, field.text) == (
+        None, "the answer to call 1, GET /x would have had null at $.a, not nothing"
+    )  # fmt: skip
+
+
+@pytest.mark.asyncio
+async def test_a_scenario_that_was_loaded_later() -> None:
+    """The setting changes in it too; where it is not legal with the other value, that is said."""
+    rcs = {"sendbox": 1, "extends": "default", "assume": {"rcs": True, "bundle": True}}
+    rcs |= {"attempts": [{"when": {"channel": "rcs"}, "then": "failed"}], "name": "later"}
+    async with boxed() as box:
+        await box.open()
+        await box.post("/v2/messages", [{"body": "Hi", "to": TWO[:1]}] * 2, x_api_key=KEY)
+        await box.put(f"{WORLD}/scenario", rcs)
+        await box.advance("1h")
+        assert (await told(box))["bundle false"].startswith("differs: webhook 1 ")
+        await box.post(f"{WORLD}/reset")
+        await box.post("/v2/message", {"body": "Hi", "to": TWO, "flow": [{"rcs": {"sender": "Acme"}}]}, x_api_key=KEY)
+        await box.post("/v2/messages", [{"body": "Hi", "to": TWO[:1]}] * 2, x_api_key=KEY)
+        await box.advance("1h")
+        said = await told(box)
+        assert said["bundle false"].startswith("differs: webhook 1 ")
+        assert said["rcs false"] == "differs: call 1, POST /v2/message would have had the status 400, not 200"
+
+
+@pytest.mark.asyncio
+async def test_a_value_that_is_not_legal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scenario that is not legal with another value is not replayed, and that is said."""
+    monkeypatch.setitem(SETTINGS, "timing", SETTINGS["timing"]._replace(other={"sent": "soon"}))
+    async with boxed() as box:
+        await box.open()
+        await box.send("420777000111")
+        await box.advance("1m")
+        said = await told(box)
+        assert said['timing {"sent":"soon"}'].startswith("illegal: the scenario is not legal: ")
+
+
+@pytest.mark.asyncio
+async def test_a_run_that_goes_another_way() -> None:
+    """Where the replay does not come to a command, and its client saw the same up to there, nothing more is said."""
+    async with boxed() as box:
+        await box.open()
+        await box.send()
+        await box.advance("1m")
+        hosted = box.runtime.worlds[KEY]
+        world = hosted.world
+        call = Call(Control(box.runtime, SERVED), "", hosted)
+        ends = Stamp(world.epoch, world.now, world.ticks + 1)
+        outcome = await Slice().through(again(call, list(world.record.commands()), ends, list(seen(world))))
+        assert (outcome.outcome, outcome.first) == ("ended", None)
+        assert outcome.text == (
+            "no answer and no webhook would have been different until 2026-03-01T09:01:00.000Z; then the run differs"
+        )
+
+
+@pytest.mark.asyncio
+async def test_bounds() -> None:
+    """A longer record is not replayed, which is said; and no more differences are looked for than wanted."""
+    async with boxed() as box:
+        await box.open()
+        await box.post("/v2/messages", [{"body": "Hi", "to": TWO}], x_api_key=KEY)
+        await box.advance("1h")
+        answer = (await box.get(f"{WORLD}/leaning?longest=1")).json
+        assert all(row["others"] == [] for row in answer["leaned"])
+        assert lines(answer)[-1] == "nothing was replayed: the journal has 14 entries, more than 1"
+        assert len(await told(box, most=1)) < len(await told(box, longest=14))
+        wrong = await box.get(f"{WORLD}/leaning?most=0")
+        assert (wrong.status, wrong.json["message"]) == (400, "most: 0 is not legal; legal: 1 and more")
