@@ -37,7 +37,7 @@ PARTS: Final = (
     part("engine", "", "it knows no service: what it is about are cases"),
     part("data", "", "two paths"),
     part("contract", "engine data", "it judges requests; what they do is not its business"),
-    part("services", "engine services.tables", "what the services share knows none of them"),
+    part("services", "engine services.tables services.windows", "what the services share knows none of them"),
     part(
         "services.tables",
         "",

@@ -28,6 +28,7 @@ from sendbox.engine.faults.wire import Act, End, Piece, Wait
 from sendbox.engine.forms import span
 from sendbox.scenario.keys import api, webhooks
 from sendbox.scenario.model import ScenarioError
+from sendbox.scenario.shape import _without_patterns
 from sendbox.server import faults as server_faults
 from sendbox.services.coverage.catalog import _faults
 from tests.box import WORLD
@@ -103,6 +104,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(DELIVERIES, Echo.kind, Echo)
     written = json.loads(with_tables(text_of(LANGUAGE)))
     monkeypatch.setattr(language.LANGUAGE.shape, "schema", written)
+    monkeypatch.setattr(language.LANGUAGE.shape, "_checked", _without_patterns(written))
     monkeypatch.setattr(language.LANGUAGE.shape, "_validators", {})
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from sendbox.cli.assumptions import lines, of_file, of_world
 from sendbox.cli.export import export
-from sendbox.cli.leaning import lines, of_file, of_world
 from sendbox.cli.outcome import CANNOT, USAGE, Failure
 from tests.commands.sandbox import sandbox, sendbox
 

@@ -1,4 +1,7 @@
-"""Every kind of draw is driven by a plan of a scenario, and nothing that is drawn goes past the chooser."""
+"""Every kind of draw is driven by a plan of a scenario, and nothing that is drawn goes past the chooser.
+
+Long because each kind of draw has its case.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ the keys of which it needs one; in `x-refused` keys that people expect and that 
 `x-only` the key of a mapping around it that decides which of its keys are legal (`legal` of a `Shape` says which). A
 text with `x-form` is read by a parser, which says more than the `pattern` that editors have for it.
 
+Long because each way to deviate has a sentence of its own.
+
 After the problems are noted, the deviating parts are cut off, and missing keys get a small legal value, so that the
 rules of meaning can check everything else and no problem hides another.
 """

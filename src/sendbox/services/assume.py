@@ -1,4 +1,4 @@
-"""Settings of the assumptions: what a scenario's `assume:` may override, a row each, typed.
+"""Settings of the assumptions: what a scenario's `assume:` may override, a row each, typed. Long as the table is.
 
 Only what is built is here; a setting that is not here is refused by name. Durations and instants in milliseconds.
 """

@@ -1,14 +1,19 @@
-"""`sendbox assumptions --leaned`: the assumptions that a run relied on, and what other values would have shown."""
+"""`sendbox compare`, recorded calls and answers of the service beside ours, and `sendbox assumptions --leaned`, the
+assumptions that a run relied on, with what other values would have shown."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sendbox.cli.outcome import CANNOT, Failure
+from sendbox.cli.files import load
+from sendbox.cli.outcome import CANNOT, Failure, content
+from sendbox.settings import Settings
 
 if TYPE_CHECKING:
+    from sendbox.comparing.comparison import Compared
     from sendbox.control.export.record import Recorded
 
 
@@ -51,3 +56,20 @@ def lines(answer: dict[str, Any]) -> list[str]:
     from sendbox.control.leaning import lines as told
 
     return told(answer) or ["no assumption was relied on"]
+
+
+def compare(
+    file: Path, scenarios: tuple[str, ...], assume: tuple[str, ...], env: Mapping[str, str], *, values: bool
+) -> list[Compared]:
+    """Every call of a file with its differences. Raises `Failure`."""
+    from sendbox.comparing.comparison import comparison
+    from sendbox.comparing.recording import Unreadable, read
+    from sendbox.runtime.worlds import Conflict
+
+    blueprint = load(*scenarios, env=env, texts=Settings(assume=assume).assumptions)
+    try:
+        return comparison(read(content(file)), blueprint, values=values)
+    except Unreadable as error:
+        raise Failure(CANNOT, f"{file} cannot be compared: {error}") from None
+    except Conflict as conflict:
+        raise Failure(CANNOT, f"{file} cannot be compared: {conflict.message}") from None
