@@ -74,13 +74,15 @@ async def test_the_first_answer_that_differs() -> None:
 
 @pytest.mark.asyncio
 async def test_a_status_and_an_equal_run() -> None:
-    """A refusal instead of a webhook is a status; a value that changes nothing says so."""
+    """A refusal instead of webhooks is a status; a value that changes nothing says so."""
     async with boxed() as box:
         await box.open()
-        await box.get(f"/Send?apikey={KEY}&number=12&message=Hi")
+        await box.get(f"/Send?apikey={KEY}&number=420777000101&message=Hi")
+        body = b'{"body": "Hi", "to": [{"phone_number": "420777000101"}]}'
+        await box.post("/v2/message", body, x_api_key=KEY, content_type="text/plain")
         await box.advance()
         said = await told(box)
-        assert said["invalid_number response"] == "differs: call 1, GET /Send would have had the status 400, not 200"
+        assert said["content_type strict"] == "differs: call 2, POST /v2/message would have had the status 415, not 200"
         assert said["legacy_error plain"] == "equal: no answer and no webhook would have been different"
 
 

@@ -37,6 +37,8 @@ UNKNOWN: Final = "unknown-key"
 #: The interface whose requests repeat values of its answers that have no form of their own (§5.4).
 _REPEATING: Final = "verify"
 _CODE: Final = "code"
+#: What holds a new sub-key, whatever its form (A32).
+_SUBKEY: Final = "apikey"
 #: Where a name may stand in a text.
 _WORD: Final = re.compile(r"""https?://[^\s"'<>\\]+|[\w.~-]+""")
 
@@ -193,7 +195,7 @@ class Run:
             name = path[-1] if path else ""
             if isinstance(name, str):
                 self._values[name, a] = b
-            if isinstance(a, str) and IDS.form.fullmatch(a) and a not in self._names:
+            if isinstance(a, str) and (name == _SUBKEY or IDS.form.fullmatch(a)) and a not in self._names:
                 self._names[a] = b
 
     # -- what was relied on
@@ -229,12 +231,19 @@ def accepted(calls: Sequence[Recorded], paths: Paths) -> list[str]:
 
 
 def _denied(call: Recorded, paths: Paths) -> bool:
-    """Whether a call was refused because of its key; a 400 says so in words (A11)."""
+    """Whether a call was refused because of its key.
+
+    Another status than 401 can mean something else too, so the answer must have the words of our refusal (A11, A37).
+    """
     place = find(paths, call.method, call.path)
     if place is None or place.route is None:
         return True
-    status = place.route.deny(True).status
-    return call.status == status and (status != 400 or b"explicit deny" in call.answer)
+    denial = place.route.deny(True)
+    if call.status != denial.status:
+        return False
+    return call.status == 401 or all(
+        text.encode() in call.answer for text in orjson.loads(denial.body).values() if isinstance(text, str)
+    )
 
 
 def _plain(value: Any) -> bool:
