@@ -134,6 +134,17 @@ def test_a84_promotional_hours(sendbox: Sandbox) -> None:
     assert advised(sendbox) == [("start-not-pinned", "$.tag")]
 
 
+def test_a84_hours_outside_the_delivery_time(sendbox: Sandbox) -> None:
+    """A promotional message whose window has no time in common with the hours goes in its window, with advice."""
+    hours = {"hours": "08:00-20:00", "countries": ["CZ"]}
+    sendbox.load({"sendbox": 1, "name": "hours", "assume": {"promotional_window": hours}})
+    late, common = {"start": "21:00", "end": "22:00"}, {"start": "19:00", "end": "22:00"}
+    never = ("hours-never-met", "$.delivery_time")
+    for fields in ({"tag": "transactional"}, {"to": [{"phone_number": "421900000001"}]}, {"delivery_time": common}):
+        assert never not in advised(sendbox, **{"delivery_time": late, **fields})
+    assert never in advised(sendbox, delivery_time=late)
+
+
 def test_s4_4_the_day_of_a_list(sendbox: Sandbox) -> None:
     """So does the day that rows are asked for."""
     with httpx.Client(transport=sendbox.transport, headers={"x-api-key": sendbox.api_key}) as client:

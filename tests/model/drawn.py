@@ -205,17 +205,7 @@ def _step(draw: Draw) -> Json:
     return {gateway: step}
 
 
-#: Windows that have an instant in common with the hours for promotional messages, whichever these are.
-MEETING: Final = (
-    {"start": "19:30", "end": "22:30"},
-    {"start": "06:00", "end": "10:30", "tz": "UTC"},
-    {"start": "06:00", "end": "10:30", "days": ["tuesday"]},
-)
-
-
-def _window(draw: Draw, now: int, zone: str | None) -> Json:
-    if zone is None:
-        return draw.pick(MEETING)
+def _window(draw: Draw, now: int, zone: str) -> Json:
     if draw.chance(25):  # it ends in this minute
         return {"end": datetime.fromtimestamp(now / 1000, UTC).strftime("%H:%M"), "tz": "UTC"}
     window: Json = {"tz": zone} if draw.chance(85) else {}
@@ -234,7 +224,7 @@ def _datetime(draw: Draw, now: int) -> str:
     return draw.pick((text, text, text.replace("+00:00", "Z"), text.replace("+00:00", "")))
 
 
-def _message(draw: Draw, now: int, zone: str | None) -> Json:
+def _message(draw: Draw, now: int, zone: str) -> Json:
     numbers = [draw.pick(VALID * 8 + ODD + INVALID) for _ in range(draw.weighted(((5, 1), (5, 4), (1, 10))))]
     message: Json = {
         "to": [{"phone_number": number} for number in numbers],
@@ -264,9 +254,7 @@ def script(number: int) -> Json:
     """A world: its scenario, its start, and the steps that are done to it."""
     draw = Draw(11_000_840 + number)
     scenario = _scenario(draw)
-    begins, home = draw.pick(STARTS)
-    # with hours for promotional messages not every window will do: the two might never be open together
-    zone = None if "promotional_window" in scenario["assume"] else home
+    begins, zone = draw.pick(STARTS)
     start = now = round(datetime.fromisoformat(begins).timestamp() * 1000)
     steps: list[Json] = []
     for _ in range(draw.between(4, 9)):

@@ -38,6 +38,7 @@ REACHED: Final = (
     "held by its window",
     "held by quiet hours",
     "held by both",
+    "hours that its window never meets",
     "hours of countries and channels",
     "a window ends at this instant",
     "the flow goes on: bad end",

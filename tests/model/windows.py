@@ -53,12 +53,14 @@ def opening(window: Mapping[str, Any], moment: datetime) -> datetime:
     return next(max(moment, begin) for begin, end in spans(window, moment) if moment < end and begin < end)
 
 
-def allowed(moment: datetime, windows: Sequence[Mapping[str, Any]]) -> datetime:
-    """The first instant from `moment` on that suits all windows (A84)."""
-    while True:
+def allowed(moment: datetime, windows: Sequence[Mapping[str, Any]]) -> datetime | None:
+    """The first instant from `moment` on that suits all windows (A84); None where there is none within a year."""
+    last = moment + timedelta(days=366)
+    while moment < last:
         later = moment
         for window in windows:
             later = opening(window, later)
         if later == moment:
             return moment
         moment = later
+    return None

@@ -116,6 +116,9 @@ class World:
         if hours is not None:
             open_in.append(hours)
         moment = windows.allowed(planned, open_in)
+        if moment is None:  # the window is the law's (§2.1)
+            self.reached["hours that its window never meets"] += 1
+            moment = windows.opening(request["delivery_time"], planned)
         ends = {end for window in open_in for _, end in windows.spans(window, planned)}
         self.reached["a window ends at this instant"] += planned in ends
         self.reached["scheduled"] += planned > now

@@ -53,6 +53,7 @@ TTL_MISSING: Final = "ttl-missing"
 BASE_ID: Final = "base-id"
 ENTRY_NOT_IN_FORCE: Final = "entry-not-in-force"
 TEST_NUMBER: Final = "test-number"
+HOURS_NEVER_MET: Final = "hours-never-met"
 PLAN_VALUE_UNUSABLE: Final = "plan-value-unusable"
 
 
@@ -118,6 +119,11 @@ ADVICE: Final[dict[str, Kind]] = {
         "a message handed over after its phone was put on a list, and before that entry is in force", "§4.4", "A81"
     ),
     TEST_NUMBER: Kind("a message to the test number of the service; it is taken, and nothing is sent", "§1", "A89"),
+    HOURS_NEVER_MET: Kind(
+        "a `delivery_time` that has no time in common with the promotional hours; only the `delivery_time` counts",
+        "§2.1",
+        "A84",
+    ),
     PLAN_VALUE_UNUSABLE: Kind("a value in the plan that is not legal for its draw; the seed decides", "§1"),
 }
 

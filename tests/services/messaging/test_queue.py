@@ -111,7 +111,8 @@ def test_a84_promotional_hours_hold_promotional_messages_back(
         pytest.param((6 * 60, 9 * 60), Window(None, 8 * 60, 10 * 60), 23 * HOUR, id="the hours have ended"),
         pytest.param((9 * 60 + 30, 20 * 60), Window(None, 19 * 60, 9 * 60 + 15), 10 * HOUR, id="not when they begin"),
         pytest.param((6 * 60, 9 * 60), Window(frozenset({2}), 8 * 60), (3 * 24 - 1) * HOUR, id="on its day"),
-        pytest.param((10 * 60, 20 * 60), Window(None, 21 * 60, 22 * 60), 25 * HOUR, id="never both: the hours decide"),
+        pytest.param((10 * 60, 20 * 60), Window(None, 21 * 60, 22 * 60), 12 * HOUR, id="never both: its own"),
+        pytest.param((10 * 60, 20 * 60), Window(None, 8 * 60, 9 * 60 + 30), 0, id="never both: in its own"),
     ],
 )
 def test_s2_1_promotional_hours_do_not_lead_out_of_the_delivery_window(

@@ -35,12 +35,20 @@ def hours_of(assume: Assume, send: Send, number: str, *, valid: bool) -> Window 
 def meeting(at: int, hours: Window, own: Window | None) -> int:
     """The first instant, not before `at`, inside the hours and inside a message's own window.
 
-    Where the two do not meet within a year, the hours alone decide.
+    Where the two do not meet, a message's own window counts: it is the law's (§2.1), and the hours are a setting.
     """
-    first = opens = hours.next_open(at)
-    while own is not None and opens < first + _YEAR:
+    if own is None:
+        return hours.next_open(at)
+    common = in_both(at, hours, own)
+    return own.next_open(at) if common is None else common
+
+
+def in_both(at: int, hours: Window, own: Window) -> int | None:
+    """The first instant, not before `at`, inside two windows; None where there is none within a year."""
+    opens = hours.next_open(at)
+    while opens < at + _YEAR:
         suits = own.next_open(opens)
         if suits == opens:
             return opens
         opens = hours.next_open(suits)
-    return first
+    return None

@@ -14,6 +14,7 @@ from sendbox.services import limits
 from sendbox.services.advice import (
     CALLBACK_MISSING,
     DATETIME_FAR,
+    HOURS_NEVER_MET,
     ONE_CHARACTER_OVER,
     START_NOT_PINNED,
     TEMPLATE_NEAR_LIMIT,
@@ -24,7 +25,7 @@ from sendbox.services.advice import (
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.content.segments import one_unit_over, only_foreign_character, segment, surely_not_over
-from sendbox.services.messaging.hours import hours_of
+from sendbox.services.messaging.hours import hours_of, in_both
 from sendbox.services.messaging.http.senders import unregistered
 from sendbox.services.messaging.results import WAYS
 from sendbox.services.ports import account_of
@@ -105,14 +106,24 @@ def remark_accepted(world: World, sends: Sequence[Send], key: Key) -> list[Advic
         if send.callback is None and _unheard(account, key):
             text = "no callback is given, and the default is set to none: nothing is reported about the message"
             remarks.append(advise(CALLBACK_MISSING, text, f"{send.path}.callback"))
-        if assume.promotional_window is not None and any(
-            hours_of(assume, send, recipient.number, valid=recipient.valid) for recipient in send.recipients
-        ):
-            remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", remarks)
+        if assume.promotional_window is not None:
+            _remark_hours(world, assume, send, remarks)
         for index, step in enumerate(send.steps):
             if step.template is not None:
                 _remark_template(account, step, f"{send.path}.flow[{index}].{step.channel}.params", remarks)
     return remarks
+
+
+def _remark_hours(world: World, assume: Assume, send: Send, remarks: list[Advice]) -> None:
+    """Advice on promotional hours: they depend on the clock, and may have no time in common with `delivery_time`."""
+    held = (hours_of(assume, send, recipient.number, valid=recipient.valid) for recipient in send.recipients)
+    hours = next((hours for hours in held if hours is not None), None)
+    if hours is None:
+        return
+    remark_clock(world, "the promotional window (A84)", f"{send.path}.tag", "§1", remarks)
+    if send.window is not None and in_both(world.now, hours, send.window) is None:
+        text = "the promotional hours (A84) are never open in this window: the message does not wait for them"
+        remarks.append(advise(HOURS_NEVER_MET, text, f"{send.path}.delivery_time"))
 
 
 def _far(at: int, now: int, path: str) -> Advice:
