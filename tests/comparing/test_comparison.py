@@ -109,6 +109,7 @@ def test_the_report_to_send(others: bytes) -> None:
         "here": "ERROR|202",
         "assumptions": [{"id": "A13", "title": "legacy /Send and /api-send.php", "confidence": "F"}],
         "agrees": [{"setting": "legacy_error", "value": "plain"}],
+        "body_differs": False,
     }
     text = json.dumps(sent)
     assert KEY not in text
@@ -229,6 +230,63 @@ def test_an_answer_that_no_setting_makes() -> None:
     assert "call 2, POST /v2/message: the recording has the status 503, the answer here has 200" in lines
     assert lines[-1] == "passed over: call 3, GET /assets/…: it is not a call of an interface"
     assert "420777" not in json.dumps(report.as_object(compared))
+
+
+SERVICE_NUMBER: Final = [{"phone_number": "420777777777"}]
+
+
+def test_the_test_number_of_the_service() -> None:
+    """`message: null` of a message to it is named, and the setting under which it is null here too (A89)."""
+    id_ = "7a1e0b52-94c3-4d0f-8a55-0c2d6c1b2e21"
+    sent = {"request_id": id_, "accepted": [{"key": "0", "message_id": id_}], "rejected": []}
+    entries = [
+        _entry("https://api.service.example/v2/message", 200, sent, {"body": "Hi", "to": SERVICE_NUMBER}),
+        _entry(f"https://api.service.example/v1/message?id={id_}", 200, {"success": True, "message": None}),
+    ]
+    lines = said(comparison(read(har(entries)), load("default")))
+    assert lines[0].startswith("call 2, GET /v1/message: at $.message the recording has null, the answer here has {")
+    assert lines[1:] == [
+        "    A89 (O/F) the test number of the service; agrees with test_number: on",
+        "1 of 2 calls differ",
+    ]
+
+
+def _text(url: str, text: str) -> dict[str, Any]:
+    entry = _entry(url, 200, None)
+    return {**entry, "response": {"status": 200, "content": {"text": text, "size": 1}}}
+
+
+def test_legacy_ids_of_any_form() -> None:
+    """The word after `OK` is an id, which later calls use; a number behind it is `legacy_answer: number` (A13)."""
+    send = "https://api.service.example/Send?apikey=4f6d1c80aa&message=Hi&number="
+    known = {"success": True, "message": None}
+    entries = [
+        _text(f"{send}420777000101;420777000102", "OK|m-12345|420777000101\nOK|17|420777000102"),
+        _entry("https://api.service.example/v1/message?id=m-12345", 200, known),
+    ]
+    lines = said(comparison(read(har(entries)), load("default")))
+    assert lines[1] == "    A13 (F) legacy /Send and /api-send.php; agrees with legacy_answer: number"
+    assert any(line.startswith("call 2, GET /v1/message: at $.message the recording has null") for line in lines)
+    under = load({"sendbox": 1, "extends": "default", "assume": {"legacy_answer": "number"}})
+    (named,) = said(comparison(read(har(entries[:1])), under))
+    assert named == "0 of 1 calls differ"
+
+
+def test_a_setting_that_agrees_with_the_status_only() -> None:
+    """Of another status only this is told, and a setting under which it is equal, though the body differs."""
+    answer = {"Message": "refused", "code": 7}
+    asked = {"body": "Hi", "to": TWO[:1], "colour": "red"}
+    entries = [_entry("https://api.service.example/v2/message", 400, answer, asked)]
+    compared = comparison(read(har(entries)), load("default"))
+    assert said(compared) == [
+        "call 1, POST /v2/message: the recording has the status 400, the answer here has 200",
+        "    A57 (L) unknown fields; agrees with unknown_fields: refuse; the body still differs",
+        "1 of 1 calls differ",
+    ]
+    (told,) = report.as_object(compared)["differences"]
+    assert told["body_differs"]
+    whole = [_entry("https://api.service.example/v2/message", 400, {"Message": "refused"}, asked)]
+    assert said(comparison(read(har(whole)), load("default")))[1].endswith("unknown_fields: refuse")
 
 
 def test_faults_of_the_scenario() -> None:

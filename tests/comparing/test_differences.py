@@ -34,7 +34,9 @@ def signs(*pair: Any, **more: Any) -> list[tuple[str, str]]:
         ({"a": 1}, {"a": True}, [("type", "$.a")]),
         ({"a": "1"}, {"a": 1}, [("type", "$.a")]),
         ({"a": None}, {"a": 1}, []),
-        ({"a": {}}, {"a": None}, []),
+        ({"a": {}}, {"a": None}, [("type", "$.a")]),
+        ({"a": None}, {"a": [1]}, [("type", "$.a")]),
+        ({"a": True}, {"a": None}, []),
         ({"a": 1, "b": 1}, {"a": 1}, [("extra", "$.b")]),
         ({"a": 1}, {"a": 1, "b": 1}, [("missing", "$.b")]),
         ({"a": [1, 2]}, {"a": [1]}, [("length", "$.a")]),
@@ -45,7 +47,7 @@ def signs(*pair: Any, **more: Any) -> list[tuple[str, str]]:
     ],
 )
 def test_structure(recorded: Any, here: Any, differ: list[tuple[str, str]]) -> None:
-    """Fields, types and lengths; integers and other numbers are one type; null is left to the schema."""
+    """Fields, types and lengths; all numbers are one type; null beside a scalar is left to the schema."""
     assert signs(recorded, here) == differ
 
 
@@ -70,7 +72,7 @@ def test_values(recorded: Any, here: Any, differ: list[tuple[str, str]]) -> None
 
 def test_a_status() -> None:
     """Of answers with another status only the status is compared."""
-    (status,) = compare(Answered(400, b'{"a": 1}'), Answered(200, b"{}"), CONTRACT, None, values=False)
+    (status,) = compare(Answered(400, b'{"a": 1}'), Answered(200, b"{}"), CONTRACT, SCHEMA, values=False)
     assert (status.kind, status.recorded, status.here) == ("status", "400", "200")
 
 
@@ -79,6 +81,9 @@ def test_a_status() -> None:
     [
         (f"OK|{ID}", f"OK|{OTHER}", []),
         (f"OK|{ID}\nOK|{ID}", f"OK|{OTHER}", [("length", "lines")]),
+        ("OK|17", f"OK|{OTHER}", []),
+        ("OK|m-ab", f"OK|{OTHER}", []),
+        ("OK|17|420777000101", f"OK|{OTHER}", [("line", "line 1")]),
         ("ERROR", "ERROR|202", [("line", "line 1")]),
         (f"OK|{ID}\nERROR|201", f"OK|{ID}\nERROR|202", [("line", "line 2")]),
     ],
@@ -99,7 +104,9 @@ def test_the_schema() -> None:
     here = {"request_id": ID, "accepted": [], "rejected": []}
     assert found(here, here, schema=SCHEMA) == []
     (null,) = found({**here, "accepted": None}, here, schema=SCHEMA)
-    assert (null.kind, null.path, null.recorded) == ("schema", "$.accepted", "breaks the rule type")
+    assert (null.kind, null.path, null.recorded) == ("type", "$.accepted", "null")
+    (text,) = found({**here, "request_id": None}, here, schema=SCHEMA)
+    assert (text.kind, text.path, text.recorded) == ("schema", "$.request_id", "breaks the rule type")
     rejected = {"rejected": [{"key": "0", "reason": "x"}]}
     differences = found({**here, **rejected}, {**here, "rejected": [{"key": "0"}]}, schema=SCHEMA)
     assert [(each.kind, each.path, each.assumed) for each in differences] == [("extra", "$.rejected[0].reason", "A07")]

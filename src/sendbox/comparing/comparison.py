@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sendbox.comparing.differences import Answered, Difference, compare
+from sendbox.comparing.differences import STATUS, Answered, Difference, compare
 from sendbox.comparing.running import Made, Run
 from sendbox.control.leaning import Other, others, under
 from sendbox.scenario.model import ScenarioError
@@ -21,11 +21,15 @@ Differences = dict[int, dict[tuple[str, str], Difference]]
 
 
 class Named(NamedTuple):
-    """A difference of a call, the assumptions that it touches, and the values of settings under which it is gone."""
+    """A difference of a call, the assumptions that it touches, and the values of settings under which it is gone.
+
+    `partly`: under these the statuses are equal, and something else of the answers differs.
+    """
 
     difference: Difference
     assumptions: tuple[str, ...]
     agreeing: tuple[Other, ...]
+    partly: bool = False
 
 
 class Compared(NamedTuple):
@@ -64,6 +68,7 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
 
         made, found = await differences(blueprint, 0)
         agreeing: dict[tuple[int, tuple[str, str]], list[Other]] = {}
+        partly: dict[int, list[Other]] = {}
         candidates = _candidates(made, found, blueprint.assume)
         for number, other in enumerate(candidates, 1):
             try:
@@ -72,7 +77,11 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
                 continue
             _, left = await differences(changed, number)
             for place, before in found.items():
-                if place in left and left[place].keys() < before.keys():
+                if place not in left:
+                    continue
+                if STATUS in before and STATUS not in left[place] and left[place]:
+                    partly.setdefault(place, []).append(other)
+                elif left[place].keys() < before.keys():
                     for sign in before.keys() - left[place].keys():
                         agreeing.setdefault((place, sign), []).append(other)
     finally:
@@ -82,9 +91,10 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
             call,
             one,
             tuple(
-                Named(difference, _touched(difference, one, settings), settings)
+                Named(difference, _touched(difference, one, settings), settings, bool(settings) and not whole)
                 for sign, difference in found.get(place, {}).items()
-                for settings in [tuple(agreeing.get((place, sign), ()))]
+                for whole in [agreeing.get((place, sign))]
+                for settings in [tuple(whole or partly.get(place, ()))]
             ),
         )
         for place, (call, one) in enumerate(zip(calls, made, strict=True))

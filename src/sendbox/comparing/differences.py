@@ -20,6 +20,8 @@ Kind = Literal["status", "extra", "missing", "type", "length", "schema", "line",
 _INDEX: Final = re.compile(r"\[\d+\]")
 _TYPES: Final = {str: "a text", bool: "true or false", int: "a number", float: "a number", dict: "an object"}
 _NOT_JSON: Final = object()
+#: The sign of a difference of statuses; then nothing else of the two answers is compared.
+STATUS: Final[tuple[Kind, str]] = ("status", "status")
 #: Rules about the fields of an object, of which each is a difference of its own.
 _OF_FIELDS: Final = ("additionalProperties", "required")
 
@@ -71,8 +73,9 @@ def _found(
     places: set[str] = set()
     if recorded.status != here.status:
         shown = str(recorded.status), str(here.status)
-        yield Difference("status", "status", *shown, shown)
-    elif theirs is _NOT_JSON and ours is _NOT_JSON:
+        yield Difference(*STATUS, *shown, shown)
+        return
+    if theirs is _NOT_JSON and ours is _NOT_JSON:
         yield from _lines(recorded.body, here.body)
     elif theirs is _NOT_JSON or ours is _NOT_JSON:
         kinds = tuple("no JSON" if value is _NOT_JSON else "JSON" for value in (theirs, ours))
@@ -100,8 +103,8 @@ def _pair(path: Path, a: Any, b: Any, *, values: bool) -> Difference | None:
         return Difference("missing", place, "nothing", _kind(b), shown)
     if b is MISSING:
         return Difference("extra", place, _kind(a), "nothing", shown)
-    if a is None or b is None:  # where null is not legal, the schema says so
-        return None
+    if (a is None or b is None) and not isinstance(b if a is None else a, list | dict):
+        return None  # where null is not legal, the schema says so
     if isinstance(a, list) and isinstance(b, list):
         return Difference("length", place, _entries(a), _entries(b), (_entries(a), _entries(b)))
     if _kind(a) != _kind(b):
@@ -124,8 +127,13 @@ def _lines(recorded: bytes, here: bytes) -> Iterator[Difference]:
 
 
 def _words(line: str) -> list[str]:
-    head, *rest = line.strip().split("|")
-    return [head, *("…" if IDS.form.fullmatch(word) else word for word in rest)]
+    words = line.strip().split("|")
+    return ["…" if index and _is_id(words, index) else word for index, word in enumerate(words)]
+
+
+def _is_id(words: list[str], index: int) -> bool:
+    """Whether a word of a line is an id: the one after `OK` is, whatever its form."""
+    return (index == 1 and words[0] == "OK") or IDS.form.fullmatch(words[index]) is not None
 
 
 def _form(line: str) -> str:

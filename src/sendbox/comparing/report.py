@@ -59,6 +59,7 @@ def as_object(compared: Sequence[Compared]) -> dict[str, Any]:
                     for id_ in named.assumptions
                 ],
                 "agrees": [{"setting": other.setting, "value": other.value} for other in named.agreeing],
+                "body_differs": named.partly,
             }
             for one in compared
             for named in one.named
@@ -95,5 +96,6 @@ def _about(named: Named) -> str:
     if len(ids) > _NAMED:
         told += f", and {len(ids) - _NAMED} more"
     if named.agreeing:
-        return f"{told}; agrees with {' or '.join(other.text for other in named.agreeing)}"
+        still = "; the body still differs" if named.partly else ""
+        return f"{told}; agrees with {' or '.join(other.text for other in named.agreeing)}{still}"
     return f"{told}; no setting agrees"

@@ -7,7 +7,7 @@ put into the calls that follow. Webhooks are answered in this process with 200.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -37,8 +37,11 @@ UNKNOWN: Final = "unknown-key"
 #: The interface whose requests repeat values of its answers that have no form of their own (§5.4).
 _REPEATING: Final = "verify"
 _CODE: Final = "code"
-#: What holds a new sub-key, whatever its form (A32).
-_SUBKEY: Final = "apikey"
+#: The word after `OK` in a line of the legacy interface (A13).
+_OK: Final = "OK"
+#: What holds a name, whatever its form: a new sub-key (A32), a legacy id; a shorter id could be any word.
+_NAMING: Final = frozenset({"apikey", _OK})
+_SHORTEST: Final = 6
 #: Where a name may stand in a text.
 _WORD: Final = re.compile(r"""https?://[^\s"'<>\\]+|[\w.~-]+""")
 
@@ -187,15 +190,14 @@ class Run:
         try:
             pairs = [(path, a, b) for path, a, b in differing(orjson.loads(recorded), orjson.loads(here))]
         except orjson.JSONDecodeError:
-            words = (re.split(r"[|\n]", text.decode("utf-8", "replace")) for text in (recorded, here))
-            pairs = [((), a, b) for a, b in zip(*words, strict=False)]
+            pairs = list(_words(recorded, here))
         for path, a, b in pairs:
             if MISSING in (a, b) or not (_plain(a) and _plain(b)) or type(a) is not type(b):
                 continue
             name = path[-1] if path else ""
             if isinstance(name, str):
                 self._values[name, a] = b
-            if isinstance(a, str) and (name == _SUBKEY or IDS.form.fullmatch(a)) and a not in self._names:
+            if isinstance(a, str) and (name in _NAMING or IDS.form.fullmatch(a)) and a not in self._names:
                 self._names[a] = b
 
     # -- what was relied on
@@ -244,6 +246,16 @@ def _denied(call: Recorded, paths: Paths) -> bool:
     return call.status == 401 or all(
         text.encode() in call.answer for text in orjson.loads(denial.body).values() if isinstance(text, str)
     )
+
+
+def _words(recorded: bytes, here: bytes) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """The words of plain texts in pairs, line by line, as places with both values."""
+    lines = (text.decode("utf-8", "replace").splitlines() for text in (recorded, here))
+    for left, right in zip(*lines, strict=False):
+        a, b = left.split("|"), right.split("|")
+        naming = a[0] == b[0] == _OK and len("".join(a[1:2])) >= _SHORTEST
+        for index, (word, other) in enumerate(zip(a, b, strict=False)):
+            yield (_OK,) if index == 1 and naming else (), word, other
 
 
 def _plain(value: Any) -> bool:
