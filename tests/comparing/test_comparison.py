@@ -238,7 +238,7 @@ SERVICE_NUMBER: Final = [{"phone_number": "420777777777"}]
 def test_the_test_number_of_the_service() -> None:
     """`message: null` of a message to it is named, and the setting under which it is null here too (A89)."""
     id_ = "7a1e0b52-94c3-4d0f-8a55-0c2d6c1b2e21"
-    sent = {"request_id": id_, "accepted": [{"key": "0", "message_id": id_}], "rejected": []}
+    sent = {"request_id": id_.replace("7", "8"), "accepted": [{"key": "0", "message_id": id_}], "rejected": []}
     entries = [
         _entry("https://api.service.example/v2/message", 200, sent, {"body": "Hi", "to": SERVICE_NUMBER}),
         _entry(f"https://api.service.example/v1/message?id={id_}", 200, {"success": True, "message": None}),
