@@ -234,6 +234,9 @@ class Sending(Protocol):
     ) -> tuple[Sent, str]:
         """Sends a text by sms for the service itself; answers the message and the id of its request."""
 
+    def is_test(self, phone: str) -> bool:
+        """Whether it is the test number, to which nothing is handed over (A89)."""
+
     def tried(self, family: str, senders: Container[str]) -> Iterator[Tried]:
         """Every try that was handed over on `sms`, `richmsg` or `chatapp` under one of the senders, oldest first."""
 

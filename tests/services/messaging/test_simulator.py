@@ -11,6 +11,7 @@ from sendbox.engine.rules.rule import When
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Prices, Timing
+from sendbox.services.limits import TEST_NUMBER
 from sendbox.services.messaging.channels import IllegalTransition
 from sendbox.services.messaging.events import info_of
 from sendbox.services.messaging.flow import NotHandedOver
@@ -120,6 +121,16 @@ def test_a13_what_a_request_costs_is_known_beforehand() -> None:
             account = AccountSpec(currency=currency, credit=credit)  # type: ignore[arg-type]
             world = make_world(account=account, assume=Assume(prices=PRICES))
             assert Messaging.of(world).can_pay([two, two], Account.of(world).keys[world.id]) is (credit == cost * 2)
+
+
+@pytest.mark.parametrize("setting", ["off", "on"])
+def test_a89_the_test_number_costs_nothing(setting: Any) -> None:
+    """With `test_number: on` no credit is needed for it; the other numbers of the call need theirs."""
+    world = make_world(account=AccountSpec(credit=2), assume=Assume(prices=PRICES, test_number=setting))
+    key = Account.of(world).keys[world.id]
+    for numbers, payable in [((TEST_NUMBER,) * 2, setting == "on"), ((CZECH, TEST_NUMBER), setting == "on")]:
+        assert Messaging.of(world).can_pay([command(*numbers)], key) is payable
+    assert not Messaging.of(world).can_pay([command(CZECH, CZECH, TEST_NUMBER)], key)
 
 
 # --- paths and timing (A63)

@@ -20,6 +20,7 @@ from sendbox.services.account.account import Account
 from sendbox.services.account.keys import Key
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, Prices, PromotionalHours, Proof, VerifyLimits
+from sendbox.services.limits import TEST_NUMBER
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.rules.payload import Payload
 from sendbox.services.messaging.rules.rules import Rule
@@ -66,6 +67,17 @@ def begun(world: World, phone: str = PHONE) -> str | None:
     except LimitReached as reached:
         return reached.scope
     return None
+
+
+@pytest.mark.parametrize("setting", ["off", "on"])
+def test_a89_no_code_is_right_for_the_test_number(setting: Any) -> None:
+    """With `test_number: on` its session stays pending, because its code is not sent; a code is a wrong one."""
+    world = make_world(verify=CODED, assume=Assume(test_number=setting))
+    session = begin(world, TEST_NUMBER)
+    advance(world, MINUTE)
+    outcome = Verify.of(world).submit(session, session.code)
+    after = (outcome, session.state_at(world.now), session.attempts)
+    assert after == (("wrong", "pending", 1) if setting == "on" else ("verified", "verified", 0))
 
 
 def events(world: World) -> list[tuple[int, str, str]]:

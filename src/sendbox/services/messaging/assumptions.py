@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.hours import hours_of
@@ -26,8 +27,21 @@ def of_transition(attempt: Attempt, code: int, *, first: bool) -> Iterator[str]:
             yield "A08"
         if attempt.refused in ("blacklist", "optout") and attempt.message.submission.key.billing is not None:
             yield "A90"
+    if first and attempt.number == 0:
+        yield from _let_through(attempt.message)
     if first and attempt.price is not None:
         yield from _handed_over(attempt)
+
+
+def _let_through(message: Message) -> Iterator[str]:
+    """The rows under another value of which the message could have been held back."""
+    send = message.submission.send
+    if message.phone == limits.TEST_NUMBER:
+        yield "A89"
+    if "promotional" in send.tags:
+        yield "A84"
+    if not (send.priority or send.unlimited):
+        yield "A18"
 
 
 def _handed_over(attempt: Attempt) -> Iterator[str]:

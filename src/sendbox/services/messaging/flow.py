@@ -181,14 +181,14 @@ class Simulator:
     # -- prices and text
 
     def price_of(self, send: Send) -> tuple[int, int]:
-        """What the first step of a Message object costs for all valid recipients, in millionths (eur, czk)."""
+        """What the first step costs for all recipients that it is sent to, in millionths (eur, czk)."""
         step = send.steps[0]
         submission = Submission(send, "", self._account.top, "", "", 0, 0, b"")
         count = prepare(submission, 0, step, self._account).count
         costs = [
             self._home.costs.cost(step.channel, recipient.number, count)
             for recipient in send.recipients
-            if recipient.valid
+            if recipient.valid and not self._home.is_test(recipient.number)
         ]
         return sum(eur for eur, _ in costs), sum(czk for _, czk in costs)
 

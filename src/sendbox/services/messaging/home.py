@@ -100,5 +100,8 @@ class Home(Protocol):
     @property
     def outages(self) -> Cutting: ...
 
+    def is_test(self, phone: str) -> bool:
+        """Whether it is the test number, to which nothing is handed over (A89)."""
+
     def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "") -> Accepted:
         """Takes the Message objects of one request."""

@@ -105,7 +105,7 @@ class Messaging(Part):
         return self.assume.test_number == "on" and phone == limits.TEST_NUMBER
 
     def can_pay(self, sends: list[Send], key: Key) -> bool:
-        """Whether the key's balance could pay all of these now (legacy interface, A13)."""
+        """Whether the key's balance could pay all of these now (A12, A13); the test number costs nothing (A89)."""
         billing = self.account.billing_of(key)
         prices = [self.simulator.price_of(send) for send in sends]
         return sum(eur if billing.currency == "EUR" else czk for eur, czk in prices) <= billing.balance

@@ -151,14 +151,17 @@ class Verify(Part):
         return self._by_phone.get(phone, ())
 
     def submit(self, session: Session, code: str) -> Outcome:
-        """The user's code (§3.2, A49, A72). A wrong one uses an attempt up; an ended session does not change."""
+        """The user's code (§3.2, A49, A72). A wrong one uses an attempt up; an ended session does not change.
+
+        No code is right for the test number, since none is sent to it (A89).
+        """
         now = self._world.clock.now
         state = session.state_at(now)
         if state == FAILED:
             return "exhausted"
         if state == EXPIRED:
             return "expired"
-        if code == session.code:
+        if code == session.code and not sending_of(self._world).is_test(session.phone):
             if state != VERIFIED:
                 session.verified_at = now
                 self._move(session, "code_confirmed")
