@@ -69,6 +69,18 @@ async def test_a31_a_defined_name_is_usable() -> None:
         assert [(await box.results(each))[-1] for each in (before, after)] == ["rejected", "delivered"]
 
 
+async def test_a32_an_ordered_sender_is_told_where_any_is_taken() -> None:
+    """The default account takes any sender; those that it ordered are in `me` too, until they are cancelled."""
+    async with boxed({"sendbox": 1, "account": {"credit": {"eur": 1000}}}) as box:
+        assert await senders(box) == []
+        await post(box, "/credit/order", **NAME)
+        await post(box, "/credit/order", **NAME | {"subject": "Beta"})
+        assert await senders(box) == [("sms", "Acme"), ("sms", "Beta")]
+        (sent,) = await box.send(sender="Other")
+        await box.advance()
+        assert (await box.results(sent))[-1] == "delivered"
+
+
 async def test_a36_an_order_that_takes_days() -> None:
     """`new` now, active when its days are over; the number is normalized."""
     async with boxed(STRICT) as box:

@@ -121,12 +121,14 @@ def test_a88_legal_objects_are_accepted_alone(bad: dict[str, Any]) -> None:
 
 
 def test_a88_by_recipient() -> None:
-    """Each recipient of a bad object is rejected; one that has none counts as one."""
+    """Each recipient of a bad object is rejected; one that has none is rejected under its index."""
     world = FakeWorld(Assume(messages_refusal="partial", messages_accepted="recipient"))
-    made = call([message(to=[PHONE, PHONE], body=""), {}, message()], "sendMessages", world)
+    made = call(
+        [message(to=[PHONE, PHONE], body=""), {}, message(to=[]), {"to": "x"}, message()], "sendMessages", world
+    )
     answer = orjson.loads(made.route.handler(made).body)
-    assert [each["key"] for each in answer["rejected"]] == ["0-0", "0-1", "1-0"]
-    assert answer["accepted"] == [{"key": "2-0", "message_id": "m2-0"}]
+    assert [each["key"] for each in answer["rejected"]] == ["0-0", "0-1", "1", "2", "3"]
+    assert answer["accepted"] == [{"key": "4-0", "message_id": "m4-0"}]
 
 
 @pytest.mark.parametrize(

@@ -111,11 +111,13 @@ def test_an_order_cancelled_while_new_is_never_active() -> None:
 
 
 def test_a_cancelled_name_is_not_usable_any_more() -> None:
-    """Its sender leaves the account; where any sender is taken, nothing changes."""
+    """Its sender leaves the account; where any sender is taken, it is no longer among those that were ordered."""
     for world in (strict(), make_world()):
         order = place(world)
+        assert Account.of(world).ordered == ({"sms": {"Acme"}} if Account.of(world).senders == "any" else {})
         Account.of(world).orders.move(order, "cancelled")
         assert Account.of(world).registered(ROWS["sms"], "Acme") is (Account.of(world).senders == "any")
+        assert not any(Account.of(world).ordered.values())
 
 
 def test_without_credit_there_is_no_order() -> None:

@@ -28,7 +28,7 @@ class Account(Billing, Part):
 
     NAME: ClassVar[str] = "account"
     __slots__ = (
-        "_compiled", "business", "country", "devices", "domains", "keys", "numbers", "orders", "senders",
+        "_compiled", "business", "country", "devices", "domains", "keys", "numbers", "ordered", "orders", "senders",
         "stop_words", "subkeys", "templates", "top", "verification_secret",
     )  # fmt: skip
 
@@ -37,6 +37,8 @@ class Account(Billing, Part):
         super().__init__(DEFAULT_SUBID, spec.currency, spec.credit, spec.optout, spec.blacklist)
         self.country = Assume.of(world).country or spec.country
         self.senders = spec.senders
+        #: senders that were bought, by family of channels; told where `senders` is "any" (A32)
+        self.ordered: dict[str, frozenset[str]] = {}
         self.numbers = spec.numbers
         self.domains = spec.domains
         self.templates: tuple[dict[str, Any], ...] = spec.templates
@@ -149,8 +151,10 @@ class Account(Billing, Part):
         return sender in self.senders.get(channel.family, frozenset()) or (channel.numbers and sender in self.numbers)
 
     def register(self, family: str, sender: str) -> None:
-        """Makes a sender usable on a family of channels; where all senders are, nothing changes."""
-        if self.senders != "any":
+        """Makes a sender usable on a family of channels; where all senders are, it is only noted."""
+        if self.senders == "any":
+            self.ordered = {**self.ordered, family: self.ordered.get(family, frozenset()) | {sender}}
+        else:
             self.senders = {**self.senders, family: self.senders.get(family, frozenset()) | {sender}}
 
     def add_number(self, number: str) -> None:
@@ -160,7 +164,9 @@ class Account(Billing, Part):
     def drop(self, family: str, sender: str) -> None:
         """Removes a sender or number; an unknown one is ignored."""
         self.numbers = self.numbers - {sender}
-        if self.senders != "any":
+        if self.senders == "any":
+            self.ordered = {**self.ordered, family: self.ordered.get(family, frozenset()) - {sender}}
+        else:
             self.senders = {**self.senders, family: self.senders.get(family, frozenset()) - {sender}}
 
 

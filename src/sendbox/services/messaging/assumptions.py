@@ -40,8 +40,6 @@ def _let_through(message: Message) -> Iterator[str]:
         yield "A89"
     if "promotional" in send.tags:
         yield "A84"
-    if not (send.priority or send.unlimited):
-        yield "A18"
 
 
 def _handed_over(attempt: Attempt) -> Iterator[str]:

@@ -157,8 +157,8 @@ def _own_record(world: World, key: Key) -> dict[str, Any]:
 
 
 def _senders(account: Account) -> list[dict[str, str]]:
-    """The senders and numbers of the account, by channel; where every sender is registered, only what has a name."""
-    registered = {} if account.senders == "any" else account.senders
+    """The senders and numbers of the account, by channel; where it takes any sender, those that it ordered."""
+    registered = account.ordered if account.senders == "any" else account.senders
     rows = {(family, value): value for family, values in registered.items() for value in values}
     rows |= {("sms", number): number for number in account.numbers}
     rows |= {("chatapp", id_): number.name for id_, number in account.business.items() if number.sends}

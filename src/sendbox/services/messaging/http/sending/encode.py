@@ -22,8 +22,13 @@ def messages_response(request_id: str, base_ids: Sequence[str], messages: Sequen
 
 
 def recipients_response(request_id: str, messages: Sequence[Sequence[str | None]]) -> bytes:
-    """The answer to `/messages` by recipient: `key` is `<object>-<recipient>`, ids in full (A09, `recipient`)."""
-    every = [(f"{index}-{place}", id) for index, ids in enumerate(messages) for place, id in enumerate(ids)]
+    """The answer to `/messages` by recipient: `key` is `<object>-<recipient>`, ids in full (A09, `recipient`).
+
+    A refused object without recipients is rejected under its own index (A88).
+    """
+    every: list[tuple[str, str | None]] = []
+    for index, ids in enumerate(messages):
+        every += [(f"{index}-{place}", id) for place, id in enumerate(ids)] if ids else [(str(index), None)]
     return _response(request_id, every)
 
 

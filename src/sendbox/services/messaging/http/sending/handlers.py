@@ -106,7 +106,7 @@ def _bad(request: Any, exchange: Exchange) -> Collection[int]:
 
 def _none_of(message: dict[str, Any]) -> list[str | None]:
     """No id for each recipient of a refused message, as far as they can be counted."""
-    return [None] * max(1, len(_list(message.get("to"))))
+    return [None] * len(_list(message.get("to")))
 
 
 def _accept_one(exchange: Exchange, message: dict[str, Any], send: Send) -> Answer:
