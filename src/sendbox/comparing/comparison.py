@@ -93,8 +93,8 @@ async def _comparison(calls: Sequence[Recorded], blueprint: Blueprint, *, values
             tuple(
                 Named(difference, _touched(difference, one, settings), settings, bool(settings) and not whole)
                 for sign, difference in found.get(place, {}).items()
-                for whole in [agreeing.get((place, sign))]
-                for settings in [tuple(whole or partly.get(place, ()))]
+                for whole in [agreeing.get((place, sign), [])]
+                for settings in [tuple(whole or partly.get(place, []))]
             ),
         )
         for place, (call, one) in enumerate(zip(calls, made, strict=True))
