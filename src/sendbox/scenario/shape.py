@@ -24,6 +24,7 @@ import orjson
 from sendbox import data
 from sendbox.engine.durations import dated, instant, without_unit
 from sendbox.scenario.model import Node, Problem, article, listed, nearest, plain, problem, show
+from sendbox.scenario.slips import BLANK
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -36,6 +37,8 @@ UNIT: Final = "unit"
 
 #: How many legal keys are listed even when one of them is similar.
 _LISTED: Final = 13
+#: An abbreviation has so many letters at least.
+_SHORT: Final = 3
 #: Words for true and false in other languages, YAML 1.1 among them.
 _TRUTHS: Final = {"on": "true", "yes": "true", "y": "true", "off": "false", "no": "false", "n": "false"}
 #: Usual other words for keys, which count where the key is legal.
@@ -318,7 +321,10 @@ def _instant(error: Error) -> bool:
 
 def _near(rule: str, error: Error) -> str | None:
     if rule == "enum":
-        return nearest(error.instance, [word for word in error.validator_value if isinstance(word, str)])
+        legal = [word for word in error.validator_value if isinstance(word, str)]
+        short = error.instance if isinstance(error.instance, str) and len(error.instance) >= _SHORT else None
+        begun = [word for word in legal if short is not None and word.startswith(short.lower())]
+        return nearest(error.instance, legal) or (begun[0] if len(begun) == 1 else None)
     if rule == "type" and error.validator_value == "boolean":
         return _TRUTHS.get(str(error.instance).lower())
     return None
@@ -328,6 +334,9 @@ def _unknown(node: Node, key: str, schema_node: dict[str, Any]) -> Problem:
     if key in schema_node.get("x-refused", ()):
         return problem(node, "refused", f"{show(key)} {schema_node['x-refused'][key]}", key=key)
     legal, title = schema_node["properties"], schema_node["title"]
+    word, colon, value = key.partition(":")
+    if colon and value and word in legal:
+        return problem(node, "unknown-key", f"{show(key)} is not a key; {BLANK}: {word}: {value}", key=key)
     near = _meant(key, legal, node)
     owner = title if node.path.endswith(f".{title}") else article(title)
     message = f"{show(key)} is not a key of {owner}"
