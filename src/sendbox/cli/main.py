@@ -800,7 +800,7 @@ def init(file: Path) -> None:
     """Write a first scenario, with comments.
 
     It goes to FILE, sendbox.yaml unless given, and the schema of the language beside it, which its first line names
-    for editors. Keep both under version control. Nothing is ever overwritten.
+    for editors. Its folder is made where it is missing. Keep both under version control. Nothing is ever overwritten.
 
     \b
     Example:
@@ -811,6 +811,10 @@ def init(file: Path) -> None:
 
     if file.exists():
         raise Failure(CANNOT, f"{file} exists already, and is left as it is: name another file")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Failure(CANNOT, f"{file.parent} cannot be made: {error.strerror or error}") from None
     write(FIRST, file, new=True)
     beside = file.with_name(SCHEMA)
     if not beside.exists():

@@ -40,10 +40,10 @@ class Asked:
     @property
     def ok(self) -> bool:
         """Whether it was sent, and its own expectation holds, if it has one."""
-        expected = self.traffic.status
-        if not self.sent or (self.error is not None and self.status is None and expected is None):
+        expected = self.traffic.statuses
+        if not self.sent or (self.error is not None and self.status is None and not expected):
             return False
-        return (expected is None or expected == (self.status or 0)) and not self.differences
+        return (not expected or (self.status or 0) in expected) and not self.differences
 
     @property
     def differences(self) -> list[str]:

@@ -102,8 +102,8 @@ class _Page:
             yield ""
         for request in played.asked:
             if not request.ok:
-                expected = request.traffic.status
-                expectation = "" if expected is None else f", expected {expected or 'no answer'}"
+                expected = request.traffic.expected
+                expectation = f", expected {expected}" if expected else ""
                 expectation += "".join(f"; {difference}" for difference in request.differences)
                 outcome = request.error or request.status
                 yield self._in(
