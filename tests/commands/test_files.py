@@ -235,6 +235,15 @@ def test_init_leaves_a_schema_that_is_there(tmp_path: Path) -> None:
     assert (tmp_path / "sendbox.schema.json").read_text() == "mine"
 
 
+def test_init_makes_the_folder(tmp_path: Path) -> None:
+    """The example of its help works in an empty directory; where a file is in the way, that is said."""
+    file = tmp_path / "scenarios" / "more" / "first.yaml"
+    assert sendbox("init", str(file)).exit_code == OK
+    assert sendbox("check", str(file)).exit_code == OK
+    result = sendbox("init", str(file / "below" / "a.yaml"))
+    assert (result.exit_code, f"{file / 'below'} cannot be made: " in result.stderr) == (CANNOT, True)
+
+
 def test_init_never_overwrites(tmp_path: Path) -> None:
     """A file that is there stays as it is."""
     file = tmp_path / "mine.yaml"
@@ -244,8 +253,8 @@ def test_init_never_overwrites(tmp_path: Path) -> None:
     assert result.stderr == f"sendbox: {file} exists already, and is left as it is: name another file\n"
 
 
-def test_init_says_where_it_cannot_write(tmp_path: Path) -> None:
-    """A folder that is not there is told."""
-    result = sendbox("init", str(tmp_path / "no" / "such.yaml"))
+def test_init_says_where_it_cannot_write() -> None:
+    """A folder that takes no files is told."""
+    result = sendbox("init", "/proc/such.yaml")
     assert result.exit_code == CANNOT
-    assert "cannot be written: No such file or directory" in result.stderr
+    assert "cannot be " in result.stderr

@@ -219,9 +219,9 @@ async def test_a_world_that_is_open_is_taken_as_it_is() -> None:
 async def test_the_only_world_need_not_be_named() -> None:
     """Without --world the one open world is meant; with none or several the choice is told."""
     async with sandbox() as served, calling(served) as client:
-        with pytest.raises(Failure, match="none open: say which world with --world") as caught:
+        with pytest.raises(Failure, match="no world is open: the first call with an API key opens one") as caught:
             await forward("http://127.0.0.1:1/", served.origin, None, None, print)
-        assert caught.value.code == USAGE
+        assert caught.value.code == CANNOT
         await send(client, "420777000101")
         async with forwarding("http://127.0.0.1:1/", served.origin, None) as lines:
             assert lines.all == [f"webhooks of {KEY} at {served.origin} go to http://127.0.0.1:1/; Ctrl-C ends it"]

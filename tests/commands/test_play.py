@@ -51,6 +51,20 @@ def test_several_scenarios_are_shown_one_after_the_other() -> None:
     assert second.startswith("  ok    otp-lockout   ")
 
 
+def test_what_nothing_can_meet_is_not_ok(tmp_path: Path) -> None:
+    """An expectation that cannot fail proves nothing, here as in `sendbox verdict`."""
+    file = tmp_path / "never.yaml"
+    file.write_text(
+        "sendbox: 1\nattempts: [{name: nobody, when: {nth: 99}, then: failed}]\n"
+        "traffic: []\nexpect: [{that: attempts, where: {rule: nobodi}, count: 0}]\n"
+    )
+    assert sendbox(str(file)).exit_code == NO
+    assert "DOUBT" in sendbox(str(file)).output
+    assert "verdict, doubtful" in sendbox("--format", "mermaid", str(file)).output
+    last = sendbox(str(file), "otp-fallback").output.splitlines()[-2]
+    assert (last.split()[0], last.endswith("expectations doubtful")) == ("FAIL", True)
+
+
 def test_several_scenarios_of_which_one_fails(wrong: Path, tmp_path: Path) -> None:
     """Each has a line that says what was not as expected."""
     unmet = tmp_path / "unmet.yaml"

@@ -116,12 +116,49 @@ async def test_rules_that_decided_nothing_are_in_the_report() -> None:
     async with world([]) as (served, client):
         await client.put(
             f"/_sandbox/worlds/{KEY}/scenario?reset=true",
-            json={"sendbox": 1, "attempts": [{"name": "never", "when": {"tag": "x"}, "then": "failed"}]},
+            json={
+                "sendbox": 1,
+                "attempts": [{"name": "never", "when": {"tag": "x"}, "then": "failed"}],
+                "expect": EXPECT[1:],
+            },
         )
         result = await asked(served, "--format", "junit")
         (suite,) = ET.fromstring(result.output)
-        assert (result.exit_code, suite.get("tests")) == (OK, "0")
+        assert (result.exit_code, suite.get("tests")) == (OK, "1")
         assert "unused  never of attempts" in suite.findtext("system-out", "")
+
+
+@pytest.mark.asyncio
+async def test_nothing_expected_is_not_green() -> None:
+    """A job that forgot its scenario fails: in the exit code, over HTTP, and in the report."""
+    async with world([]) as (served, client):
+        result = await asked(served)
+        assert (result.exit_code, result.output.splitlines()[0]) == (
+            NO,
+            "verdict: nothing is expected: the scenario has no expect",
+        )
+        refused = await client.get(f"/_sandbox/worlds/{KEY}/verdict?status=true")
+        assert (refused.status_code, refused.json()["error"]) == (417, "not_passed")
+        assert refused.json()["message"].startswith("verdict: nothing is expected: the scenario has no expect")
+        assert (await client.get(f"/_sandbox/worlds/{KEY}/verdict")).json()["passed"] is True
+        (suite,) = ET.fromstring((await asked(served, "--format", "junit")).output)
+        assert {name: suite.get(name) for name in ("tests", "failures", "errors")} == {
+            "tests": "1",
+            "failures": "0",
+            "errors": "1",
+        }
+        assert [(case.get("name"), case[0].tag) for case in suite] == [("something is expected", "error")]
+
+
+@pytest.mark.asyncio
+async def test_no_world_is_open() -> None:
+    """There is nothing to name then."""
+    async with sandbox() as served:
+        result = await asked(served)
+        assert (result.exit_code, result.stderr) == (
+            CANNOT,
+            "sendbox: no world is open: the first call with an API key opens one\n",
+        )
 
 
 @pytest.mark.asyncio

@@ -119,9 +119,13 @@ def test_a_scope() -> None:
     used = Report(PAIR, counts, scope=scope_of(["used"], PAIR.rows))
     assert (used.scope, used.figures()) == (["send"], (2, 5))
     nothing = Report(PAIR, scope="used")
-    assert (nothing.scope, nothing.figures(), nothing.percent()) == ([], (0, 0), 100)
-    assert "in the scope of no operation" in nothing.text()
-    assert "In the scope of no operation" in nothing.html()
+    assert (nothing.scope, nothing.figures(), nothing.percent()) == ([], (0, 0), 0)
+    assert "in the scope of no operation: none was called" in nothing.text()
+    assert "In the scope of no operation: none was called" in nothing.html()
+    assert nothing.below({None: 0.1}) == [
+        "coverage of the scope, in which no operation was called, is 0.0 %, below the minimum of 0.1 %"
+    ]
+    assert asked.below({None: 1}) == ["coverage of the scope is 0.0 %, below the minimum of 1 %"]
 
 
 def test_what_is_declared_is_the_scope() -> None:

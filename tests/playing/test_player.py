@@ -134,7 +134,12 @@ def test_when_a_request_is_as_it_should_be(
     status: int | None, error: str | None, expected: int | None, ok: bool
 ) -> None:
     """No answer is right only where none is expected; any answer is right where nothing is."""
-    assert Asked(Traffic(0, True, "showKey", status=expected), 0, status, error=error).ok is ok
+    statuses = () if expected is None else (expected,)
+    assert Asked(Traffic(0, True, "showKey", statuses=statuses), 0, status, error=error).ok is ok
+    if expected is not None:
+        several = Traffic(0, True, "showKey", statuses=(*statuses, 307))
+        assert Asked(several, 0, status, error=error).ok is ok
+        assert Asked(several, 0, 307).ok
 
 
 def test_control_receiver_and_bodies_as_they_stand() -> None:

@@ -86,6 +86,16 @@ def test_how_many(given: dict[str, int], bounds: tuple[int | None, int | None], 
     assert ((found.low, found.high), found.wanted) == (bounds, wanted)
 
 
+def test_groups_that_must_not_hold() -> None:
+    """A list of groups, as in `when`: none of them may hold."""
+    text = "sendbox: 1\nexpect: [{that: messages, where: {not: [{tag: x}, {tag: y, channel: sms}]}}]\n"
+    (expectation,) = load(text).expect
+    assert [condition.text for condition in expectation.where] == [
+        'not (tag "x")',
+        'not (tag "y" and channel "sms")',
+    ]
+
+
 def test_expectations_of_a_scenario_that_is_built_on_come_after() -> None:
     """Lists are joined, those of the scenario itself first."""
     assert load({"sendbox": 1, "extends": "default", "expect": [{"that": "clicks"}]}).expect[0].that == "clicks"

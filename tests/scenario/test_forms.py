@@ -14,7 +14,9 @@ from jsonschema import Draft202012Validator
 
 from sendbox.engine import durations
 from sendbox.engine.durations import duration, instant, rate, span
+from sendbox.engine.expect.subjects import Field
 from sendbox.scenario import library
+from sendbox.scenario.keys.expect import _time
 from sendbox.scenario.model import Node, Source, plain
 from sendbox.scenario.parse import parse
 from sendbox.scenario.shape import schema
@@ -38,12 +40,15 @@ def _by(parser: Callable[[str], Any], text: str) -> bool:
     return True
 
 
+ANY: Final = Field("time", "how long", lambda _world, what: what)
 PARSERS: Final[dict[str, Callable[[str], bool]]] = {
     "duration": lambda text: _by(duration, text),
     "span": lambda text: _by(span, text),
     "instant": lambda text: _by(instant, text),
     "moment": lambda text: _read(lambda reader: reader.moment, text),
     "rate": lambda text: _by(rate, text),
+    "limit": lambda text: text == "off" or _by(rate, text),
+    "times": lambda text: _read(lambda reader: lambda node: _time(node, "took", ANY, reader), text),
     "number": lambda text: _read(lambda reader: reader.number, text),
     "numberPattern": lambda text: _read(lambda reader: reader.phones, text),
 }
@@ -56,6 +61,8 @@ LEGAL: Final[dict[str, list[str]]] = {
     "instant": DATES,
     "moment": [*LENGTHS, *DATES],
     "rate": ["10/s", "5/10m", "1/ms", "007/1h30m", "2/PT1M"],
+    "limit": ["off", "10/s", "5/10m"],
+    "times": ["500ms", "2s", "1m30s", "1.5h", "PT1M30S", "0", "1s..5s", "1s..", "<=1s", "> 500ms", ">=1m", "<2s"],
     "number": NUMBERS,
     "numberPattern": [*NUMBERS, "420777*", "420777????02", "*", "?"],
 }
@@ -71,6 +78,8 @@ ILLEGAL: Final[dict[str, list[str]]] = {
     "instant": [*NO_DATES, "5m", "0"],
     "moment": [*NO_LENGTHS, *NO_DATES],
     "rate": ["10", "10 / s", "10/min", "0/s", "-1/s", "s", "/s", "10/", "10/s/s", "1.5/s", "10/0", "10 per s"],
+    "limit": ["10", "10/min", "of", "0/s"],
+    "times": ["10 min", "..5s", "=>1s", "1s...5s", "1s..5s..9s", "s", "<=", "soon"],
     "number": [*NO_NUMBERS, "420777*"],
     "numberPattern": [*NO_NUMBERS, "+420777*", "420 777*", "420777[0-9]*"],
 }
@@ -81,6 +90,8 @@ BEYOND: Final[dict[str, list[str]]] = {
     "instant": ["2026-02-30T09:00:00Z", "2026-03-01T24:00:00Z", "0000-01-01T00:00:00Z"],
     "moment": ["36501d", "2026-02-30T09:00:00Z"],
     "rate": ["10/0s"],
+    "limit": ["10/0s"],
+    "times": ["36501d", "P1DT0,5S"],
     "number": ["", "1", "99977700010"],
     "numberPattern": ["1"],
 }

@@ -172,7 +172,7 @@ def test_an_alias_repeats_what_it_names() -> None:
         ),
         pytest.param(
             [
-                f"a.yaml:2:5: this is not YAML: {NO_TOKEN}",
+                'a.yaml:2:5: this is not YAML: "@" at the beginning of a text means something else in YAML; quote it',
             ],
             "a: 1\nb: [@]c]\n",
             id="reserved-character",
@@ -184,7 +184,7 @@ def test_an_alias_repeats_what_it_names() -> None:
             ["a.yaml:2:2: '\\ud800' is half of a character and cannot be encoded"], "a: 1\nb\ud800: 1\n", id="surrogate"
         ),
         pytest.param(
-            ["a.yaml:1:8: this is not YAML: while parsing a node found undefined tag handle"],
+            ['a.yaml:1:8: this is not YAML: "!" at the beginning of a text means something else in YAML; quote it'],
             "a: [1, !x!y z}]\n",
             id="undefined-tag",
         ),

@@ -88,10 +88,7 @@ NAMED: Final = {"rule": "fake", "subject": "en_US.name", "purpose": "seed", "val
         ({**ENTRY, "ordinal": 0}, ".ordinal: 0 is below the minimum of 1; wanted: a whole number from 1"),
         (
             {**ENTRY, "rules": "x"},
-            (
-                '.rules: "rules" is not a key of a planned draw; legal: rule, subject, ordinal, purpose, value; '
-                'did you mean "rule"?'
-            ),
+            '.rules: "rules" is not a key of a planned draw; legal: rule, subject, ordinal, purpose, value',
         ),
         (
             {"rule": "mixed"},

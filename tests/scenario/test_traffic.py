@@ -34,9 +34,17 @@ def test_entries_compile() -> None:
     assert first == Traffic(
         0, True, "createValidation", {"phoneNumber": "420777000101"}, name="login", place="a.yaml:4"
     )
-    assert (second.params, second.key, second.status) == ((("token", "$login.token"),), "shop", 404)
-    assert (third.at, third.relative, third.key, third.status) == (1772359200000, False, None, 0)
-    assert (fourth.value, fourth.key, fourth.status) == ({"number": "1", "message": "x"}, "$login.key", None)
+    assert (second.params, second.key, second.statuses) == ((("token", "$login.token"),), "shop", (404,))
+    assert (third.at, third.relative, third.key, third.statuses) == (1772359200000, False, None, (0,))
+    assert (fourth.value, fourth.key, fourth.statuses) == ({"number": "1", "message": "x"}, "$login.key", ())
+
+
+def test_one_of_several_statuses() -> None:
+    """Any status of HTTP, or a list of them, with none for no answer."""
+    said = "[503, 307, none]"
+    text = f"traffic: [{{at: 0s, request: {{operation: showKey}}, expect: {{status: {said}}}}}]"
+    (entry,) = load(f"sendbox: 1\n{text}\n").traffic
+    assert (entry.statuses, entry.expected) == ((503, 307, 0), "503 or 307 or no answer")
 
 
 def test_the_nearest_list_counts(tmp_path: Path) -> None:

@@ -53,7 +53,9 @@ def only_world(worlds: Sequence[str]) -> str:
     """The only open world. Raises `Failure` where there is not exactly one."""
     if len(worlds) == 1:
         return str(worlds[0])
-    names = one_line(", ".join(worlds)) if worlds else "none"
+    if not worlds:
+        raise Failure(CANNOT, "no world is open: the first call with an API key opens one")
+    names = one_line(", ".join(worlds))
     raise Failure(USAGE, f"{names} open: say which world with --world, for example --world test-demo")
 
 

@@ -459,7 +459,8 @@ def play(files: tuple[str, ...], format: str, seed: int | str | None, until: int
     Each FILE, a path or a name of the library, is opened in this process: nothing is served, and nothing is sent
     anywhere. Its requests are in `traffic` of the file; without it a message is sent for each rule. The text of
     several files ends with a line for each of them. Exit
-    code 1 when a request does not get the status that it expects, or the scenario's expectations are not met.
+    code 1 when a request does not get the status that it expects, or the scenario's expectations are not met, or one
+    has a condition that nothing can meet.
 
     \b
     Examples:
@@ -709,8 +710,9 @@ def verdict(url: str | None, world: str | None, format: str, output: Path | None
 
     The sandbox must be running. Move the clock of the world first, so that everything has happened: the verdict is that
     at the end of the world, where what was still open has failed. Exit code 1 when an expectation does not hold, has a
-    condition that nothing can meet, or the verdict cannot be trusted because entries of the journal were forgotten.
-    With --format junit every expectation is a test case of a report that CI shows.
+    condition that nothing can meet, or the verdict cannot be trusted because entries of the journal were forgotten;
+    also when nothing is expected: the scenario has no expect. With --format junit every expectation is a test case of
+    a report that CI shows.
 
     \b
     Example:
@@ -798,7 +800,7 @@ def init(file: Path) -> None:
     """Write a first scenario, with comments.
 
     It goes to FILE, sendbox.yaml unless given, and the schema of the language beside it, which its first line names
-    for editors. Keep both under version control. Nothing is ever overwritten.
+    for editors. Its folder is made where it is missing. Keep both under version control. Nothing is ever overwritten.
 
     \b
     Example:
@@ -809,6 +811,10 @@ def init(file: Path) -> None:
 
     if file.exists():
         raise Failure(CANNOT, f"{file} exists already, and is left as it is: name another file")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Failure(CANNOT, f"{file.parent} cannot be made: {error.strerror or error}") from None
     write(FIRST, file, new=True)
     beside = file.with_name(SCHEMA)
     if not beside.exists():

@@ -29,8 +29,8 @@ def shown(world: str, judged: Verdict, form: str) -> str:
 
 
 def code(judged: Verdict) -> int:
-    """0 where everything that is expected holds and can be trusted, else 1."""
-    return OK if proves(judged) else NO
+    """0 where something is expected, and everything that is holds and can be trusted; else 1."""
+    return OK if judged["expectations"] and proves(judged) else NO
 
 
 def _as_text(_world: str, judged: Verdict) -> str:
@@ -42,8 +42,11 @@ def _as_json(_world: str, judged: Verdict) -> str:
 
 
 def _as_junit(world: str, judged: Verdict) -> str:
-    """A test case for each expectation, and one with an error where the verdict cannot be trusted."""
+    """A test case for each expectation, and one with an error where the verdict cannot be trusted or judges nothing."""
     views, doubt = judged["expectations"], untrusted(judged)
+    doubted = "the verdict can be trusted"
+    if not views:
+        doubt, doubted = doubt or "nothing is expected: the scenario has no expect", "something is expected"
     failed = sum(not view["passed"] or bool(view["never"]) for view in views)
     counts = {"tests": len(views) + bool(doubt), "failures": failed, "errors": int(bool(doubt)), "skipped": 0}
     suite = ET.Element("testsuite", {"name": one_line(f"sendbox {world}"), **_texts(counts)})
@@ -55,7 +58,7 @@ def _as_junit(world: str, judged: Verdict) -> str:
             messages = [never["message"] for never in view["never"]]
             _reason(case, "failure", f"a condition that nothing can meet: {messages[0]}", messages)
     if doubt is not None:
-        case = ET.SubElement(suite, "testcase", name="the verdict can be trusted", classname=one_line(world))
+        case = ET.SubElement(suite, "testcase", name=doubted, classname=one_line(world))
         _reason(case, "error", doubt, [doubt])
     if unused := unused_lines(judged):
         ET.SubElement(suite, "system-out").text = _text(unused)

@@ -332,7 +332,7 @@ async def verdict(call: Call, ended: Any = False, status: Any = False) -> Any:
 
     What may still come before its deadline is `open`; with `ended` the world has ended, and that failed. `unused` are
     the rules of the scenario that never decided anything, without those of the library's `default`. With `status=true`
-    the answer is 417 `not_passed` unless every expectation holds, and the verdict is `trusted`.
+    the answer is 417 `not_passed` unless something is expected, every expectation holds, and the verdict is `trusted`.
     """
     by_status = flag(status, "status")
     language = call.served.language
@@ -342,6 +342,6 @@ async def verdict(call: Call, ended: Any = False, status: Any = False) -> Any:
     world = call.here.world
     judging = verdict_in_slices(world, call.served.subjects, world.expect, rules, ended=flag(ended, "ended"))
     judged = await Slice().through(judging)
-    if by_status and not proves(judged):
+    if by_status and not (judged["expectations"] and proves(judged)):
         raise ControlError(417, "not_passed", "\n".join(lines(judged)), **judged)
     return judged

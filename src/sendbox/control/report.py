@@ -113,9 +113,14 @@ class Report(Sum):
         return sum(count > 0 for count in counted), len(counted)
 
     def percent(self, dimension: str | None = None) -> float:
-        """The share of items that were tried."""
+        """The share of items that were tried; of none it is everything, but nothing where no operation was called."""
         tried, of = self.figures(dimension)
-        return 100 * tried / of if of else 100.0
+        return 100 * tried / of if of else 0.0 if self.scope == [] else 100.0
+
+    @property
+    def _of_scope(self) -> str:
+        """The scope in words."""
+        return ", ".join(self.scope or ()) or "no operation: none was called"
 
     @property
     def headings(self) -> dict[str, str]:
@@ -124,8 +129,11 @@ class Report(Sum):
 
     def below(self, minima: Mapping[str | None, float]) -> list[str]:
         """A line for each minimum that is not reached; None stands for all dimensions together."""
+        everything = "everything"
+        if self.scope is not None:
+            everything = "the scope" if self.scope else "the scope, in which no operation was called,"
         return [
-            f"coverage of {'everything' if name is None else name} is {self.percent(name):.1f} %, "
+            f"coverage of {everything if name is None else name} is {self.percent(name):.1f} %, "
             f"below the minimum of {least:g} %"
             for name, least in minima.items()
             if self.percent(name) < least
@@ -163,7 +171,7 @@ class Report(Sum):
         tried, of = self.figures()
         yield f"{tried} of {of} items tried, {self.percent():.1f} %"
         if self.scope is not None:
-            yield f"in the scope of {', '.join(self.scope) or 'no operation'}"
+            yield f"in the scope of {self._of_scope}"
         yield ""
         headings = self.headings
         width = max(map(len, headings.values()), default=0)
@@ -199,7 +207,7 @@ class Report(Sum):
             f"<p class=sum><b>{self.percent():.1f} %</b> {tried} of {of} items tried</p>",
         ]
         if self.scope is not None:
-            parts.append(f"<p class=hint>In the scope of {escape(', '.join(self.scope) or 'no operation')}</p>")
+            parts.append(f"<p class=hint>In the scope of {escape(self._of_scope)}</p>")
         parts.append(
             "<p class=hint>Open a line to see what was never tried, each with a snippet that would try it.</p>"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Final
@@ -25,8 +26,9 @@ def foreign(text: str) -> str:
 
 #: Longer words are not compared.
 _LONGEST: Final = 60
-#: What turns a word into its opposite.
-_NEGATIONS: Final = ("un", "in", "im", "ir", "il", "non", "not", "dis", "de", "no")
+#: What turns a word into its opposite: before it, or as a word of its own.
+_NEGATIONS: Final = ("un", "in", "im", "ir", "il", "non", "not", "dis", "de", "no", "never", "without")
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 #: Shorter words have too many neighbours.
 _SHORT: Final = 4
 
@@ -44,22 +46,31 @@ def nearest(word: object, words: Iterable[str]) -> str | None:
     close = [
         (distance, at)
         for at, other in enumerate(legal)
-        if (distance := _distance(written, other.lower())) is not None and not _opposite(written, other.lower())
+        if (distance := _distance(written, other.lower())) is not None and not _opposite(word, other)
     ]
     if close:
         return legal[min(close)[1]]
-    parts = [other for other in legal if _part(written, other.lower())]
+    parts = [other for other in legal if _part(written, other.lower()) and not _opposite(word, other)]
     return parts[0] if len(parts) == 1 else None
 
 
 def _opposite(a: str, b: str) -> bool:
-    return any(a == f"{no}{b}" or b == f"{no}{a}" for no in _NEGATIONS)
+    """Whether one says that the other is not so: `undelivered`, `not_delivered`, `code-not-sent`."""
+    first, second = ([word.lower() for word in _WORD.findall(text)] for text in (a, b))
+    if _negations(first) != _negations(second):
+        return True
+    return any(x == f"{no}{y}" or y == f"{no}{x}" for x, y in zip(first, second, strict=False) for no in _NEGATIONS)
+
+
+def _negations(words: list[str]) -> set[str]:
+    """The negations among the words of a name; a name of one word has none."""
+    return {word for word in words if word in _NEGATIONS} if len(words) > 1 else set()
 
 
 def _part(a: str, b: str) -> bool:
     """Whether one is a part of the other: its beginning, or the last of its words."""
     short, long = sorted((a, b), key=len)
-    if len(short) < _SHORT or _opposite(a, b):
+    if len(short) < _SHORT:
         return False
     return long.startswith(short) or (long.endswith(short) and (short[0] == "/" or long[-len(short) - 1] in "._-/"))
 

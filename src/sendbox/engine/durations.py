@@ -48,7 +48,9 @@ FORMS: Final = {
     "instant": _INSTANT.pattern,
     "moment": rf"{_TIME}|{_INSTANT.pattern}",
     "rate": rf"(?!0+/)[0-9]{{1,9}}/(?:{'|'.join(unit for unit, _ in _UNITS)}|{_UNITED})",
+    "times": rf"(?:(?:>=|<=|>|<) *)?{_TIME}|{_TIME}\.\.(?:{_TIME})?",
 }
+FORMS["limit"] = rf"{FORMS['rate']}|off"
 _FIRST: Final = datetime.min  # noqa: DTZ901 - the text that is made of it says the zone
 #: Days in 400 years, after which the calendar comes again.
 _CYCLE: Final = 146_097

@@ -91,9 +91,10 @@ def whole(description: str, lowest: int, highest: int, says: str) -> Value:
     return Value(node, _as_it_is)
 
 
-def text(description: str, says: str, **bounds: int) -> Value:
-    """A text, `minLength` and `maxLength` bound it."""
-    return Value({"description": description, "type": "string", **bounds, "x-says": says}, _as_it_is)
+def text(description: str, says: str, form: str = "", *examples: str, **bounds: int) -> Value:
+    """A text, `minLength` and `maxLength` bound it; a parser reads its `form`, of which there are examples."""
+    shape = {"x-form": form, "examples": [*examples]} if form else {}
+    return Value({"description": description, "type": "string", **bounds, **shape, "x-says": says}, _as_it_is)
 
 
 def mapping(title: str, description: str, keys: Mapping[str, Value], says: str, **rules: Any) -> Value:

@@ -30,8 +30,8 @@ class Traffic:
     of `CALLS`, a method and a path as they stand, or an operation of control. `value` is what it carries
     (`CALLS[operation].part` says how; control has its arguments), `content` a body as it stands, with its `type`.
     `key` None = the account's own, else a suffix, or a reference to a whole key.
-    `status` is the answer's that is expected, 0 = no answer at all, None = any; `wanted` are values at paths of its
-    body. It is sent so many `times`, with `every` milliseconds between.
+    `statuses` are those of which one is expected, 0 = no answer at all, empty = any; `wanted` are values at paths of
+    the answer's body. It is sent so many `times`, with `every` milliseconds between.
     """
 
     at: int
@@ -41,7 +41,7 @@ class Traffic:
     params: tuple[tuple[str, Any], ...] = ()
     key: str | None = None
     name: str | None = None
-    status: int | None = None
+    statuses: tuple[int, ...] = ()
     place: str | None = None
     form: Literal["operation", "call", "control"] = "operation"
     content: bytes | None = None
@@ -54,6 +54,11 @@ class Traffic:
         """When it is sent, where the epoch began at `start`."""
         first = self.at + start if self.relative else self.at
         return (first + number * self.every for number in range(self.times))
+
+    @property
+    def expected(self) -> str:
+        """The statuses that are expected, in words; empty for any."""
+        return " or ".join(str(status or "no answer") for status in self.statuses)
 
     def differences(self, answer: Any) -> list[str]:
         """Each value of an answer's body that is not as expected."""

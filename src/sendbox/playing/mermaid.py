@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sendbox.engine.durations import iso, show
+from sendbox.engine.expect.verdict import proves
 from sendbox.engine.kinds.narration import CLIENT, RECEIVER, WORLD, cut
 from sendbox.playing.played import Played
 from sendbox.playing.rows import Row, rows
@@ -68,7 +69,8 @@ def _lines(played: Played) -> Iterator[str]:
     if len(all_rows) > ROWS:
         yield f"    Note over {CLIENT},{RECEIVER}: and {len(all_rows) - ROWS} more"
     if played.verdict is not None:
-        word = "passed" if played.verdict["passed"] else "failed"
+        doubt = "doubtful" if played.verdict["passed"] else "failed"
+        word = "passed" if proves(played.verdict) else doubt
         yield f"    Note over {CLIENT},{RECEIVER}: verdict, {word}"
 
 

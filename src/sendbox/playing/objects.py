@@ -53,7 +53,7 @@ def _asked(request: Asked) -> dict[str, Any]:
         "name": traffic.name,
         "operation": traffic.operation,
         "status": request.status,
-        "expected": traffic.status,
+        "expected": traffic.statuses[0] if len(traffic.statuses) == 1 else list(traffic.statuses) or None,
         "differences": request.differences,
         "ok": request.ok,
         "error": request.error,

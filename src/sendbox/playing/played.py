@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from sendbox.engine.expect.verdict import proves
 from sendbox.engine.traffic import Traffic
 from sendbox.services.messaging.messaging import Messaging
 
@@ -39,10 +40,10 @@ class Asked:
     @property
     def ok(self) -> bool:
         """Whether it was sent, and its own expectation holds, if it has one."""
-        expected = self.traffic.status
-        if not self.sent or (self.error is not None and self.status is None and expected is None):
+        expected = self.traffic.statuses
+        if not self.sent or (self.error is not None and self.status is None and not expected):
             return False
-        return (expected is None or expected == (self.status or 0)) and not self.differences
+        return (not expected or (self.status or 0) in expected) and not self.differences
 
     @property
     def differences(self) -> list[str]:
@@ -84,5 +85,8 @@ class Played:
 
     @property
     def passed(self) -> bool:
-        """Whether every request had the result that its entry expects, and the scenario's expectations were met."""
-        return all(request.ok for request in self.asked) and (self.verdict is None or bool(self.verdict["passed"]))
+        """Whether every request had the result that its entry expects, and the scenario's expectations were met.
+
+        An expectation that nothing can meet proves nothing.
+        """
+        return all(request.ok for request in self.asked) and (self.verdict is None or proves(self.verdict))

@@ -87,7 +87,7 @@ class _Caller:
         if request.garbled:
             outcome.append("with a body that is not JSON")
         if not request.ok:
-            outcome.append(f"(expected {traffic.status or 'no answer'})" if traffic.status is not None else "")
+            outcome.append(f"(expected {traffic.expected})" if traffic.expected else "")
             outcome += [f"({text})" for text in request.differences]
         bad = not request.ok or request.garbled or request.status is None or request.status >= 400
         tone = "bad" if bad else "plain"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from sendbox.engine.durations import DAY, iso, show
-from sendbox.engine.expect.verdict import lines, unused_lines
+from sendbox.engine.expect.verdict import lines, proves, unused_lines
 from sendbox.engine.kinds.narration import Names, cut
 from sendbox.playing.played import Played
 from sendbox.playing.rows import Row, rows
@@ -38,7 +38,8 @@ def summary(names: Iterable[str], results: Sequence[Played]) -> str:
         said = [_counted(played.asked, "request"), _counted(played.messages, "message")]
         said += [f"{failed} not as expected"] if failed else []
         if played.verdict is not None:
-            said.append(f"expectations {'met' if played.verdict['passed'] else 'not met'}")
+            met = "doubtful" if played.verdict["passed"] else "not met"
+            said.append(f"expectations {'met' if proves(played.verdict) else met}")
         said += ["stopped"] if played.stopped else []
         table.append(("ok" if played.passed else "FAIL", name, ", ".join(said)))
     width = max(len(name) for _, name, _ in table)
@@ -101,8 +102,8 @@ class _Page:
             yield ""
         for request in played.asked:
             if not request.ok:
-                expected = request.traffic.status
-                expectation = "" if expected is None else f", expected {expected or 'no answer'}"
+                expected = request.traffic.expected
+                expectation = f", expected {expected}" if expected else ""
                 expectation += "".join(f"; {difference}" for difference in request.differences)
                 outcome = request.error or request.status
                 yield self._in(
@@ -121,7 +122,7 @@ class _Page:
     def _verdict(self, verdict: dict[str, Any]) -> Iterator[str]:
         """The scenario's expectations: which were met, and why the others were not."""
         first, *others = lines({**verdict, "unused": []})
-        tone = "good" if verdict["passed"] else "bad"
+        tone = "good" if proves(verdict) else "bad"
         yield self._in(tone, first)
         for line in others:
             if not line.startswith(" " * 4):

@@ -68,6 +68,8 @@ def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
     """The nodes of a YAML text and the problems of its form; None when the text cannot be read."""
     reader = _parsed(text, source)
     if reader.problems:
+        if not isinstance(reader.root and reader.root.value, dict) and any(p.rule == "syntax" for p in reader.problems):
+            reader.root = None  # it is a piece of what cannot be read
         return reader.root, repair.told(
             reader.problems, text, reader.context, lambda better: _parsed(better, source).problems
         )

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from sendbox.scenario import environment, library
+from sendbox.scenario import environment, library, repair
 from sendbox.scenario.model import Node, Problem, Source, listed, nearest, problem, show
 from sendbox.scenario.shape import Shape
 
@@ -333,7 +333,8 @@ def _text(text: str, source: Source, shape: Shape, env: Mapping[str, str], refus
         top = Node(None, source, "$", 1, 1)
         return None, [problem(top, "size", f"{len(text)} characters are too many; at most {LONGEST} are legal")]
     node, problems = parse.parse(text, source)
-    return _checked(node, problems, shape, env, refused, fills=environment.MARK in text)
+    node, problems = _checked(node, problems, shape, env, refused, fills=environment.MARK in text)
+    return node, repair.commented(problems, text)
 
 
 def _checked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Final
@@ -14,6 +15,7 @@ MOST: Final = 3
 FEW: Final = 100
 #: Rules of problems that a line may solve, and of those of a text whose line breaks were lost.
 _REPAIRED: Final = ("syntax", "alias", "key", "tag")
+_COMMENT: Final = "; what follows is a comment: a text that begins with # needs quotes"
 _FORM: Final = ("syntax", "empty")
 
 #: The problems of a text.
@@ -28,6 +30,21 @@ def told(problems: Sequence[Problem], text: str, context: int, read: Read) -> li
     return list(_with_lines(problems, text, context, read))
 
 
+def commented(problems: Sequence[Problem], text: str) -> list[Problem]:
+    """The problems of values; a value that is missing because a comment stands there is told so."""
+    lines = text.splitlines() if any(_missing(broken) for broken in problems) else []
+    return [
+        replace(broken, message=f"{broken.message}{_COMMENT}")
+        if lines and _missing(broken) and re.match(r" +#", lines[(broken.line or 0) - 1][(broken.column or 0) - 1 :])
+        else broken
+        for broken in problems
+    ]
+
+
+def _missing(broken: Problem) -> bool:
+    return broken.value is None and broken.rule == "type" and broken.line is not None
+
+
 def _with_lines(problems: Sequence[Problem], text: str, context: int, read: Read) -> Iterator[Problem]:
     """The first problems with the line that would be right; what one line repairs is one problem."""
     known = _places(problems)
@@ -38,12 +55,17 @@ def _with_lines(problems: Sequence[Problem], text: str, context: int, read: Read
         if tries and broken.line is not None and broken.rule in _REPAIRED:
             tries -= 1
             found = _line(broken, broken.line, text, context, read, known)
+        if found is None and broken.rule == "syntax":
+            found = slips.named(text, broken.line or 0, broken.column or 0)
         if found is None:
             yield broken
         elif (found.line, found.text) not in shown:
             shown.add((found.line, found.text))
-            message = f"{broken.message}; or quote it" if broken.rule != "syntax" else f"this is not YAML: {found.says}"
-            yield replace(broken, line=found.line, column=found.column, message=f"{message}: {found.text}")
+            message = f"this is not YAML: {found.says}"
+            if broken.rule != "syntax":
+                message = f"{broken.message}; {found.instead}"
+            message += f": {found.text}" if found.text else ""
+            yield replace(broken, line=found.line, column=found.column, message=message)
 
 
 def _line(
@@ -59,7 +81,7 @@ def _line(
     if found is None or broken.rule == "syntax":
         return found
     # elsewhere it is a text only if it begins right there, or in the brace before
-    begins = found.quoted and found.line == line and (broken.column or 0) - found.column in (0, 1)
+    begins = found.instead is not None and found.line == line and (broken.column or 0) - found.column in (0, 1)
     return found if begins else None
 
 

@@ -24,6 +24,7 @@ import orjson
 from sendbox import data
 from sendbox.engine.durations import dated, instant, without_unit
 from sendbox.scenario.model import Node, Problem, article, listed, nearest, plain, problem, show
+from sendbox.scenario.slips import BLANK
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -36,8 +37,12 @@ UNIT: Final = "unit"
 
 #: How many legal keys are listed even when one of them is similar.
 _LISTED: Final = 13
+#: An abbreviation has so many letters at least.
+_SHORT: Final = 3
 #: Words for true and false in other languages, YAML 1.1 among them.
 _TRUTHS: Final = {"on": "true", "yes": "true", "y": "true", "off": "false", "no": "false", "n": "false"}
+#: Usual other words for keys, which count where the key is legal.
+_USUAL: Final = {"when": "where", "then": "result", "chance": "share", "probability": "share", "percent": "share"}
 
 
 @functools.cache
@@ -316,7 +321,10 @@ def _instant(error: Error) -> bool:
 
 def _near(rule: str, error: Error) -> str | None:
     if rule == "enum":
-        return nearest(error.instance, [word for word in error.validator_value if isinstance(word, str)])
+        legal = [word for word in error.validator_value if isinstance(word, str)]
+        short = error.instance if isinstance(error.instance, str) and len(error.instance) >= _SHORT else None
+        begun = [word for word in legal if short is not None and word.startswith(short.lower())]
+        return nearest(error.instance, legal) or (begun[0] if len(begun) == 1 else None)
     if rule == "type" and error.validator_value == "boolean":
         return _TRUTHS.get(str(error.instance).lower())
     return None
@@ -326,7 +334,10 @@ def _unknown(node: Node, key: str, schema_node: dict[str, Any]) -> Problem:
     if key in schema_node.get("x-refused", ()):
         return problem(node, "refused", f"{show(key)} {schema_node['x-refused'][key]}", key=key)
     legal, title = schema_node["properties"], schema_node["title"]
-    near = nearest(key, legal)
+    word, colon, value = key.partition(":")
+    if colon and value and word in legal:
+        return problem(node, "unknown-key", f"{show(key)} is not a key; {BLANK}: {word}: {value}", key=key)
+    near = _meant(key, legal, node)
     owner = title if node.path.endswith(f".{title}") else article(title)
     message = f"{show(key)} is not a key of {owner}"
     if near is None or len(legal) <= _LISTED:
@@ -334,9 +345,36 @@ def _unknown(node: Node, key: str, schema_node: dict[str, Any]) -> Problem:
     return problem(node, "unknown-key", message, key=key, nearest=near)
 
 
+def _meant(key: str, legal: Iterable[str], node: Node | None = None) -> str | None:
+    """The legal key that was probably meant, and is not there already.
+
+    A key that is legal elsewhere is not misspelt: only its plural or singular is near.
+    """
+    free = [other for other in legal if node is None or node.get(other) is None]
+    if (usual := _USUAL.get(key)) in free:
+        return usual
+    near = nearest(key, free)
+    if near is not None and key in _keys() and not (near.startswith(key) or key.startswith(near)):
+        return None
+    return near
+
+
+@functools.cache
+def _keys() -> frozenset[str]:
+    """Every key of the language."""
+
+    def below(node: Any) -> Iterator[str]:
+        if isinstance(node, dict):
+            yield from node.get("properties", ())
+        for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            yield from below(inner)
+
+    return frozenset(below(schema()))
+
+
 def _missing(node: Node, error: Error, beside: list[str]) -> list[Problem]:
     needed_keys = error.validator_value
-    meant = {nearest(key, needed_keys) for key in beside}
+    meant = {_meant(key, needed_keys) for key in beside}
     missing = [key for key in needed_keys if key not in error.instance and key not in meant]
     if not missing:
         return []

@@ -48,14 +48,15 @@ class Hint(NamedTuple):
 class Repaired(NamedTuple):
     """What is said about a line, its number from 1, the column of the slip, and the line that can be read.
 
-    `quoted`: the text has quotes now, and is the same otherwise.
+    `text` is empty where the whole line cannot be read with it. `instead`: what else to do, where what stands there has
+    another meaning; None where the line can mean nothing else.
     """
 
     line: int
     column: int
     says: str
     text: str
-    quoted: bool
+    instead: str | None = None
 
 
 def _quote(match: re.Match[str], _before: Sequence[str]) -> str:
@@ -63,6 +64,10 @@ def _quote(match: re.Match[str], _before: Sequence[str]) -> str:
     value = match.groupdict().get("text") or match["at"]
     quoted = "'" + value.replace("'", "''") + "'" if set('"\\') & set(value) else f'"{value}"'
     return f"{match['before']}{quoted}{match['after']}"
+
+
+def _turned(match: re.Match[str], _before: Sequence[str]) -> str:
+    return f'{match["before"]}not: {{{match["key"]}: "{match["text"].strip()}"}}{match["after"]}'
 
 
 def _closed(mark: str) -> Repair:
@@ -98,9 +103,24 @@ _FIRST: Final = r'"\g<first>" at the beginning of a text means something else in
 _BRACKET: Final = "what begins with [ is a list; quote the text"
 _GAP: Final = "{{ begins a mapping in YAML; quote the text"
 _APOSTROPHE: Final = "a single quote inside single quotes ends the text; use double quotes"
-_BLANK: Final = "a blank must follow the colon"
+BLANK: Final = "a blank must follow the colon"
 
 SLIPS: Final = (
+    Slip(
+        re.compile(r"(?P<before>.*\b(?:share|at_least|at_most): +)(?P<at>%(?P<text>[0-9.]+))(?P<after>.*)"),
+        "the percent sign follows the number",
+        lambda match, _before: f"{match['before']}{match['text']}%{match['after']}",
+        "attempts: [{when: {share: %10}, then: failed}]\n",
+    ),
+    Slip(
+        re.compile(
+            r"(?P<before>.*?)(?P<key>\b(?:phone|tag|channel|sender|operation)): +"
+            r"(?P<at>!(?P<text>[\w*.? -]+))(?P<after>.*)"
+        ),
+        'a condition is turned round by "not"',
+        _turned,
+        "attempts: [{when: {phone: !420*}, then: failed}]\n",
+    ),
     Slip(_block(r"(?P<first>[*@%`&|>,]|!(?!!)).*?"), _FIRST, _quote, "name: *code*\n"),
     Slip(_block(r"(?P<first>[?-]) .*?", _AFTER_KEY), _FIRST, _quote, "name: - Monday\n"),
     Slip(_flow(r"(?P<first>[*@%`&|>]|!(?!!))[^,}\]]*?"), _FIRST, _quote, "attempts: [{name: @all, then: failed}]\n"),
@@ -146,7 +166,7 @@ SLIPS: Final = (
     ),
     Slip(
         re.compile(r"(?P<before> *(?:- +)*)(?P<at>[A-Za-z][\w-]*:)(?P<after>[^\s/].*)"),
-        _BLANK,
+        BLANK,
         _closed(" "),
         "seed: 7\nname:Monday\n",
     ),
@@ -189,7 +209,7 @@ SLIPS: Final = (
 )
 
 _TEMPLATE: Final = "name: otp, category: UTILITY, components: [{type: BODY, text: Hello}]"
-_COLON: Final = f"; {_BLANK}: \\1: \\2"
+_COLON: Final = f"; {BLANK}: \\1: \\2"
 
 HINTS: Final = (
     Hint(
@@ -199,22 +219,34 @@ HINTS: Final = (
         says="; it is a number, so write it without quotes: sendbox: 1",
     ),
     Hint(
-        re.compile(r'.*?: "(\w+):([^"]+)" is not a key of .*; legal: (?:.*, )?\1(?:,|\Z)'),
-        "clock: {mode:manual}\n",
-        "clock: {mode: manual}\n",
-        says=_COLON,
-    ),
-    Hint(
         re.compile(r'.*?: "(\w+):([^\s/"][^"]*)" is not a (?:mapping|\w+ such as \{)'),
         "clock:\n  mode:manual\n",
         "clock:\n  mode: manual\n",
         says=_COLON,
     ),
     Hint(
-        re.compile(r'.*\.mix\.(\w+): "([0-9.]+) ?%" is not a weight'),
+        re.compile(r'.*\.(\w+): "([0-9.]+) ?%" is not a weight'),
         "attempts: [{mix: {delivered: 95%, failed: 5}}]\n",
         "attempts: [{mix: {delivered: 95, failed: 5}}]\n",
         says="; weights have no percent sign: \\1: \\2",
+    ),
+    Hint(
+        re.compile(r'.*: "([0-9.]+) +%" is not a percentage'),
+        "attempts: [{when: {share: 10 %}, then: failed}]\n",
+        "attempts: [{when: {share: 10%}, then: failed}]\n",
+        meant=r"\1%",
+    ),
+    Hint(
+        re.compile(r".*\.fault: ([2-5][0-9]{2}) is not a fault"),
+        "api: [{fault: 503}]\n",
+        "api: [{fault: {status: 503}}]\n",
+        says="; an answer is a mapping: {status: \\1}",
+    ),
+    Hint(
+        re.compile(r'.*\.hours: "([0-9]{1,2}:[0-9]{2}) ?- ?([0-9]{1,2}:[0-9]{2})" is not hours such as \{'),
+        'attempts: [{when: {hours: "09:00-17:00"}, then: failed}]\n',
+        'attempts: [{when: {hours: {start: "09:00", end: "17:00"}}, then: failed}]\n',
+        says='; they have a start and an end: {start: "\\1", end: "\\2"}',
     ),
     Hint(
         re.compile(r'.*\.payload\.(\w+): \{"(\w+)":([^{}\[\]…]*)\}'),
@@ -288,7 +320,19 @@ def repaired(text: str, places: Sequence[int], readable: Callable[[str, int], bo
                 continue
             if readable("\n".join([*lines[: number - 1], better, *lines[number:]]) + "\n", number):
                 shown = better.strip() if better.split() != line.split() else orjson.dumps(better).decode()
-                return Repaired(number, match.start("at") + 1, match.expand(row.says), shown, row.repair is _quote)
+                says = match.expand(row.says)
+                instead = "or quote it" if row.repair is _quote else says if row.repair is _turned else None
+                return Repaired(number, match.start("at") + 1, says, shown, instead)
+    return None
+
+
+def named(text: str, number: int, column: int) -> Repaired | None:
+    """The text without quotes that stands at a place whose line has more slips than this one."""
+    line = next(iter(text.splitlines()[number - 1 : number]), "") if len(text) <= TEXT else ""
+    for row in SLIPS if len(line) <= LINE else ():
+        match = row.sign.fullmatch(line) if row.repair is _quote else None
+        if match is not None and match.start("at") < column <= match.end("at") + 1:
+            return Repaired(number, match.start("at") + 1, match.expand(row.says), "")
     return None
 
 

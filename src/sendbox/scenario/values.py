@@ -71,7 +71,9 @@ class Reader:
     start: int | None = None
 
     def complain(self, node: Node, rule: str, message: str, *, key: str | None = None, near: str | None = None) -> None:
-        """Adds a problem."""
+        """Adds a problem; a value that stands in for one that has a problem already gets no other."""
+        if node.cut and not isinstance(node.value, dict | list):
+            return
         self.problems.append(problem(node, rule, message, key=key, nearest=near))
 
     def _by(self, read: Callable[[Any], T], node: Node, rule: str, stand_in: T) -> T:
@@ -267,7 +269,8 @@ def _from_start(value: Any) -> int:
 
 def _in_units(value: object, read: Callable[[Any], object]) -> str | None:
     """The duration that `5 minutes` or `2S` probably means, or the rate of `10/min`; None where it means none."""
-    text = str(value).lower().replace(" ", "")
+    text = str(value).lower().replace(" per ", "/").replace(" ", "")
+    text = f"0{text}" if text.startswith(".") else text
     for words, unit in _UNITS:
         text = words.sub(unit, text)
     text = _BARE_UNIT.sub("/1", text)

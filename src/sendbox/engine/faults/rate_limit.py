@@ -13,7 +13,7 @@ from sendbox.engine.forms import Given, Reads, Value, either, mapping, positive,
 _NONE: Final = Rate(0, 0)
 _NODE: Final = either(
     "More calls than that are answered with 429 and Retry-After, by the world's clock.",
-    text("Short form, such as 10/s.", "a rate such as 10/s or 5/10m", minLength=1),
+    text("Short form, such as 10/s.", "a rate such as 10/s or 5/10m", "rate", "10/s", "5/10m", minLength=1),
     mapping(
         "rate limit",
         "Long form.",

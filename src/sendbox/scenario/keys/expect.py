@@ -196,7 +196,7 @@ def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tu
     for key, item in node.entries().items():
         field = fields.get(key)
         if key == NOT:
-            conditions.append(Not(_where(item, that, subject, reader)))
+            conditions += [Not(_where(group, that, subject, reader)) for group in item.items() or [item]]
         elif field is None:
             message = f"{show(key)} is not a field of {that}; legal: {listed(fields)}"
             reader.complain(node, "field", message, key=key, near=nearest(key, fields))

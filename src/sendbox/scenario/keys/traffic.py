@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from sendbox.engine.traffic import NONE, PARENT, Reception, Traffic, reference
 from sendbox.scenario.keys.when import values_at
 from sendbox.scenario.model import Node, listed, nearest, plain, show
-from sendbox.scenario.values import Reader, whole
+from sendbox.scenario.values import Reader, whole, words
 
 #: What stands behind the words for an argument that must be given.
 REQUIRED: Final = "*"
@@ -78,7 +78,7 @@ def _entry(
         relative=relative,
         operation="",
         name=None if name is None else str(name.value),
-        status=None if status is None else 0 if status.value == NONE else int(str(status.value)),
+        statuses=tuple(0 if word == NONE else int(word) for word in words(status) or ()),
         place=node.place,
         wanted=() if body is None else values_at(body, reader, "body"),
         every=reader.duration(repeat["every"]) if repeat else 0,
@@ -89,7 +89,7 @@ def _entry(
     if "request" not in entries:
         arguments = request.get("arguments")
         operation = str(request.entries()["operation"].value)
-        if operation in acts and not request.cut and (entry.status or 0) < 400:
+        if operation in acts and not request.cut and all(status < 400 for status in entry.statuses):
             _arguments(request, operation, acts[operation], reader)
         return replace(entry, form="control", operation=operation, value={} if arguments is None else plain(arguments))
     return _request(entry, request, reader, calls)

@@ -146,7 +146,10 @@ def _per(rule: Node, node: Node, entries: Mapping[str, Node], reader: Reader, ki
 
 def _window(entries: Mapping[str, Node], reader: Reader) -> tuple[Moment | None, Moment | None]:
     """The moments of `from` and `until`; a problem where the second one is known not to be after the first."""
+    before = len(reader.problems)
     begins, ends = (reader.moment(entries[key]) if key in entries else None for key in ("from", "until"))
+    if len(reader.problems) > before:  # what is no moment begins and ends nothing
+        return begins, ends
     if begins is not None and ends is not None and never(begins, ends, reader.start):
         values = f"{show(plain(entries['from']))} to {show(plain(entries['until']))}"
         reader.complain(entries["until"], "window", f"{values} is not a window: it ends before it begins")
