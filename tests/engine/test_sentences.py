@@ -82,7 +82,7 @@ def test_a_call_to_several_phones_is_followed_for_each(each: Any, again: list[st
 def test_a_thing_before_that_is_about_another_phone_is_followed_all_the_same() -> None:
     """What the thing before belongs to counts where it is not the subject's."""
     then = [{"that": "sends", "same": "none"}, {"that": "transitions", "same": "phone", "count": 0}]
-    entry = {"that": "inbound", "each": "phone", "then": then}
+    entry = {"that": "inbound", "each": ["message", "phone"], "then": then}
     view = judged([sent("2m", PETR)], entry, QUESTION)
     assert (view["passed"], view["step"], view["failed"][0]["found"]) == (False, 2, 3)
 
