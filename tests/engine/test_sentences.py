@@ -144,3 +144,38 @@ def test_webhooks_that_the_scenario_drops_are_not_counted() -> None:
     entry = {"that": "deliveries", "where": {"state": "delivered", "tries": 1}, "at_least": "100%"}
     assert not judged([sent("0s", JANA)], entry)["passed"]
     assert judged([sent("0s", JANA)], {**entry, "among": {"not": {"state": "dropped"}}})["passed"]
+
+
+@pytest.mark.parametrize(("key", "failed"), [("shop", 1), ("sh*", 1), ("sho", 0), ("~shop", 0), ("*", 2)])
+def test_rules_know_a_sub_key_by_its_short_name(key: str, failed: int) -> None:
+    """In `when` of messages and of calls."""
+    calls = [sent("0s", JANA), sent("1s", JANA, body="Bye").replace("sendMessage", "sendMessage, key: shop")]
+    for rules, entry in (
+        (f'attempts: [{{when: {{key: "{key}"}}, then: failed}}]', {"that": "messages", "where": {"result": "failed"}}),
+        (f'api: [{{when: {{key: "{key}"}}, fault: {{status: 500}}}}]', {"that": "requests", "where": {"status": 500}}),
+    ):
+        text = (
+            f"sendbox: 1\naccount: {{subkeys: [{{name: shop, credit: 5}}]}}\ntraffic: [{', '.join(calls)}]\n{rules}\n"
+        )
+        verdict = play(f"{text}expect: [{orjson.dumps({**entry, 'count': failed}).decode()}]\n").verdict
+        assert verdict is not None
+        assert verdict["passed"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "rules"),
+    [
+        ({"that": "sends", "each": "message", "then": [{"that": "sends", "count": 0}]}, ["never-follows"]),
+        ({"that": "sends", "each": "message", "then": [{"that": "sends", "same": "phone", "count": 0}]}, []),
+        ({"that": "sends", "each": "message", "at_most": 1}, ["never-fails"]),
+        ({"that": "sends", "before": "2026-03-01T09:00:00Z", "count": 0}, ["before-start"]),
+        ({"that": "sends", "where": {"tag": "a", "not": {"tag": ["a", "b"]}}, "count": 0}, ["never-asked"]),
+        ({**EVERY, "each": "request", "subjects": "0.."}, []),
+    ],
+    ids=str,
+)
+def test_what_cannot_fail_proves_nothing(entry: dict[str, Any], rules: list[str]) -> None:
+    """The verdict says it, and a test that expects fails."""
+    view = judged([sent("0s", JANA)], entry)
+    assert view["passed"]
+    assert [never["rule"] for never in view["never"]] == rules

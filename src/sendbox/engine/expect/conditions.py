@@ -44,7 +44,7 @@ class Condition:
     field: str
     wanted: tuple[Pattern | Range | str | float | bool | None, ...]
     path: tuple[str, ...] = ()
-    means: tuple[str | Pattern, ...] = ()
+    means: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -217,16 +217,9 @@ def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tu
             conditions += _payload(key, item, reader)
         else:
             values = tuple(_READ[field.kind](choice, key, field, reader) for choice in item.items() or [item])
-            means = tuple(choice for word in values for choice in _meant(word, key, reader))
+            means = tuple(choice for word in values for choice in reader.families.get(word, ()))
             conditions.append(Condition(key, values, means=means))
     return tuple(conditions)
-
-
-def _meant(value: Any, key: str, reader: Reader) -> tuple[str | Pattern, ...]:
-    """What else a value of a field stands for: the channels of a family, the sub-key of a short name."""
-    if isinstance(value, Pattern):
-        return (Pattern(f"*~{value.text}"),) if key == "key" and "~" not in value.text else ()
-    return reader.families.get(value, ())
 
 
 def _payload(key: str, node: Node, reader: Reader) -> list[Condition]:
@@ -243,7 +236,7 @@ def _payload(key: str, node: Node, reader: Reader) -> list[Condition]:
 
 
 def _text(node: Node, key: str, field: Field, reader: Reader) -> Pattern:
-    pattern = reader.pattern(node)
+    pattern = reader.key(node) if key == "key" else reader.pattern(node)
     if field.words and not any(pattern.matches(word) for word in field.words):
         _no_word(node, key, field, reader)
     return pattern

@@ -56,7 +56,8 @@ def one_or_more(node: Node | None, read: Callable[[Node], T]) -> T | tuple[T, ..
 
 def patterns(node: Node, reader: Reader, *names: str) -> dict[str, Any]:
     """The conditions with these names that are patterns of texts, or lists of them."""
-    return {name: one_or_more(node.get(name), reader.pattern) for name in names}
+    reads = {name: reader.key if name == "key" else reader.pattern for name in names}
+    return {name: one_or_more(node.get(name), read) for name, read in reads.items()}
 
 
 def recipient(node: Node, reader: Reader) -> dict[str, Any]:
