@@ -16,6 +16,7 @@ from sendbox.control.operation import Operation
 from sendbox.engine import durations
 from sendbox.engine.delivery.faults import table as deliveries
 from sendbox.engine.delivery.faults.table import DELIVERIES
+from sendbox.engine.expect.conditions import INSTANT
 from sendbox.engine.faults import table as calls
 from sendbox.engine.faults.row import F
 from sendbox.engine.faults.table import CALLS
@@ -107,7 +108,7 @@ def _conditions(nodes: Mapping[str, Any]) -> dict[str, Any]:
         )
         node = nodes.get(field, {"$ref": "#/$defs/wanted"})
         written[field] = {**node, "description": f"{sentence[0].upper()}{sentence[1:]}."}
-    return {**written, NOT: nodes[NOT]}
+    return {**written, INSTANT: nodes[INSTANT], NOT: nodes[NOT]}
 
 
 def listed() -> list[str]:

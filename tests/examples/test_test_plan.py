@@ -73,6 +73,7 @@ def test_a_client_that_keeps_the_plan() -> None:
             ["no phone gets more than three messages a week"],
         ),
         ({"more": [sent(12 * HOUR, "221", "Night", "promotional")]}, ["nothing promotional arrives at night"]),
+        ({"more": [sent(36 * HOUR, "221", "Night", "promotional")]}, ["nothing promotional arrives at night"]),
         (
             {"more": [replace(ORDER, at=2 * HOUR + 999)], "without": RETRY},
             ["each 503 is retried at most three times, with growing pauses"],
@@ -96,6 +97,7 @@ def test_a_client_that_keeps_the_plan() -> None:
         "twice",
         "too much a week",
         "at night",
+        "in the second night",
         "a hasty retry",
         "no retry",
         "too many calls",

@@ -12,16 +12,22 @@ from collections.abc import Callable
 
 
 class Pattern:
-    """A compiled pattern. `text` as written; `matches(value)` is true or not; `literal` when it holds no wildcard."""
+    """A compiled pattern. `text` as written; `matches(value)` is true or not; `literal` when it holds no wildcard.
+
+    With `mark` the part of a value behind its last mark may match, too, unless the pattern has the mark itself.
+    """
 
     __slots__ = ("digits", "literal", "matches", "text")
 
-    def __init__(self, text: str, *, digits: bool = False) -> None:
+    def __init__(self, text: str, *, digits: bool = False, mark: str = "") -> None:
         self.text = text
         self.digits = digits
         wild = "*" in text or (digits and "?" in text)
         self.literal = not wild
         self.matches: Callable[[str], object] = _compile(text, digits) if wild else text.__eq__
+        if mark and mark not in text:
+            whole = self.matches
+            self.matches = lambda value: whole(value) or whole(value.rpartition(mark)[2])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Pattern) and (self.text, self.digits) == (other.text, other.digits)

@@ -183,6 +183,10 @@ class Reader:
         """A text pattern."""
         return Pattern(str(node.value))
 
+    def key(self, node: Node) -> Pattern:
+        """A pattern of API keys; a sub-key is known by its name alone, too."""
+        return Pattern(str(node.value), mark="~")
+
     def money(self, node: Node) -> int:
         """Millionths of a currency's unit."""
         return int(Decimal(str(node.value)) * _MILLIONTHS)

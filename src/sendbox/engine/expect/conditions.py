@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Protocol
 
 import orjson
 
+from sendbox.engine.durations import iso
 from sendbox.engine.patterns import Pattern
 
+#: The name by which the time of a thing is read; no field has it.
+INSTANT: Final = "hours"
 #: Reads the field of a name of one thing.
 Reading = Callable[[str], Any]
 
@@ -83,7 +86,32 @@ class Not:
             yield "not", f"{' and '.join(condition.text for condition in self.conditions)}, wanted not"
 
 
-Where = Condition | Not
+class Window(Protocol):
+    """Hours of the week."""
+
+    def open(self, at: int) -> bool:
+        """Whether an instant lies inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """A thing must have come within one of these hours; `says` is how the scenario has them."""
+
+    windows: tuple[Window, ...]
+    says: str
+
+    @property
+    def text(self) -> str:
+        """The condition, as messages say it."""
+        return f"{INSTANT} {self.says}"
+
+    def unmet(self, read: Reading) -> Iterator[tuple[str, str]]:
+        """Why the time does not hold; nothing where it does."""
+        if not any(window.open(read(INSTANT)) for window in self.windows):
+            yield INSTANT, f"came at {iso(read(INSTANT))}, wanted {self.text}"
+
+
+Where = Condition | Not | Hours
 
 
 def holds(where: tuple[Where, ...], read: Reading) -> bool:

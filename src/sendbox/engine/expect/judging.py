@@ -56,6 +56,8 @@ class Miss(NamedTuple):
     keys: list[Key]
     #: what is wrong with the surplus
     wrong: str
+    #: nothing is wrong so far: it may still come to that
+    holds: bool = False
 
 
 class _Missed(NamedTuple):
@@ -149,7 +151,7 @@ class Judge:
         return known
 
     def _holds(self, where: tuple[Where, ...], subject: Subject, thing: Occurrence) -> bool:
-        return not where or holds(where, subject.reading(self._world, thing.what))
+        return not where or holds(where, subject.reading(self._world, thing))
 
     def _row(self, step: int, keys: Iterable[Key]) -> Row:
         rows = [row for key in keys if (row := self._rows[step].get(key)) is not None]
@@ -167,23 +169,36 @@ class Judge:
         """How the chain is missed for a subject, None where it holds."""
         before: Occurrence | None = None
         kind = ""
+        open_: Miss | None = None
         for step, entry in enumerate(self._chain):
             yield
             keys = [key]
             if before is not None and entry.same != self._expectation.each:
-                keys = self._subjects[kind].belonging(entry.same)(self._world, before.what)
+                keys = self._agreeing(kind, entry.same, before, key)
             row = self._row(step, keys)
             span = range(len(row.things))
             if before is not None:
                 span = row.follow(before, alike=kind == entry.that, within=entry.within)
             miss = self._miss(step, row, span, before, keys, entry.low if step else low)
-            if miss is not None:
+            if miss is not None and not miss.holds:
                 return miss
+            open_ = open_ or miss
             if span:
                 before, kind = row.things[span.start], entry.that
             if before is None:
                 break  # nothing that anything could follow, and that was legal
-        return None
+        return open_
+
+    def _agreeing(self, kind: str, same: tuple[str, ...], before: Occurrence, key: Key) -> list[Key]:
+        """What a thing belongs to by these names; of several values of a name of `each`, that of the subject."""
+        subject = dict(zip(self._expectation.each, key, strict=True))
+        keys = self._subjects[kind].belonging(same)(self._world, before.what)
+        own = [
+            values
+            for values in keys
+            if all(subject.get(name, value) == value for name, value in zip(same, values, strict=True))
+        ]
+        return own or keys
 
     def _miss(
         self, step: int, row: Row, span: range, before: Occurrence | None, keys: list[Key], low: int | None
@@ -208,6 +223,10 @@ class Judge:
         if low is not None and number < low:
             due, ended = self._late(entry, before)
             return missed(self._counted(entry, number, before) + ended, [], due)
+        if not self._ended and (entry.high is not None or entry.rate is not None or entry.pauses):
+            due, _ = self._late(entry, before)
+            if due is not None:  # what must not come has time until then
+                return missed(self._counted(entry, number, before), [], due)._replace(holds=True)
         return None
 
     def _late(self, entry: Expectation, before: Occurrence | None) -> tuple[int | None, str]:
@@ -251,6 +270,9 @@ class Judge:
             return view | _state(due) | {"why": few + ended}
         if high is not None and held > high.of * total:
             return view | _state(None) | {"why": f"{held} of {total} {who}, wanted {expectation.share}"}
+        if high is not None and held + len(open_) > high.of * total:
+            due = max(each.miss.due or 0 for each in open_)
+            return view | _state(due) | {"why": f"{held} of {total} {who} so far, wanted {expectation.share}"}
         if low is None or held >= low.of * total:
             return view
         first = (late or missed)[0]
@@ -265,12 +287,16 @@ class Judge:
     def _of_things(self) -> Generator[None, None, dict[str, Any]]:
         """What differs in the view of an expectation that must hold for a share of the things."""
         expectation = self._expectation
-        total = 0
+        total, counted = 0, {thing[:2] + thing[3:] for thing in self._row(0, [()]).things}
+        others: list[Occurrence] = []
         for kind, where in expectation.among:
             subject = self._subjects[kind]
             for thing in occurrences_of(self._world, subject):
                 yield
-                total += thing is not None and self._holds(where, subject, thing)
+                if thing is not None and self._holds(where, subject, thing):
+                    total += 1
+                    if len(others) < NEAREST and thing[:2] + thing[3:] not in counted:
+                        others.append(thing)
         number = len(self._row(0, [()]).things)
         wanted = f"{expectation.share} of {total} {expectation.that}"
         view = {"found": number, "wanted": wanted}
@@ -278,16 +304,26 @@ class Judge:
         few = low is not None and (number < low.of * total or not total)
         if few or (high is not None and number > high.of * total):
             due, ended = self._late(expectation, None) if few else (None, "")
-            return view | _state(due) | {"why": f"{number or 'no'} {expectation.text}, wanted {wanted}{ended}"}
+            why = f"{number or 'no'} {expectation.text}, wanted {wanted}{ended}"
+            shown = others if few else self._row(0, [()]).things[:NEAREST]
+            wrong = Miss(0, None, number, why, shown, due, [()], "is one of too many")
+            return view | (yield from self._shown(wrong)) | view
         miss = yield from self._missed((), expectation.low)
-        return view if miss is None else view | (yield from self._shown(miss))
+        if miss is not None:
+            return view | (yield from self._shown(miss))
+        due, _ = self._late(expectation, None)
+        if high is None or due is None or self._ended:
+            return view
+        return view | _state(due) | {"why": f"{number or 'no'} {expectation.text} so far, wanted {wanted}"}
 
     # --- in words
 
     def _shown(self, miss: Miss) -> Generator[None, None, dict[str, Any]]:
         """What differs in the view of an expectation that is missed like this."""
         entry = self._chain[miss.step]
-        nearest = miss.surplus or (yield from self._nearest(entry, miss))
+        nearest = miss.surplus
+        if not nearest and not miss.holds:
+            nearest = yield from self._nearest(entry, miss)
         return _state(miss.due) | {
             "that": entry.that,
             "step": miss.step,
@@ -298,7 +334,7 @@ class Judge:
                 {
                     **self._thing(entry.that, thing),
                     "why_not": "; ".join(self._unmet(entry, miss, thing).why)
-                    or f"it counts, and {miss.wrong}: wanted {entry.wanted}",
+                    or f"it counts, and {miss.wrong}: wanted {entry.wanted or entry.share}",
                 }
                 for thing in nearest
             ],
@@ -323,9 +359,7 @@ class Judge:
 
     def _unmet(self, entry: Expectation, miss: Miss, thing: Occurrence) -> _Unmet:
         subject = self._subjects[entry.that]
-        where = [
-            unmet for condition in entry.where for unmet in condition.unmet(subject.reading(self._world, thing.what))
-        ]
+        where = [unmet for condition in entry.where for unmet in condition.unmet(subject.reading(self._world, thing))]
         asked = {name for name, _ in where}
         for place, name in enumerate(self._names(miss.step)):
             values = [key[0] for key in subject.belonging([name])(self._world, thing.what)]
@@ -365,7 +399,8 @@ class Judge:
     def _why(self, missed: list[_Missed], total: int, who: str) -> str:
         told = [self._sentence(each) for each in missed[:NEAREST]]
         more = [f"and {len(missed) - NEAREST} more"] if len(missed) > NEAREST else []
-        return f"{len(missed)} of {total} {who}: {'; '.join([*told, *more])}"
+        wanted = f" ({self._expectation.share} of them must hold)" if self._expectation.share else ""
+        return f"{len(missed)} of {total} {who}: {'; '.join([*told, *more])}{wanted}"
 
     def _counted(self, entry: Expectation, number: int, before: Occurrence | None) -> str:
         """How many counted, within which times, and how many had to."""

@@ -166,6 +166,8 @@ def subjects(
             _request_line,
             ("request",),
             about={"request": lambda _world, record: request(record) or record, "content": _content},
+            own=("request",),
+            several=("phone",),
         ),
         "events": Subject(
             "an event in a webhook; one that is sent again counts once",
@@ -209,6 +211,8 @@ def subjects(
             ),
             kept=_every_delivery,
             about={"delivery": lambda _world, delivery: delivery.id},
+            own=("delivery",),
+            several=("phone",),
         ),
         "faults": Subject(
             "a fault caused by the scenario",

@@ -10,6 +10,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from sendbox.engine.expect.conditions import INSTANT
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ class Subject(NamedTuple):
     """A row: what its occurrences are in words, one of them in a line, their fields, and where they are kept.
 
     Of the journal: `kinds` and `split`, which makes occurrences of an entry. Of a list: `kept` and `at`. `about` says
-    to what an occurrence belongs, by name, where that is not one of its fields.
+    to what an occurrence belongs, by name, where that is not one of its fields. `own` are the names of which no two
+    occurrences have the same value, `apart` those that mean something else than in other rows, `several` those of which
+    an occurrence may have several values.
     """
 
     says: str
@@ -63,6 +66,9 @@ class Subject(NamedTuple):
     kept: Callable[[Any], Iterable[Any]] | None = None
     at: Callable[[Any], int] = lambda what: int(what.made_at)
     about: Mapping[str, Reads] = MappingProxyType({})
+    own: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    several: tuple[str, ...] = ()
 
     @property
     def names(self) -> dict[str, Reads]:
@@ -70,9 +76,9 @@ class Subject(NamedTuple):
         fields = {name: field.of for name, field in self.fields.items() if field.kind != "payload"}
         return {**fields, **self.about}
 
-    def reading(self, world: World, what: Any) -> Callable[[str], Any]:
-        """What reads the fields of an occurrence."""
-        return lambda name: self.fields[name].of(world, what)
+    def reading(self, world: World, thing: Occurrence) -> Callable[[str], Any]:
+        """What reads the fields of an occurrence, and its time by the name of `INSTANT`."""
+        return lambda name: thing.at if name == INSTANT else self.fields[name].of(world, thing.what)
 
     def belonging(self, names: Iterable[str]) -> Callable[[World, Any], list[tuple[Any, ...]]]:
         """What finds the subjects that an occurrence belongs to: a value for each of the names."""

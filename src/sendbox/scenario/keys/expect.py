@@ -9,10 +9,11 @@ from fractions import Fraction
 from typing import Any, Final
 
 from sendbox.engine.durations import Rate, duration
-from sendbox.engine.expect.conditions import Condition, Not, Range, Where
+from sendbox.engine.expect.conditions import INSTANT, Condition, Hours, Not, Range, Where
 from sendbox.engine.expect.expectation import SOME, Expectation, Share
 from sendbox.engine.expect.subjects import Field, Subject
 from sendbox.engine.patterns import Pattern
+from sendbox.scenario.keys.when import hours
 from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.scenario.values import Reader, whole, words
 
@@ -21,6 +22,8 @@ _LISTED: Final = 13
 #: What `same` says of a thing that needs to agree in nothing, and the key of conditions that must not all hold.
 NONE: Final = "none"
 NOT: Final = "not"
+#: Fields that name who or what a thing is about, of all kinds.
+_IDENTITIES: Final = ("phone", "key")
 _DURATION: Final = r"[0-9P][0-9A-Za-z]*(?:\.[0-9][0-9A-Za-z]*)?"
 _ANY: Final = Field("number", "how many", lambda _world, what: what)
 
@@ -175,9 +178,16 @@ def _known(name: str, that: Node, node: Node, subjects: Mapping[str, Subject], r
 def _population(
     node: Node | None, that: str, names: tuple[str, ...], subjects: Mapping[str, Subject], reader: Reader
 ) -> tuple[tuple[str, tuple[Where, ...]], ...]:
-    """Every kind of thing that knows the subjects and of which the conditions can be asked, with its conditions."""
+    """Every kind of thing that knows the subjects and of which the conditions can be asked, with its conditions.
+
+    What a field says that is not an identity, such as a text, is known by things of the kind that is counted only.
+    """
     found = []
+    identities = {*_IDENTITIES, *(name for subject in subjects.values() for name in subject.about)}
+    identities -= {*subjects[that].apart}
     for kind, subject in subjects.items():
+        if kind != that and not (identities >= {*names} and {*names}.isdisjoint(subject.apart)):
+            continue
         if all(name in subject.names for name in names):
             trial = replace(reader, problems=[])
             where = _where(node, kind, subject, trial)
@@ -197,6 +207,9 @@ def _where(node: Node | None, that: str, subject: Subject, reader: Reader) -> tu
         field = fields.get(key)
         if key == NOT:
             conditions += [Not(_where(group, that, subject, reader)) for group in item.items() or [item]]
+        elif key == INSTANT:
+            windows = tuple(hours(each, reader) for each in item.items() or [item])
+            conditions.append(Hours(windows, show(plain(item))))
         elif field is None:
             message = f"{show(key)} is not a field of {that}; legal: {listed(fields)}"
             reader.complain(node, "field", message, key=key, near=nearest(key, fields))
@@ -223,7 +236,7 @@ def _payload(key: str, node: Node, reader: Reader) -> list[Condition]:
 
 
 def _text(node: Node, key: str, field: Field, reader: Reader) -> Pattern:
-    pattern = reader.pattern(node)
+    pattern = reader.key(node) if key == "key" else reader.pattern(node)
     if field.words and not any(pattern.matches(word) for word in field.words):
         _no_word(node, key, field, reader)
     return pattern
@@ -251,14 +264,14 @@ def _number(node: Node, key: str, _field: Field, reader: Reader) -> Range:
     if bounds is None:
         message = f'{show(plain(node))} is not a number for {key}: 2, ">=2", "<2", 2..5 or 2.. are legal'
         reader.complain(node, "range", message)
-    return _range(str(node.value), bounds, int)
+    return _has_any(_range(str(node.value), bounds, int), node, reader)
 
 
 def _time(node: Node, key: str, _field: Field, reader: Reader) -> Range:
     bounds = _bounds(str(node.value), _DURATION)
     try:
         if bounds is not None:
-            return _range(str(node.value), bounds, duration)
+            return _has_any(_range(str(node.value), bounds, duration), node, reader)
     except ValueError:
         pass
     message = f'{show(plain(node))} is not a time for {key}: "<=1s", ">500ms", 1s..5s or 1s.. are legal'
@@ -278,6 +291,13 @@ def _bounds(text: str, value: str) -> tuple[str, str, str] | None:
 def _range(text: str, bounds: tuple[str, str, str] | None, read: Callable[[str], int]) -> Range:
     sign, low, high = bounds or ("", "", "")
     return Range(text, read(low) + (sign == ">") if low else None, read(high) - (sign == "<") if high else None)
+
+
+def _has_any(found: Range, node: Node, reader: Reader) -> Range:
+    if found.low is not None and found.high is not None and found.low > found.high:
+        low, _, high = found.text.partition("..")
+        reader.complain(node, "range", f"{show(found.text)} begins after its end; {high}..{low} is legal")
+    return found
 
 
 def _flag(node: Node, key: str, _field: Field, reader: Reader) -> bool:

@@ -37,7 +37,7 @@ def compile_when(rule: Node, reader: Reader, kind: type[Rule], asks: Asks) -> Wh
     limits: dict[str, Any] = {
         "begins": begins,
         "ends": ends,
-        "hours": one_or_more(entries.get("hours"), lambda item: _hours(item, reader)),
+        "hours": one_or_more(entries.get("hours"), lambda item: hours(item, reader)),
         "share": reader.share(entries["share"]) if "share" in entries else None,
         "nth": one_or_more(nth, whole),
         "every": whole(entries["every"]) if "every" in entries else None,
@@ -56,7 +56,8 @@ def one_or_more(node: Node | None, read: Callable[[Node], T]) -> T | tuple[T, ..
 
 def patterns(node: Node, reader: Reader, *names: str) -> dict[str, Any]:
     """The conditions with these names that are patterns of texts, or lists of them."""
-    return {name: one_or_more(node.get(name), reader.pattern) for name in names}
+    reads = {name: reader.key if name == "key" else reader.pattern for name in names}
+    return {name: one_or_more(node.get(name), read) for name, read in reads.items()}
 
 
 def recipient(node: Node, reader: Reader) -> dict[str, Any]:
@@ -166,7 +167,7 @@ def never(begins: Moment, ends: Moment, start: int | None) -> bool:
     return first >= last
 
 
-def _hours(node: Node, reader: Reader) -> Any:
+def hours(node: Node, reader: Reader) -> Any:
     """Hours of the week."""
     from sendbox.services import windows  # zones are read only where a scenario has hours
 

@@ -9,7 +9,7 @@ from math import inf
 from typing import Final
 
 from sendbox.engine import durations as spans
-from sendbox.engine.expect.conditions import Not, Range, Where
+from sendbox.engine.expect.conditions import Condition, Not, Range, Where
 from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Never
 from sendbox.engine.expect.subjects import Subject
 from sendbox.engine.patterns import Pattern
@@ -78,6 +78,7 @@ def find(linter: Linter, keys: Iterable[str], subjects: Mapping[str, Subject]) -
     for at, item in linter.entries("expect"):
         expectation, then = blueprint.expect[at], item.get("then")
         _untied(item, expectation, subjects, linter)
+        _any_of_several(item, expectation, subjects, linter)
         for kind, among in expectation.among[:1]:
             _conditions(item.get("among"), among, subjects[kind], rules, linter)
         for node, step in zip((item, *items(then)), (expectation, *expectation.then), strict=True):
@@ -111,6 +112,9 @@ def expectations(
             _conditions(node.get("where"), _own(step), subjects[step.that], rules, linter)
             for doubt in doubts:
                 doubt(node, linter)
+            _bounds(node, step, linter)
+        _unfailing(item, expected[at], subjects, linter)
+        _unfollowed(item, expected[at], subjects, linter)
         if never := linter.found[known:]:
             expected[at] = replace(expected[at], never=tuple(Never(found.rule, found.message) for found in never))
     return tuple(expected)
@@ -133,7 +137,7 @@ def _conditions(
     """Warns about conditions that nothing can meet."""
     entries = {} if where is None else where.entries()
     for condition in conditions:
-        if isinstance(condition, Not) or condition.path:
+        if not isinstance(condition, Condition) or condition.path:
             continue
         item = entries[condition.field]
         numbers = subject.fields[condition.field].numbers
@@ -150,15 +154,70 @@ def _conditions(
                 linter.warn(choice, RULE_UNKNOWN, message, near=nearest(choice.value, rules))
 
 
+def _bounds(node: Node, expectation: Expectation, linter: Linter) -> None:
+    """Warns where nothing that happens can count: too early for the world, or turned away by `not`."""
+    before, start = expectation.before, linter.blueprint.start
+    if before is not None and not before.relative and start is not None and before.at < start:
+        at = node.entries()["before"]
+        message = f"{show(at.value)} is before the start of the world, {spans.iso(start)}"
+        linter.warn(at, "before-start", f"{message}; nothing comes so early")
+    own = [condition for condition in _own(expectation) if isinstance(condition, Condition)]
+    for condition in expectation.where:
+        where = node.get("where")
+        if isinstance(condition, Not) and where is not None and _turns_all(condition, own):
+            message = f"{condition.text} turns away everything that where finds"
+            linter.warn(where.entries()[NOT], "never-asked", message)
+
+
+def _turns_all(turned: Not, own: Iterable[Condition]) -> bool:
+    """Whether all that these conditions find is turned away."""
+    return all(
+        isinstance(inner, Condition)
+        and any(each.name == inner.name and {*each.wanted} <= {*inner.wanted, *inner.means} for each in own)
+        for inner in turned.conditions
+    )
+
+
+def _unfailing(node: Node, expectation: Expectation, subjects: Mapping[str, Subject], linter: Linter) -> None:
+    """Warns about what always holds."""
+    high, found = expectation.share_high, expectation.subjects
+    bounded = expectation.share_low or (not expectation.each and (expectation.rate or expectation.pauses))
+    if high is not None and high.of == 1 and not bounded:
+        linter.warn(
+            node.entries()["at_most"], "never-fails", f"{high.text} always holds; say another share, or a number"
+        )
+    own = [name for name in expectation.each if name in subjects[expectation.that].own]
+    many = node.get("subjects") is not None and (found.low or found.high is not None)
+    if own and not (expectation.then or expectation.low or expectation.high == 0 or high or many):
+        message = f"each {own[0]} has no more than one of {expectation.that}, so {expectation.wanted} always holds"
+        linter.warn(node.entries()["each"], "never-fails", message)
+
+
+def _unfollowed(node: Node, expectation: Expectation, subjects: Mapping[str, Subject], linter: Linter) -> None:
+    """Warns about what must follow, where nothing can: it would be the thing before itself, or a name differs."""
+    before = {expectation.that}
+    for item, step in zip(items(node.get("then")), expectation.then, strict=True):
+        after = subjects[step.that]
+        for name in step.same:
+            if before == {step.that} and name in after.own:
+                message = f"the only one of {step.that} with the same {name} is the thing before itself"
+            elif all((name in after.apart) != (name in subjects[kind].apart) for kind in before):
+                message = f"the {name} of inbound is what the phone wrote itself, and never that of another kind"
+            else:
+                continue
+            linter.warn(item, "never-follows", f"{message}; say same: phone, or what it must agree in")
+        before = {step.that} if step.low else before if step.high == 0 else {*before, step.that}
+
+
 def _turned(
     where: Node | None, conditions: Iterable[Where], subject: Subject, rules: list[str], linter: Linter
 ) -> None:
     """Warns about conditions in a `not` that nothing can meet: it turns nothing away."""
-    for condition in conditions:
-        if isinstance(condition, Not) and where is not None:
-            inner = where.get(NOT)
-            _conditions(inner, condition.conditions, subject, rules, linter)
-            _turned(inner, condition.conditions, subject, rules, linter)
+    turned = None if where is None else where.get(NOT)
+    groups = [] if turned is None else turned.items() or [turned]
+    for inner, condition in zip(groups, (each for each in conditions if isinstance(each, Not)), strict=True):
+        _conditions(inner, condition.conditions, subject, rules, linter)
+        _turned(inner, condition.conditions, subject, rules, linter)
 
 
 def _ranges(numbers: tuple[tuple[int, float], ...]) -> str:
@@ -180,12 +239,25 @@ def _untied(node: Node, expectation: Expectation, subjects: Mapping[str, Subject
         before = {step.that} if step.low else {*before, step.that}
 
 
+def _any_of_several(node: Node, expectation: Expectation, subjects: Mapping[str, Subject], linter: Linter) -> None:
+    """Warns where what follows may be about any of several phones of the thing before."""
+    several = {*subjects[expectation.that].several} - {*expectation.each}
+    step = expectation.then[0] if expectation.then and expectation.each else None
+    if step is not None and step.low and (names := several.intersection(step.same)):
+        name = min(names)
+        each = ", ".join((*expectation.each, name))
+        message = f"any one {name} of the thing before is enough, if it has several"
+        linter.warn(items(node.get("then"))[0], "any-of-several", f"{message}; say each: [{each}] for every one")
+
+
 def _of_phones(subject: Subject | None) -> bool:
     return subject is not None and any(field.kind == "phone" for field in subject.fields.values())
 
 
 def _named(condition: Where) -> list[str]:
     """The field of a condition that names single things."""
-    if isinstance(condition, Not) or not all(isinstance(each, Pattern) and each.literal for each in condition.wanted):
+    if not isinstance(condition, Condition) or not all(
+        isinstance(each, Pattern) and each.literal for each in condition.wanted
+    ):
         return []
     return [condition.field]

@@ -126,26 +126,39 @@ def _every_attempt(world: World) -> Iterator[Attempt]:
     return (attempt for message in _every_message(world) for attempt in message.attempts)
 
 
+_MESSAGE_FIELDS: Final = {
+    **_ABOUT_MESSAGE,
+    "result": Field("word", "its result", lambda _world, message: message.result, STATES),
+    "channel": Field("word", "the channel shown", lambda _w, message: _shown_step(message).channel, CHANNEL_WORDS),
+    "body": Field("text", "the text as the step gave it", lambda _world, message: _shown_step(message).body),
+    "sender": Field("text", "the sender of the step", lambda _world, message: _shown_step(message).sender),
+    "attempts": Field("number", "how many attempts were made", lambda _world, message: len(message.attempts)),
+    "rule": Field("text", "a rule that decided about it", lambda _world, message: _rules(message.attempts)),
+}
+
+
+def _messages(says: str, at: Callable[[Message], int]) -> Subject:
+    """A row of messages; `at` says which instant of a message is its time."""
+    return Subject(
+        says,
+        _MESSAGE_FIELDS,
+        lambda _world, message: f"message to {message.phone} by {_shown_step(message).channel}: {message.result}",
+        kept=_every_message,
+        at=at,
+        about={**_OF_MESSAGE, "template": lambda _world, message: _template(_shown_step(message))},
+        own=("message",),
+    )
+
+
 #: Types of its events.
 EVENTS: Final = ("sentMessage", "incomingMessage", "incomingReplyMessage")
 SUBJECTS: Final[dict[str, Subject]] = {
-    "messages": Subject(
-        "one message to one recipient, as it stands now; its time is when it reached its result",
-        {
-            **_ABOUT_MESSAGE,
-            "result": Field("word", "its result", lambda _world, message: message.result, STATES),
-            "channel": Field(
-                "word", "the channel shown", lambda _w, message: _shown_step(message).channel, CHANNEL_WORDS
-            ),
-            "body": Field("text", "the text as the step gave it", lambda _world, message: _shown_step(message).body),
-            "sender": Field("text", "the sender of the step", lambda _world, message: _shown_step(message).sender),
-            "attempts": Field("number", "how many attempts were made", lambda _world, message: len(message.attempts)),
-            "rule": Field("text", "a rule that decided about it", lambda _world, message: _rules(message.attempts)),
-        },
-        lambda _world, message: f"message to {message.phone} by {_shown_step(message).channel}: {message.result}",
-        kept=_every_message,
-        at=_ended,
-        about={**_OF_MESSAGE, "template": lambda _world, message: _template(_shown_step(message))},
+    "messages": _messages(
+        "one message to one recipient, as it stands now; its time is when it reached its result", _ended
+    ),
+    "sends": _messages(
+        "one message to one recipient, as it stands now; its time is when the client sent it",
+        lambda message: message.accepted_at,
     ),
     "attempts": Subject(
         "one flow step tried, as it stands now; its time is when it reached its result",
@@ -191,6 +204,8 @@ SUBJECTS: Final[dict[str, Subject]] = {
         lambda _world, inbound: f'{inbound.sender} wrote "{inbound.body}" by {inbound.channel}',
         ("inbound",),
         about={"message": lambda _world, inbound: f"inbound {inbound.number}"},
+        own=("message",),
+        apart=("message",),
     ),
     "clicks": Subject(
         "a short link that was followed",

@@ -51,6 +51,7 @@ def subjects(results: tuple[str, ...]) -> dict[str, Subject]:
             kept=_every_session,
             at=lambda session: int(session.created_at),
             about=_about(lambda session: session),
+            own=("session", "message"),
         ),
         "validations": Subject(
             "something that happened to a validation session",

@@ -1,0 +1,181 @@
+"""Sentences of test plans that an innocent client keeps, and that a guilty one does not."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+import pytest
+
+from sendbox.playing import play
+
+HEAD: Final = """
+sendbox: 1
+clock: {start: "2026-03-02T09:00:00Z"}
+account: {numbers: ["420900000001"], subkeys: [{name: shop, credit: 5}]}
+webhooks: [{name: lost, when: {result: sent}, fault: drop}]
+api: [{name: down, when: {operation: sendMessage, nth: 1, phone: "420777000140"}, fault: {status: 503}}]
+verify: {rules: [{then: {code: "246813"}}]}
+"""
+SENT: Final = "{at: %s, request: {operation: sendMessage, body: {body: %s, tag: %s, to: [%s]}}}"
+
+
+def sent(at: str, *phones: str, body: str = "Hello", tag: str = "promotional") -> str:
+    """A call that sends."""
+    return SENT % (at, body, tag, ", ".join(f'{{phone_number: "{phone}"}}' for phone in phones))
+
+
+def judged(traffic: list[str], entry: dict[str, Any], *timeline: str) -> dict[str, Any]:
+    """What the verdict says of an entry after this traffic."""
+    parts = {"traffic": traffic, "timeline": timeline}
+    lists = (f"{key}:\n" + "".join(f"  - {item}\n" for item in items) for key, items in parts.items() if items)
+    expect = f"expect: [{orjson.dumps(entry).decode()}]"
+    verdict = play(f"{HEAD}{''.join(lists)}{expect}\n").verdict
+    assert verdict is not None
+    (view,) = verdict["expectations"]
+    return dict(view)
+
+
+JANA: Final = "420777000121"
+PETR: Final = "420777000122"
+OPT_OUT: Final = f'{{at: 1m, phone: {{number: "{JANA}", act: opt_out}}}}'
+QUESTION: Final = f'{{at: 1m, inbound: {{channel: sms, from: "{JANA}", to: "420900000001", body: "Open?"}}}}'
+NOTHING_MORE: Final = {
+    "that": "opt_outs",
+    "each": "phone",
+    "then": [{"that": "sends", "where": {"tag": "promotional"}, "count": 0}],
+}
+
+
+@pytest.mark.parametrize(("at", "passed"), [("59s", True), ("61s", False)])
+def test_a_message_counts_from_when_the_client_sent_it(at: str, *, passed: bool) -> None:
+    """One that was under way when the phone opted out is not the fault of the client."""
+    assert judged([sent(at, JANA)], NOTHING_MORE, OPT_OUT)["passed"] is passed
+
+
+@pytest.mark.parametrize(("at", "passed"), [("59s", False), ("61s", True)])
+def test_what_was_sent_before_the_question_is_not_its_answer(at: str, *, passed: bool) -> None:
+    """Even if it arrives after it."""
+    then = [{"that": "sends", "where": {"tag": "answer", "result": "delivered"}, "same": "phone", "within": "1h"}]
+    entry = {"that": "inbound", "each": "message", "then": then}
+    assert judged([sent(at, JANA, tag="answer")], entry, QUESTION)["passed"] is passed
+
+
+EVERY: Final = {"that": "requests", "where": {"status": 503}, "then": [{"that": "sends", "same": "phone"}]}
+
+
+@pytest.mark.parametrize(
+    ("each", "again", "passed"),
+    [
+        ("request", [PETR], True),
+        (["request", "phone"], [PETR], False),
+        (["request", "phone"], [PETR, "420777000140"], True),
+    ],
+    ids=str,
+)
+def test_a_call_to_several_phones_is_followed_for_each(each: Any, again: list[str], *, passed: bool) -> None:
+    """With request and phone each phone of the call is judged by itself."""
+    calls = [sent("0s", "420777000140", PETR), sent("1m", *again)]
+    assert judged(calls, {**EVERY, "each": each})["passed"] is passed
+
+
+def test_a_thing_before_that_is_about_another_phone_is_followed_all_the_same() -> None:
+    """What the thing before belongs to counts where it is not the subject's."""
+    then = [{"that": "sends", "same": "none"}, {"that": "transitions", "same": "phone", "count": 0}]
+    entry = {"that": "inbound", "each": ["message", "phone"], "then": then}
+    view = judged([sent("2m", PETR)], entry, QUESTION)
+    assert (view["passed"], view["step"], view["failed"][0]["found"]) == (False, 2, 3)
+
+
+def test_hours_in_where() -> None:
+    """Every night counts, by the time of a kind; a list means any of its items, and not turns it round."""
+    calls = [sent("1h", JANA), sent("14h", JANA, body="Night"), sent("38h", JANA, body="Again")]
+    night = {"start": "22:00", "end": "06:00"}
+    for hours, found in ((night, 2), ([night, {"start": "10:00", "end": "10:01"}], 3), ({"tz": "Asia/Tokyo"}, 3)):
+        assert judged(calls, {"that": "sends", "where": {"hours": hours}, "count": found})["passed"]
+    assert judged(calls, {"that": "sends", "where": {"not": {"hours": night}}, "count": 1})["passed"]
+    view = judged(calls, {"that": "sends", "where": {"body": "Hello", "hours": night}})
+    assert view["nearest"][0]["why_not"] == (
+        'came at 2026-03-02T10:00:00.000Z, wanted hours {"start":"22:00","end":"06:00"}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "found"), [("shop", 1), ("sh*", 1), ("*~shop", 1), ("sho", 0), ("*hop", 1), ("~shop", 0)]
+)
+def test_a_sub_key_is_known_by_its_short_name(key: str, found: int) -> None:
+    """As in `key` of traffic."""
+    calls = [sent("0s", JANA), sent("1s", JANA, body="Bye").replace("sendMessage", "sendMessage, key: shop")]
+    assert judged(calls, {"that": "messages", "where": {"key": key}, "count": found})["passed"]
+    assert judged(calls, {"that": "requests", "where": {"key": key}, "count": found})["passed"]
+
+
+@pytest.mark.parametrize(
+    ("that", "each", "found"),
+    [
+        ("messages", ["phone", "body"], 2),
+        ("messages", "message", 2),
+        ("inbound", "message", 1),
+        ("inbound", "phone", 2),
+        ("messages", ["phone", "key"], 2),
+    ],
+    ids=str,
+)
+def test_who_is_judged(that: str, each: Any, found: int) -> None:
+    """Who or what things are about is known by all kinds; what they say is known by the kind that is counted."""
+    calls = [sent("0s", JANA), sent("1s", PETR)]
+    view = judged(calls, {"that": that, "each": each, "at_least": 0}, QUESTION)
+    assert view["subjects"]["found"] == found
+
+
+def test_a_share_names_what_does_not_hold() -> None:
+    """Of too few the first that do not count, of too many the first that do; with each the share that is wanted."""
+    calls = [sent("0s", JANA), sent("1s", PETR)]
+    few = judged(calls, {"that": "sends", "where": {"phone": JANA}, "at_least": "95%"})
+    assert [each["why_not"] for each in few["nearest"]] == [f'phone is "{PETR}", wanted "{JANA}"']
+    many = judged(calls, {"that": "sends", "where": {"phone": JANA}, "at_most": "5%"})
+    assert [each["why_not"] for each in many["nearest"]] == ["it counts, and is one of too many: wanted at most 5%"]
+    each = judged(calls, {"that": "sends", "where": {"body": "x"}, "each": "phone", "at_least": "95%"})
+    assert each["why"].endswith("(at least 95% of them must hold)")
+
+
+def test_webhooks_that_the_scenario_drops_are_not_counted() -> None:
+    """The client cannot acknowledge what is never sent."""
+    entry = {"that": "deliveries", "where": {"state": "delivered", "tries": 1}, "at_least": "100%"}
+    assert not judged([sent("0s", JANA)], entry)["passed"]
+    assert judged([sent("0s", JANA)], {**entry, "among": {"not": {"state": "dropped"}}})["passed"]
+
+
+@pytest.mark.parametrize(("key", "failed"), [("shop", 1), ("sh*", 1), ("sho", 0), ("~shop", 0), ("*", 2)])
+def test_rules_know_a_sub_key_by_its_short_name(key: str, failed: int) -> None:
+    """In `when` of messages and of calls."""
+    calls = [sent("0s", JANA), sent("1s", JANA, body="Bye").replace("sendMessage", "sendMessage, key: shop")]
+    for rules, entry in (
+        (f'attempts: [{{when: {{key: "{key}"}}, then: failed}}]', {"that": "messages", "where": {"result": "failed"}}),
+        (f'api: [{{when: {{key: "{key}"}}, fault: {{status: 500}}}}]', {"that": "requests", "where": {"status": 500}}),
+    ):
+        text = (
+            f"sendbox: 1\naccount: {{subkeys: [{{name: shop, credit: 5}}]}}\ntraffic: [{', '.join(calls)}]\n{rules}\n"
+        )
+        verdict = play(f"{text}expect: [{orjson.dumps({**entry, 'count': failed}).decode()}]\n").verdict
+        assert verdict is not None
+        assert verdict["passed"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "rules"),
+    [
+        ({"that": "sends", "each": "message", "then": [{"that": "sends", "count": 0}]}, ["never-follows"]),
+        ({"that": "sends", "each": "message", "then": [{"that": "sends", "same": "phone", "count": 0}]}, []),
+        ({"that": "sends", "each": "message", "at_most": 1}, ["never-fails"]),
+        ({"that": "sends", "before": "2026-03-01T09:00:00Z", "count": 0}, ["before-start"]),
+        ({"that": "sends", "where": {"tag": "a", "not": {"tag": ["a", "b"]}}, "count": 0}, ["never-asked"]),
+        ({**EVERY, "each": "request", "subjects": "0.."}, []),
+    ],
+    ids=str,
+)
+def test_what_cannot_fail_proves_nothing(entry: dict[str, Any], rules: list[str]) -> None:
+    """The verdict says it, and a test that expects fails."""
+    view = judged([sent("0s", JANA)], entry)
+    assert view["passed"]
+    assert [never["rule"] for never in view["never"]] == rules
