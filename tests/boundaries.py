@@ -113,6 +113,7 @@ PARTS: Final = (
 OBSERVERS: Final = (
     "engine.coverage",
     "engine.digest",
+    "engine.expect.explaining",
     "engine.expect.judging",
     "engine.expect.own",
     "engine.expect.row",

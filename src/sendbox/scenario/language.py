@@ -85,7 +85,6 @@ class Language:
             "emulated": emulated,
             "families": {word: means for item in vocabularies for word, means in item.families.items()},
         }
-        self._subjects = subjects
         self._library: dict[str, Blueprint] = {}
 
         def expected(node: Node | None, reader: Reader) -> Any:

@@ -68,6 +68,15 @@ class Expectation:
     never: tuple[Never, ...] = field(default=(), compare=False)
 
     @property
+    def chain(self) -> tuple[Expectation, ...]:
+        """The entry itself, and each of its `then`."""
+        return (self, *self.then)
+
+    def names(self, step: int) -> tuple[str, ...]:
+        """What the things of an entry of the chain must agree in: with a subject, or with the thing they follow."""
+        return self.chain[step].same if step else self.each
+
+    @property
     def wanted(self) -> str:
         """How many must count, in words."""
         if self.low == self.high and self.low is not None:

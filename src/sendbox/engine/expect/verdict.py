@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import iso
-from sendbox.engine.expect.judging import FAILED, OPEN, PASSED, Judge
+from sendbox.engine.expect.explaining import FAILED, OPEN, PASSED
+from sendbox.engine.expect.judging import Judge
 
 if TYPE_CHECKING:
     from sendbox.engine.expect.expectation import Expectation

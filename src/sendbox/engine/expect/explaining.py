@@ -1,0 +1,234 @@
+"""Explains why an expectation does not hold: how it is missed, what came nearest, and why that does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sendbox.engine.durations import iso, show
+from sendbox.engine.expect.conditions import quoted, said
+from sendbox.engine.expect.row import place_of
+from sendbox.engine.expect.subjects import occurrences_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.expect.expectation import Expectation
+    from sendbox.engine.expect.subjects import Occurrence, Subject
+    from sendbox.engine.world import World
+
+#: The states of an expectation. One that is open may still hold: what it waits for has not had all its time.
+PASSED: Final = "passed"
+FAILED: Final = "failed"
+OPEN: Final = "open"
+#: So many things that nearly counted, or counted and should not, are shown.
+NEAREST: Final = 3
+#: So many subjects that failed are named.
+NAMED: Final = 20
+
+#: What a thing belongs to: a value for each name.
+Key = tuple[Any, ...]
+
+
+class Miss(NamedTuple):
+    """How an entry is missed, 0 or the nth of `then`: what it had to follow, how many counted, why that is wrong, those
+    that are too many, and until when more may come (None = it is too late)."""
+
+    step: int
+    before: Occurrence | None
+    number: int
+    why: str
+    surplus: list[Occurrence]
+    due: int | None
+    #: to what the things had to belong
+    keys: list[Key]
+    #: what is wrong with the surplus
+    wrong: str
+    #: nothing is wrong so far: it may still come to that
+    holds: bool = False
+
+
+class Missed(NamedTuple):
+    """A subject that an expectation is missed for, and the first thing of it that counted."""
+
+    key: Key
+    first: Occurrence | None
+    miss: Miss
+
+
+class Explainer:
+    """Puts into words what one expectation is missed by."""
+
+    def __init__(self, world: World, subjects: Mapping[str, Subject], expectation: Expectation) -> None:
+        self._world = world
+        self._subjects = subjects
+        self._expectation = expectation
+
+    def shown(self, miss: Miss) -> Generator[None, None, dict[str, Any]]:
+        """What differs in the view of an expectation that is missed like this."""
+        entry = self._expectation.chain[miss.step]
+        nearest = miss.surplus
+        if not nearest and not miss.holds:
+            nearest = yield from self._nearest(entry, miss)
+        return state(miss.due) | {
+            "that": entry.that,
+            "step": miss.step,
+            "found": miss.number,
+            "wanted": entry.wanted,
+            "why": miss.why,
+            "nearest": [
+                {
+                    **self._thing(entry.that, thing),
+                    "why_not": "; ".join(self._unmet(entry, miss, thing).why)
+                    or f"it counts, and {miss.wrong}: wanted {entry.wanted or entry.share}",
+                }
+                for thing in nearest
+            ],
+        }
+
+    def _nearest(self, entry: Expectation, miss: Miss) -> Generator[None, None, list[Occurrence]]:
+        """The things that nearly count."""
+        near: list[Occurrence] = []
+        nearest: tuple[int, bool, int] = (0, False, 0)
+        for thing in occurrences_of(self._world, self._subjects[entry.that]):
+            yield
+            if thing is None or (miss.before is not None and thing.what is miss.before.what):
+                continue
+            rank = self._unmet(entry, miss, thing).rank
+            if not rank[0]:
+                continue
+            if not near or rank < nearest:
+                nearest, near = rank, [thing]
+            elif rank == nearest and len(near) < NEAREST:
+                near.append(thing)
+        return near
+
+    def _unmet(self, entry: Expectation, miss: Miss, thing: Occurrence) -> Unmet:
+        subject = self._subjects[entry.that]
+        where = [unmet for condition in entry.where for unmet in condition.unmet(subject.reading(self._world, thing))]
+        asked = {name for name, _ in where}
+        for place, name in enumerate(self._expectation.names(miss.step)):
+            values = [key[0] for key in subject.belonging([name])(self._world, thing.what)]
+            wanted = dict.fromkeys(key[place] for key in miss.keys)
+            if name not in asked and wanted.keys().isdisjoint(values):
+                is_ = said(name, tuple(values)) if all(map(_is_plain, values)) else f"{name} is another one"
+                where.append((name, f"{is_}, wanted {' or '.join(map(_word, wanted))}"))
+        return Unmet(where, [*untimely(entry, thing, self._world.start, miss.before)])
+
+    def named(self, missed: Missed) -> dict[str, Any]:
+        """A subject that failed, or is open."""
+        key, first, miss = missed
+        return {
+            "subject": dict(zip(self._expectation.each, map(_plain, key), strict=True)),
+            "first": None if first is None else self._thing(self._expectation.that, first),
+            "step": miss.step,
+            "found": miss.number,
+            "open_until": None if miss.due is None else iso(miss.due),
+            "why": self._sentence(missed),
+        }
+
+    def _thing(self, that: str, thing: Occurrence) -> dict[str, Any]:
+        line = self._subjects[that].line(self._world, thing.what)
+        return {"entry": thing.entry, "at": iso(thing.at), "what": line}
+
+    def _sentence(self, missed: Missed) -> str:
+        """Why a subject failed, with its first thing unless its name says enough."""
+        key, first, miss = missed
+        name = ", ".join(map(str, key)) if all(map(_is_plain, key)) else ""
+        if first is None or (name and not self._expectation.then):
+            return f"{name}: {miss.why}"
+        thing = self._thing(self._expectation.that, first)
+        asked = self._subjects[self._expectation.that].fields
+        said_ = not name or not asked.keys() >= set(self._expectation.each) or name in thing["what"]
+        return f"{'' if said_ else f'{name}: '}{thing['what']} at {thing['at']}: {miss.why}"
+
+    def why(self, missed: list[Missed], total: int, who: str) -> str:
+        told = [self._sentence(each) for each in missed[:NEAREST]]
+        more = [f"and {len(missed) - NEAREST} more"] if len(missed) > NEAREST else []
+        wanted = f" ({self._expectation.share} of them must hold)" if self._expectation.share else ""
+        return f"{len(missed)} of {total} {who}: {'; '.join([*told, *more])}{wanted}"
+
+    def counted(self, entry: Expectation, number: int, before: Occurrence | None) -> str:
+        """How many counted, within which times, and how many had to."""
+        start = self._world.start
+        conditions = [] if entry.within is None else [f"within {show(entry.within)}"]
+        if entry.after is not None:
+            conditions.append(f"not before {iso(entry.after.instant(start))}")
+        if entry.before is not None:
+            conditions.append(f"until {iso(entry.before.instant(start))}")
+        if before is not None and not self._expectation.each:
+            conditions.append(f"after the thing before, which came at {iso(before.at)}")
+        elif before is not None and entry.within is not None:
+            conditions.append(f"(until {iso(before.at + entry.within)})")
+        return " ".join([f"{number or 'no'} {entry.text}", *conditions]) + f", wanted {entry.wanted}"
+
+
+class Unmet(NamedTuple):
+    """What speaks against a thing: fields that differ, each with why, and times."""
+
+    where: list[tuple[str, str]]
+    times: list[str]
+
+    @property
+    def rank(self) -> tuple[int, bool, int]:
+        """How far it is from counting: by the number of conditions; another phone is further, another time less far."""
+        return len(self.where) + len(self.times), any(field == "phone" for field, _ in self.where), len(self.where)
+
+    @property
+    def why(self) -> list[str]:
+        """Why it does not count."""
+        return [*(why for _, why in self.where), *self.times]
+
+
+def outside(entry: Expectation, thing: Occurrence, start: int) -> Iterator[str]:
+    """Why an instant is wrong."""
+    for word, moment, wrong in (("after", entry.after, -1), ("before", entry.before, 1)):
+        if moment is not None and (thing.at - moment.instant(start)) * wrong > 0:
+            yield f"came at {iso(thing.at)}, wanted {word} {iso(moment.instant(start))}"
+
+
+def untimely(entry: Expectation, thing: Occurrence, start: int, before: Occurrence | None) -> Iterator[str]:
+    """Why a time is wrong, from the start or from what the thing must follow."""
+    passed = thing.at - (start if before is None else before.at)
+    if before is not None and not _follows(thing, before):
+        early = f"came {show(-passed)} before it" if passed < 0 else "came at the same instant, but before it"
+        yield f"{early}, wanted after"
+    elif entry.within is not None and passed > entry.within:
+        since = "the start" if before is None else "it"
+        yield f"came {show(passed)} after {since}, wanted within {show(entry.within)}"
+    yield from outside(entry, thing, start)
+
+
+def _follows(thing: Occurrence, before: Occurrence) -> bool:
+    if thing.at != before.at:
+        return thing.at > before.at
+    one_kind = thing.entry is None and before.entry is None and type(thing.what) is type(before.what)
+    if one_kind or (thing.entry is not None and before.entry is not None):
+        return place_of(thing) > place_of(before)
+    return True
+
+
+def state(due: int | None) -> dict[str, Any]:
+    """The state of an expectation that does not hold: open until an instant, or failed."""
+    return {
+        "passed": False,
+        "state": FAILED if due is None else OPEN,
+        "open_until": None if due is None else iso(due),
+    }
+
+
+def plural(names: tuple[str, ...]) -> str:
+    if len(names) > 1:
+        return f"combinations of {' and '.join(names)}"
+    return f"{names[0][:-1]}ies" if names[0].endswith("y") and names[0] != "key" else f"{names[0]}s"
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it, None for what has no text."""
+    return value if _is_plain(value) else None
+
+
+def _word(value: Any) -> str:
+    return "that of the thing before" if not _is_plain(value) else quoted(value)
