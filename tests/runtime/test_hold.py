@@ -1,14 +1,15 @@
-"""How long the event loop is held while a world has much to do: measured with a callback that ticks at every turn.
+"""How much is done between two turns of the event loop while a world has much to do.
 
-What counts is the time that the loop's thread worked between two turns: on a quiet machine that is the time on the
-wall, and on a busy one the time of other processes does not count. A deep run fills its worlds with five times as much.
+What counts is work, not time: the calls of functions that the loop's thread makes between two turns, where every place
+that may give the loop its turn does. So a place that is missing is found, on any machine; how long the loop is held is
+measured by `benchmarks`. A deep run fills its worlds with five times as much.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Iterator
+import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,8 +17,8 @@ import pytest
 
 from sendbox.engine.delivery.batches import Target
 from sendbox.engine.world import World
-from sendbox.runtime import collector, wall
 from sendbox.runtime.policy import HttpCall, Outcome
+from sendbox.runtime.slot import Slice
 from sendbox.server.loop import new_loop
 from sendbox.services.account.account import Account
 from sendbox.services.messaging.messaging import Messaging
@@ -27,23 +28,18 @@ from tests.receivers import answering, receiving
 from tests.scenarios import load
 from tests.tiers import DEEP
 
-pytestmark = pytest.mark.alone
-#: Messages in a world: work on all of them at once takes far longer than the limit.
-MESSAGES = 33_334 if DEEP else 6_667
+#: Messages in a world: all of them take far more calls than the limit.
+MESSAGES = 20_000 if DEEP else 4_000
 #: Messages with a delivery each: of one target each, or under a rule that sends their events one by one.
-FEWER = 10_000 if DEEP else 2_000
-#: The longest the loop may be held, in nanoseconds.
-LIMIT = 5_000_000
-#: So many runs are tried: caches that another process has emptied make one slow.
-RUNS = 5
+FEWER = 7_500 if DEEP else 1_500
+#: The most calls of functions between two turns of the loop: about a millisecond of work.
+LIMIT = 20_000
 
 
 @pytest.fixture(autouse=True)
-def collecting() -> Iterator[None]:
-    """The collector as a server tunes it."""
-    collector.tune()
-    yield
-    collector.untune()
+def pausing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in slices pauses wherever it may."""
+    monkeypatch.setattr(Slice, "over", True)
 
 
 #: Of every kind of thing there is much of, one that counts and one that never does.
@@ -58,26 +54,31 @@ EXPECTING = {
 
 
 @asynccontextmanager
-async def ticking(holds: list[tuple[int, int]]) -> AsyncIterator[None]:
-    """Appends the longest hold while the context lasts: working time of the thread, and time on the wall."""
+async def ticking(holds: list[int]) -> AsyncIterator[None]:
+    """Appends the most calls that the thread made between two turns of the loop while the context lasts."""
     loop = asyncio.get_running_loop()
-    worked, walled = time.thread_time_ns(), wall.monotonic_ns()
-    longest = (0, 0)
+    calls = longest = 0
     over = False
 
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call" or event == "c_call"
+
     def tick() -> None:
-        nonlocal worked, walled, longest
-        now, present = time.thread_time_ns(), wall.monotonic_ns()
-        longest = max(longest, (now - worked, present - walled))
-        worked, walled = now, present
+        nonlocal calls, longest
+        longest, calls = max(longest, calls), 0
         if not over:
             loop.call_soon(tick)
 
     loop.call_soon(tick)
     await asyncio.sleep(0)
-    longest = (0, 0)
-    yield
-    over = True
+    longest = 0
+    sys.setprofile(count)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+        over = True
     holds.append(longest)
 
 
@@ -92,16 +93,7 @@ def fill(world: World, count: int, *, every: int = 0, callback: Any = None, reci
         Messaging.of(world).accept("sendMessage", [send], key, b"%d" % number, "http://box")
 
 
-def measured(scene: Any) -> tuple[int, int]:
-    """The longest hold in a run of a scene: of the first run that keeps to the limit, else of the best."""
-    holds: list[tuple[int, int]] = []
-    while len(holds) < RUNS and min(holds, default=(LIMIT, 0))[0] >= LIMIT:
-        with asyncio.Runner(loop_factory=new_loop) as runner:
-            runner.run(scene(holds))
-    return min(holds)
-
-
-async def at_one_instant(holds: list[tuple[int, int]]) -> None:
+async def at_one_instant(holds: list[int]) -> None:
     """All messages at one instant: their events in three instants, to the built-in receiver."""
     async with boxed(check_answers=False) as box:
         await box.open()
@@ -111,7 +103,7 @@ async def at_one_instant(holds: list[tuple[int, int]]) -> None:
         assert moved["fired"] >= 3 * MESSAGES
 
 
-async def faulty(holds: list[tuple[int, int]]) -> None:
+async def faulty(holds: list[int]) -> None:
     """Messages of which each event leaves by itself, since a rule of the scenario is asked about each."""
     async with boxed(check_answers=False) as box:
         await box.open(scenario={"sendbox": 1, "extends": "default", "webhooks": [{"fault": "split"}]})
@@ -121,7 +113,7 @@ async def faulty(holds: list[tuple[int, int]]) -> None:
         assert moved["fired"] >= 3 * FEWER
 
 
-async def spread_over_time(holds: list[tuple[int, int]]) -> None:
+async def spread_over_time(holds: list[int]) -> None:
     """The same over nine hours, each message at its own instant."""
     async with boxed(check_answers=False) as box:
         await box.open()
@@ -131,7 +123,7 @@ async def spread_over_time(holds: list[tuple[int, int]]) -> None:
         assert moved["fired"] >= 3 * MESSAGES
 
 
-async def to_a_receiver(holds: list[tuple[int, int]]) -> None:
+async def to_a_receiver(holds: list[int]) -> None:
     """All events in bundles of a hundred to a receiver on a socket."""
     async with boxed(check_answers=False) as box, receiving(answering(200)) as receiver:
         await box.open()
@@ -143,7 +135,7 @@ async def to_a_receiver(holds: list[tuple[int, int]]) -> None:
         assert moved["failed"] == 0
 
 
-async def to_many_targets(holds: list[tuple[int, int]]) -> None:
+async def to_many_targets(holds: list[int]) -> None:
     """Many targets, each with a delivery at each of three instants."""
 
     async def take(_: HttpCall) -> Outcome:
@@ -159,7 +151,7 @@ async def to_many_targets(holds: list[tuple[int, int]]) -> None:
         assert moved["deliveries"] == 3 * FEWER
 
 
-async def lapses(holds: list[tuple[int, int]]) -> None:
+async def lapses(holds: list[int]) -> None:
     """50,000 phones whose windows end in one move, more than one move tells."""
     async with boxed(check_answers=False) as box:
         await box.open()
@@ -172,7 +164,7 @@ async def lapses(holds: list[tuple[int, int]]) -> None:
         assert moved["truncated"]
 
 
-async def lists(holds: list[tuple[int, int]]) -> None:
+async def lists(holds: list[int]) -> None:
     """Messages, journal, deliveries, events, advice, digest and verdict of a world with many events, over HTTP."""
     async with boxed(check_answers=False) as box:
         await box.open()
@@ -198,13 +190,9 @@ async def lists(holds: list[tuple[int, int]]) -> None:
 @pytest.mark.parametrize(
     "scene", [at_one_instant, faulty, spread_over_time, to_a_receiver, to_many_targets, lapses, lists]
 )
-def test_the_loop_is_never_held_longer_than_five_milliseconds(
-    scene: Any, record_property: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Whatever a world has to do, the loop has its turn within 5 ms, so that no other client waits for it."""
-    worked, walled = measured(scene)
-    record_property("longest_hold_ms", worked / 1e6)
-    with capsys.disabled():
-        text = f"the loop was held {worked / 1e6:.1f} ms at most, {walled / 1e6:.1f} ms on the wall"
-        print(f"\n{scene.__name__}: {text} ", end="")  # noqa: T201 - the figure
-    assert worked < LIMIT
+def test_the_loop_has_its_turn_after_little_work(scene: Any) -> None:
+    """Whatever a world has to do, no other client waits for it."""
+    holds: list[int] = []
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(scene(holds))
+    assert max(holds) < LIMIT
