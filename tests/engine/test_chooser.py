@@ -265,8 +265,8 @@ def test_a_world_records_what_its_plan_gave() -> None:
 #: Who hashes outside the chooser, and what for: never to decide anything.
 HASHES: Final = {
     "engine/chooser/draws.py": "fates",
-    "engine/identity.py": "the hash itself, seeds of any length, the tag of a world",
-    "engine/world.py": "names of what requests make",
+    "engine/identity.py": "the hash itself, seeds of any length, names, the tag of a world",
+    "engine/world.py": "requests that are equal",
     "engine/digest.py": "the digest",
     "engine/faults/calls.py": "calls that are equal cannot race",
     "control/export/record.py": "entries of a journal, in short",
@@ -295,7 +295,7 @@ def test_nothing_else_hashes() -> None:
     hashing = {name: called for name, called in found.items() if called}
     assert hashing.keys() - CHOOSING == HASHES.keys() - CHOOSING
     assert {name for name, called in hashing.items() if called - {"blake2b", "derive"}} == set(CHOOSING)
-    assert {name for name, called in hashing.items() if "derive" in called} == {CHOOSING[0], "engine/world.py"}
+    assert {name for name, called in hashing.items() if "derive" in called} == {CHOOSING[0], "engine/identity.py"}
 
 
 def test_one_place_makes_the_choosers_of_worlds() -> None:

@@ -47,7 +47,7 @@ def called(world: World, body: bytes, canonical: bytes | None = None, path: str 
     """Journals a call, refused unless there is a canonical request."""
     status = 400 if canonical is None else 200
     record = asked(body=body, key=world.id, path=path, status=status)
-    record.canonical = canonical
+    record.content = canonical
     world.request(record)
 
 

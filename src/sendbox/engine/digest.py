@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,8 +103,8 @@ class Canon(Observer):
         self._ignore = [tuple(path.split(".")) for path in world.blueprint.digest_ignore]
         #: hashed content of a request -> how many of its kind were met
         self._equal: Counter[str] = Counter()
-        #: id of a request -> its content, and its ordinal among equal ones
-        self._requests: dict[str, str] = {}
+        #: what a request was named by -> its content, and its ordinal among equal ones
+        self._requests: dict[bytes, str] = {}
 
     def plain(self, name: str) -> str:
         """What a name was derived from; any other text as it is."""
@@ -122,16 +122,17 @@ class Canon(Observer):
 
     def body(self, record: RequestRecord) -> Any:
         """A request's canonical content: as a value or text where it is to be read, else hashed."""
-        content = self._refused(record.body) if record.canonical is None else self._content(record.canonical)
+        canonical = record.canonical
+        content = self._refused(record.body) if canonical is None else self._content(canonical)
         return _read(content) if self._readable else blake2b(content, digest_size=16).hexdigest()
 
-    def request(self, request_id: str, operation: str, content: bytes) -> str:
-        """A request's name: its content, and its ordinal among equal ones."""
-        name = self._requests.get(request_id)
+    def request(self, named: bytes, operation: str, content: Callable[[], bytes]) -> str:
+        """A request's name, by what the world named it: its content, and its ordinal among equal ones."""
+        name = self._requests.get(named)
         if name is None:
-            whole = operation.encode() + b"\0" + self._content(content)
+            whole = operation.encode() + b"\0" + self._content(content())
             hashed = blake2b(whole, digest_size=16).hexdigest()
-            name = self._requests[request_id] = f"{hashed}:{self._equal[hashed]}"
+            name = self._requests[named] = f"{hashed}:{self._equal[hashed]}"
             self._equal[hashed] += 1
         return name
 

@@ -24,10 +24,23 @@ def derive(seed: bytes, scope: str, key: bytes, n: int = 0) -> bytes:
     return blake2b(key, key=seed, salt=n.to_bytes(_SCOPE_SIZE, "little"), person=scope.encode()).digest()
 
 
-def uuid_text(raw: bytes) -> str:
-    """The first sixteen bytes in the form of a version 4 UUID."""
-    h = raw.hex()
-    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[raw[8] >> 4 & 3]}{h[17:20]}-{h[20:32]}"
+def uuid_text(raw: bytes, first: int = 0) -> str:
+    """Sixteen bytes, from the `first` on, in the form of a version 4 UUID."""
+    h = raw[first : first + 16].hex()
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[raw[first + 8] >> 4 & 3]}{h[17:20]}-{h[20:]}"
+
+
+class Naming:
+    """Derives the names of one world, salted with it."""
+
+    __slots__ = ("_salt",)
+
+    def __init__(self, salt: str) -> None:
+        self._salt = seed_bytes(salt)
+
+    def name(self, scope: str, key: bytes, n: int = 0) -> bytes:
+        """64 derived bytes for a name."""
+        return derive(self._salt, scope, key, n)
 
 
 def tag_of(world_id: str, shard: int = 0) -> str:

@@ -28,7 +28,7 @@ from sendbox.engine.delivery.home import Carriage
 from sendbox.engine.delivery.targets import NOT_FETCHED, Outlets
 from sendbox.engine.durations import iso
 from sendbox.engine.faults.calls import ApiFaults
-from sendbox.engine.identity import derive, seed_bytes, tag_of, uuid_text
+from sendbox.engine.identity import Naming, seed_bytes, tag_of, uuid_text
 from sendbox.engine.journal import CODE, Capped, Journal
 from sendbox.engine.part import Part
 from sendbox.engine.polling import Polling
@@ -82,7 +82,7 @@ class World:
         "id",
         "instants",
         "journal",
-        "names",
+        "naming",
         "outlets",
         "parts",
         "pinned",
@@ -131,7 +131,7 @@ class World:
         self.events: Events = _events(self.services)
         self.seed_given = blueprint.seed if seed is None else seed
         self.salt = world_id if salt is None else salt
-        self.names = seed_bytes(self.salt)
+        self.naming = Naming(self.salt)
         self.start_given = start
         self.start = start
         #: whether the start was given; else it was the present when the world was opened
@@ -323,7 +323,7 @@ class World:
 
     def name(self, scope: str, key: bytes, n: int = 0) -> bytes:
         """64 derived bytes for a name, salted with the world."""
-        return derive(self.names, scope, key, n)
+        return self.naming.name(scope, key, n)
 
     @property
     def opening(self) -> Open:

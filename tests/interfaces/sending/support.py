@@ -47,7 +47,9 @@ class FakeWorld:
         self.findings: list[Finding] = []
         self.calls: list[tuple[str, list[Send], Key, bytes, str]] = []
 
-    def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "") -> Accepted:
+    def accept(
+        self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "", record: object = None
+    ) -> Accepted:
         """Remembers the call; ids are `m<message>` and `m<message>-<recipient>`."""
         self.calls.append((operation, sends, key, content, origin))
         ids = [

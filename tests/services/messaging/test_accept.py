@@ -189,7 +189,7 @@ def test_a09_an_object_of_which_nothing_is_accepted_leaves_nothing() -> None:
     world = make_world(assume=Assume(invalid_number="response"))
     found = accept(world, command("nonsense", "more of it"))
     assert found.messages == [[None, None]]
-    assert (Messaging.of(world).messages, Messaging.of(world).by_id, world.timeline.steps) == ([], {}, [])
+    assert (Messaging.of(world).messages, dict(Messaging.of(world).by_id), world.timeline.steps) == ([], {}, [])
     assert send_one(world).ordinal == 2
 
 

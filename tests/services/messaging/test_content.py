@@ -18,15 +18,15 @@ from tests.core.worlds import PHONE, advance, command, make_world, send, send_on
 URL = "https://acme.example/a"
 
 
-def submission_of(world: World, one: Send, base_id: str = "") -> Submission:
-    """A submission that was not accepted by anybody."""
-    return Submission(one, "sendMessage", Account.of(world).keys[world.id], "r", base_id, 0, 0, b"")
+def submission_of(world: World, one: Send, operation: str = "sendMessage") -> Submission:
+    """A submission that no world has accepted."""
+    return Submission(one, operation, Account.of(world).keys[world.id], bytes(64), world.naming, 0, 0, b"")
 
 
-def count(one: Send, base_id: str = "") -> int:
+def count(one: Send, operation: str = "sendMessage") -> int:
     """The segments of the first step of a Message object."""
     world = make_world()
-    return prepare(submission_of(world, one, base_id), 0, one.steps[0], Account.of(world)).count
+    return prepare(submission_of(world, one, operation), 0, one.steps[0], Account.of(world)).count
 
 
 @pytest.mark.parametrize(
@@ -140,19 +140,19 @@ def test_a_refused_attempt_shows_the_long_links() -> None:
 
 # A text of 160 septets in which the link counts as 24 (A78), and one character more.
 FITTING: list[Any] = [
-    pytest.param(Shortening(), 160 - 24, "", id="24 characters"),
-    pytest.param(Shortening(enhance=True), 160 - 24 - 39, "", id="with the query of get_enhance"),
-    pytest.param(Shortening(enhance=True, name="ref"), 160 - 24 - 41, "", id="with its name"),
-    pytest.param(Shortening(enhance=True, name="a b"), 160 - 24 - 43, "", id="with its name, quoted"),
-    pytest.param(Shortening(enhance=True), 160 - 24 - 41, "base", id="with the id of one of several"),
+    pytest.param(Shortening(), 160 - 24, "sendMessage", id="24 characters"),
+    pytest.param(Shortening(enhance=True), 160 - 24 - 39, "sendMessage", id="with the query of get_enhance"),
+    pytest.param(Shortening(enhance=True, name="ref"), 160 - 24 - 41, "sendMessage", id="with its name"),
+    pytest.param(Shortening(enhance=True, name="a b"), 160 - 24 - 43, "sendMessage", id="with its name, quoted"),
+    pytest.param(Shortening(enhance=True), 160 - 24 - 41, "sendMessages", id="with the id of one of several"),
 ]
 
 
-@pytest.mark.parametrize(("shortening", "room", "base_id"), FITTING)
-def test_a78_a_short_link_counts_24_characters(shortening: Shortening, room: int, base_id: str) -> None:
+@pytest.mark.parametrize(("shortening", "room", "operation"), FITTING)
+def test_a78_a_short_link_counts_24_characters(shortening: Shortening, room: int, operation: str) -> None:
     """A short link counts 24 characters, whatever its length, plus the query with the message's id."""
     texts = [f"{'x' * (size - 1)} {URL}" for size in (room, room + 1)]
-    assert [count(command(body=text, shortening=shortening), base_id) for text in texts] == [1, 2]
+    assert [count(command(body=text, shortening=shortening), operation) for text in texts] == [1, 2]
 
 
 # --- templates
@@ -182,5 +182,5 @@ def test_a_template_that_is_not_there_has_no_text() -> None:
     world = make_world()
     one = command(steps=[step("chatapp_template", None, template=TemplateUse("t", "en"))])
     submission = submission_of(world, one)
-    attempt = Attempt(Message(submission, 0, "m", PHONE, True, 0), 0, None)
+    attempt = Attempt(Message(submission, 0, PHONE, True, 0), 0, None)
     assert text_of(attempt, prepare(submission, 0, one.steps[0], Account.of(world))) == ""

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 JSON_TYPE: Final = b"application/json"
 
 
+def compact(raw: bytes) -> bytes:
+    """A copy that takes no more room than it needs: what writes JSON hands out its whole buffer, of 4 kB at least."""
+    return bytes(memoryview(raw))
+
+
 class RequestRecord:
     """One call of an emulated interface: what came, what was answered, and the remarks. `query` as it came.
 
@@ -22,7 +27,7 @@ class RequestRecord:
     """
 
     __slots__ = (
-        "_kept", "advice", "answer", "canonical", "fault", "findings", "headers", "key", "method", "operation",
+        "_kept", "advice", "answer", "content", "fault", "findings", "headers", "key", "method", "operation",
         "origin", "path", "query", "status",
     )  # fmt: skip
 
@@ -35,15 +40,15 @@ class RequestRecord:
     origin: str
     key: str
 
-    def __init__(self, operation: str, call: Call, status: int, answer: bytes) -> None:
+    def __init__(self, operation: str, call: Call, status: int = 0, answer: bytes = b"") -> None:
         self.operation = operation
         self.method, self.path, self.query, self.headers, self._kept, self.origin, self.key = call
         self.status = status
         self.answer = answer
         self.findings: Sequence[Finding] = ()
         self.advice: Sequence[Advice] = ()
-        #: the request as its names were derived from it, None when it was refused
-        self.canonical: bytes | None = None
+        #: the canonical request, or what makes it again from the body; None when the call was refused
+        self.content: bytes | Callable[[bytes], bytes] | None = None
         #: the fault by which a scenario spoiled the answer
         self.fault: Applied | None = None
 
@@ -51,6 +56,12 @@ class RequestRecord:
     def call(self) -> Call:
         """What came. The query may hold the key, so no view shows it."""
         return Call(self.method, self.path, self.query, self.headers, self._kept, self.origin, self.key)
+
+    @property
+    def canonical(self) -> bytes | None:
+        """The request as its names were derived from it, None when it was refused."""
+        content = self.content
+        return content(self.body) if callable(content) else content
 
     @property
     def body(self) -> bytes:

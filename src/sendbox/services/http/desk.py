@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.contract.validators import NotLoaded, preload
 from sendbox.engine.commands.command import Body, Call
-from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.commands.requests import RequestRecord, compact
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.polling import MANY
@@ -182,10 +182,13 @@ class Desk:
             lost = answer is not good or decision[0].rule.fault.broken
             if lost and good.status < 400 and route.operation in SENDING:
                 world.api.note_unanswered(_content(exchange), world.now)
-        record = RequestRecord(route.operation, call, answer.status, answer.body)
+        record = exchange.record
+        assert record is not None
+        record.status, record.answer = answer.status, compact(answer.body)
         record.findings = valued(findings, exchange) if findings else ()
-        record.advice = exchange.advice
-        record.canonical = exchange.content
+        record.advice = exchange.advice or ()
+        if record.content is None:
+            record.content = exchange.content
         exchange.uses("key", exchange.key.id)
         if exchange.order_sensitive:
             decision = decision[0], True
@@ -197,7 +200,8 @@ class Desk:
         """A call as its handler sees it."""
         key = account_of(world).keys[call.key]
         body = whole(call.body)
-        return Exchange(route, world, key, call.headers, call.query, body, call.origin, self.contract, params)
+        record = RequestRecord(route.operation, call)
+        return Exchange(route, world, key, call.headers, call.query, body, call.origin, self.contract, params, record)
 
     # -- addresses that worlds give out
 

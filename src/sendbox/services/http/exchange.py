@@ -11,6 +11,7 @@ from sendbox.engine.commands.requests import JSON_TYPE
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.engine.commands.command import Call
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice, Finding
     from sendbox.engine.world import World
@@ -61,6 +62,8 @@ class Exchange:
     contract: Contract
     #: what stands in the path, by the names in the route's
     params: Mapping[str, str] = field(default_factory=dict)
+    #: the call as the journal will keep it, None for what has no entry of its own
+    record: RequestRecord | None = None
     advice: list[Advice] = field(default_factory=list)
     #: what the journal says of a call that was accepted nevertheless
     findings: Sequence[Finding] = ()

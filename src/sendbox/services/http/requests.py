@@ -8,7 +8,7 @@ import orjson
 
 from sendbox.contract.findings import show
 from sendbox.contract.parse import Malformed, parse_json
-from sendbox.engine.commands.requests import JSON_TYPE
+from sendbox.engine.commands.requests import JSON_TYPE, compact
 from sendbox.engine.remarks import Finding
 from sendbox.services.advice import CONTENT_TYPE_MISSING, CONTENT_TYPE_NOT_JSON, advise
 from sendbox.services.assume import Assume
@@ -54,7 +54,7 @@ def parsed(exchange: Exchange, line: int = 1) -> Any:
 
 def canonical(request: Any) -> bytes:
     """The request in one form, independent of the order of its fields: names are derived from it."""
-    return orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
+    return compact(orjson.dumps(request, option=orjson.OPT_SORT_KEYS))
 
 
 def without_nulls(value: Any, depth: int = FIELDS_DEEP) -> Any:

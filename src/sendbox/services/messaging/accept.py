@@ -12,21 +12,31 @@ from sendbox.services import limits
 from sendbox.services.advice import TEST_NUMBER, advise
 from sendbox.services.messaging.events import expected_case
 from sendbox.services.messaging.model import Send
-from sendbox.services.messaging.records import Accepted, Message, Submission
+from sendbox.services.messaging.records import NAMED, SEVERAL, Accepted, Message, Submission
 from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.engine.world import World
     from sendbox.services.messaging.home import Home
     from sendbox.services.ports import Key
 
 
-def accept(home: Home, operation: str, sends: list[Send], key: Key, content: bytes, origin: str) -> Accepted:
+def accept(
+    home: Home,
+    operation: str,
+    sends: list[Send],
+    key: Key,
+    content: bytes,
+    origin: str,
+    record: RequestRecord | None,
+) -> Accepted:
     """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
     world = home.world
     now = world.clock.now
-    several = operation == "sendMessages"
+    several = operation == SEVERAL
+    source = content if record is None else record
     names = world.named("request", operation, content)
     request_id = uuid_text(names)
     base_ids: list[str] = []
@@ -40,7 +50,7 @@ def accept(home: Home, operation: str, sends: list[Send], key: Key, content: byt
         base = ""
         if several:
             base = uuid_text(world.name("message", names, send.index))
-        submission = Submission(send, operation, key, request_id, base, send.index, home.accepted, content)
+        submission = Submission(send, operation, key, names, world.naming, send.index, home.accepted, source)
         submission.origin = origin
         submission.chooser = world.chooser
         home.accepted += len(send.recipients)
@@ -55,13 +65,11 @@ def accept(home: Home, operation: str, sends: list[Send], key: Key, content: byt
                 continue
             if several:
                 message_id = f"{base}-{position}"
-            elif position < 3:  # the request's 64 bytes name it and its first three recipients
-                message_id = uuid_text(names[16 * (position + 1) :])
+            elif position < NAMED:
+                message_id = uuid_text(names, 16 * (position + 1))
             else:
                 message_id = uuid_text(world.name("message", names, position))
-            message = Message(submission, position, message_id, recipient.number, recipient.valid, now)
-            messages.append(message)
-            home.by_id[message_id] = message
+            messages.append(Message(submission, position, recipient.number, recipient.valid, now))
             ids.append(message_id)
         base_ids.append(base)
         answers.append(ids)

@@ -11,7 +11,17 @@ if TYPE_CHECKING:
     from sendbox.services.messaging.content.text import Prepared
     from sendbox.services.messaging.model import Send
     from sendbox.services.messaging.prices import Costs
-    from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Plan, Rows, Submission
+    from sendbox.services.messaging.records import (
+        Accepted,
+        Attempt,
+        Inbound,
+        Index,
+        Link,
+        Message,
+        Plan,
+        Rows,
+        Submission,
+    )
     from sendbox.services.messaging.rules.rules import Attempts
     from sendbox.services.ports import Account, Key
 
@@ -86,7 +96,7 @@ class Home(Protocol):
     assume: Assume
     costs: Costs
     messages: list[Message]
-    by_id: dict[str, Message]
+    by_id: Index
     links: dict[str, Link]
     accepted: int
     rows: Rows

@@ -23,12 +23,13 @@ from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.prices import Costs
-from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Rows
+from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Index, Link, Message, Rows
 from sendbox.services.messaging.rules.rules import Attempts
 from sendbox.services.ports import Carrier, Key, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
@@ -56,7 +57,7 @@ class Messaging(Part):
         self.attempts = Attempts(world.blueprint.compiled["attempts"], world.chooser, world.start)
         self.costs = Costs(self.assume.prices)
         self.messages: list[Message] = []
-        self.by_id: dict[str, Message] = {}
+        self.by_id = Index(self.messages)
         self.links: dict[str, Link] = {}
         #: how many recipients were taken so far; the ordinal of the next message
         self.accepted = 0
@@ -96,9 +97,20 @@ class Messaging(Part):
 
     # -- commands
 
-    def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "") -> Accepted:
-        """Takes the Message objects of one request; what follows from them is due at the instants they name."""
-        return accept(self, operation, sends, key, content, origin)
+    def accept(
+        self,
+        operation: str,
+        sends: list[Send],
+        key: Key,
+        content: bytes,
+        origin: str = "",
+        record: RequestRecord | None = None,
+    ) -> Accepted:
+        """Takes the Message objects of one request; what follows from them is due at the instants they name.
+
+        `content` is the canonical request; it is kept unless `record`, the call that brought it, can make it again.
+        """
+        return accept(self, operation, sends, key, content, origin, record)
 
     def is_test(self, phone: str) -> bool:
         """Whether it is the test number, to which nothing is handed over (A89)."""

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.chooser.draws import UNSEEDED, Chooser
+from sendbox.engine.identity import Naming, uuid_text
 from sendbox.engine.journal import enter
 from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
 from sendbox.services.numbers.countries import country
 
 if TYPE_CHECKING:
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.engine.remarks import Finding
     from sendbox.services.messaging.model import Send, Step
@@ -28,6 +31,14 @@ if TYPE_CHECKING:
 
 #: The sender a phone shows when neither the request nor its key named one.
 DEFAULT_SENDER: Final = "InfoSMS"
+#: A request of this operation has several objects, each with ids of its own (§2.3).
+SEVERAL: Final = "sendMessages"
+#: So many messages are named by the bytes that name their request.
+NAMED: Final = 3
+#: So many ids are remembered: the events of a message ask for the same ones, most of them soon.
+_RECENT: Final = 4096
+#: So many messages are read into the index of ids between two pauses.
+READ: Final = 500
 #: Messages of this operation have no row (A73).
 _WITHOUT_ROW: Final = "createValidation"
 enter("refusal", "fallback", "postponed", "illegal", "inbound", "click", "phone", "opt_out")
@@ -53,6 +64,16 @@ def operator(number: str, chooser: Chooser) -> int:
     return place.mncs[chooser.constant("operator", number).pick(place.mncs, "network")]
 
 
+@lru_cache(_RECENT)
+def _id(names: bytes, place: int) -> str:
+    return uuid_text(names, 16 * place)
+
+
+@lru_cache(_RECENT)
+def _derived_id(naming: Naming, names: bytes, place: int) -> str:
+    return uuid_text(naming.name("message", names, place))
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Submission:
     """One Message object of an accepted request. `ordinal` counts the world's messages; the first recipient has it."""
@@ -60,12 +81,14 @@ class Submission:
     send: Send
     operation: str
     key: Key
-    request_id: str
-    base_id: str
+    #: 64 derived bytes, shared by the submissions of a request: they name it and its first three messages
+    names: bytes
+    #: what further names are derived with
+    naming: Naming
     index: int
     ordinal: int
-    #: the canonical request without callback, from which the names were derived; shared by its submissions
-    content: bytes
+    #: the call that sent it, or the canonical request without callback, from which the names were derived
+    source: RequestRecord | bytes
     messages: Sequence[Message] = ()
     outlet: Outlet | None = None
     #: origin of the request, which short links begin with
@@ -77,6 +100,35 @@ class Submission:
     #: the service that sends this for itself: then it is not a message of the client's (A73)
     carrier: Carrier | None = None
 
+    @property
+    def content(self) -> bytes:
+        """The canonical request without callback, shared by its submissions."""
+        source = self.source
+        return source if isinstance(source, bytes) else source.canonical or b""
+
+    @property
+    def request_id(self) -> str:
+        """The id of the request."""
+        return _id(self.names, 0)
+
+    @property
+    def base_id(self) -> str:
+        """What the ids of its messages begin with where a request has several objects, else ""."""
+        return _derived_id(self.naming, self.names, self.index) if self.several else ""
+
+    @property
+    def several(self) -> bool:
+        """Whether its request may have several objects, each with ids of its own."""
+        return self.operation == SEVERAL
+
+    def id_of(self, place: int) -> str:
+        """The id of the message to the recipient at a place."""
+        if self.several:
+            return f"{self.base_id}-{place}"
+        if place < NAMED:
+            return _id(self.names, place + 1)
+        return _derived_id(self.naming, self.names, place)
+
 
 @dataclass(slots=True, eq=False, repr=False)
 class Message:
@@ -84,7 +136,6 @@ class Message:
 
     submission: Submission
     index: int
-    id: str
     phone: str
     valid: bool
     accepted_at: int
@@ -94,6 +145,11 @@ class Message:
     clicked_at: int | None = None
     replied_at: int | None = None
     optout_at: int | None = None
+
+    @property
+    def id(self) -> str:
+        """Its id, derived from its request: not kept, since most are never asked for."""
+        return self.submission.id_of(self.index)
 
     @property
     def ordinal(self) -> int:
@@ -302,3 +358,42 @@ class Rows:
         if message.submission.operation != _WITHOUT_ROW:
             self.at.append(now)
             self.messages.append(message)
+
+
+class Index(Mapping[str, Message]):
+    """The messages of a world by their ids, made as far as it is asked for: most worlds are never asked."""
+
+    __slots__ = ("_by_id", "_messages", "_read")
+
+    def __init__(self, messages: list[Message]) -> None:
+        self._messages = messages
+        self._by_id: dict[str, Message] = {}
+        self._read = 0
+
+    @property
+    def behind(self) -> int:
+        """How many messages are new."""
+        return len(self._messages) - self._read
+
+    def read(self) -> Generator[None, None, None]:
+        """Reads the messages that are new; pauses now and then."""
+        while self._read < len(self._messages):
+            for message in self._messages[self._read : self._read + READ]:
+                self._by_id[message.submission.id_of(message.index)] = message
+                self._read += 1
+            yield
+
+    def __getitem__(self, message_id: str) -> Message:
+        return self._whole[message_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whole)
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @property
+    def _whole(self) -> dict[str, Message]:
+        for _ in self.read():
+            pass
+        return self._by_id

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import orjson
 
+from sendbox.engine.commands.requests import compact
 from sendbox.engine.durations import DAY, instant, iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.part import Part
@@ -117,7 +118,7 @@ class Verify(Part):
             # taken as given: §4.5 wants the country code in it (A14 would read a national number into some)
             valid=normalize(phone, "") == phone,
             sender=SENDER,
-            payload=orjson.dumps(payload),
+            payload=compact(orjson.dumps(payload)),
             key=key,
             content=content,
             origin=origin,

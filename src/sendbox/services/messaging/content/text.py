@@ -66,7 +66,7 @@ def _prepare(submission: Submission, step: Step, account: Account) -> Prepared:
         text = _MARK.join(to_gsm(piece) for piece in text.split(_MARK)) if targets else to_gsm(text)
     counted = text
     if targets and shortening is not None:
-        query = id_query(shortening, _INDEXED_ID if submission.base_id else _OWN_ID)
+        query = id_query(shortening, _INDEXED_ID if submission.several else _OWN_ID)
         counted = text.replace(_MARK, "x" * LINK_LENGTH + query)
     return Prepared(text, targets, segment(counted).count)
 

@@ -9,6 +9,7 @@ from sendbox.control.arguments import one_of
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each, newest, past, wait_for
 from sendbox.engine.world import World
+from sendbox.runtime.worlds import Slice
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import NoSuchThing
@@ -82,8 +83,9 @@ def number_of(world: World, text: str) -> str:
     raise ControlError(400, "bad_argument", f'"{text}" {wrong}')
 
 
-def message_of(world: World, message_id: str) -> Message:
+async def message_of(world: World, message_id: str) -> Message:
     """The message of an id. Raises `ControlError`."""
+    await Slice().through(Messaging.of(world).by_id.read())
     message = Messaging.of(world).by_id.get(message_id)
     if message is None:
         raise ControlError(404, "no_such_message", f'"{message_id}" is not a message of this world')
@@ -93,7 +95,7 @@ def message_of(world: World, message_id: str) -> Message:
 @operation("GET", "/worlds/{id}/messages/{message_id}")
 async def message(call: Call, message_id: str) -> Any:
     """One message."""
-    return message_view(call.here.world, message_of(call.here.world, message_id))
+    return message_view(call.here.world, await message_of(call.here.world, message_id))
 
 
 @operation("GET", "/worlds/{id}/explain", words=explained)
@@ -103,7 +105,7 @@ async def explain(call: Call, message_id: str) -> Any:
     Checks and rules are shown as they were when the attempt began, unless the record of the world was cut.
     """
     world = call.here.world
-    message = message_of(world, message_id)
+    message = await message_of(world, message_id)
     if message.last is None:
         return explain_message(world, message)
     last, witness = message.last.number, Witness(message_id)
@@ -120,7 +122,7 @@ async def explain(call: Call, message_id: str) -> Any:
 async def move_message(call: Call, message_id: str, result: str, info: str | None = None) -> Any:
     """Moves a message's current attempt by hand; the rest of its plan is dropped."""
     world = call.here.world
-    message = message_of(world, message_id)
+    message = await message_of(world, message_id)
     legal("result", result, STATES[1:])
     tried(lambda: Messaging.of(world).simulator.move_by_hand(message, result, info))
     world.control("event", {"message_id": message_id, "result": result, **({} if info is None else {"info": info})})

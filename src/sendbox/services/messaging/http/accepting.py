@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sendbox.engine.remarks import Finding
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
     from sendbox.services.templates.templates import TemplateUse
 
 
-def accept(exchange: Exchange, sends: list[Send], content: bytes) -> Accepted:
+def accept(
+    exchange: Exchange, sends: list[Send], content: bytes, again: Callable[[bytes], bytes] | None = None
+) -> Accepted:
     """Hands decoded Message objects to the world, and leaves what came of it for the journal.
 
-    `content` is the canonical request without callback: names are derived from it, and the digest reads it.
+    `content` is the canonical request without callback: names are derived from it, and the digest reads it. It is not
+    kept where it can be made `again` from the body.
     """
     world, key = exchange.world, exchange.key
     exchange.uses("settings", world.id)
@@ -29,7 +33,12 @@ def accept(exchange: Exchange, sends: list[Send], content: bytes) -> Accepted:
         for step in send.steps:
             if step.template is not None:
                 exchange.uses("template", step.template.name)
-    accepted = Messaging.of(world).accept(exchange.route.operation, sends, key, content, exchange.origin)
+    record = None
+    if again is not None and exchange.record is not None and b"null" not in exchange.body:
+        record = exchange.record
+        record.content = again  # with a null in it, a setting may have changed what was read (A56)
+    messaging = Messaging.of(world)
+    accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record)
     exchange.content = content
     exchange.sent = accepted.request_id, sends[0].recipients[0].number
     remarks = remark_accepted(world, sends, key)

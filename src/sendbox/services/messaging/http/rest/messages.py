@@ -12,6 +12,7 @@ from sendbox.services.messaging.http.advising import remark_clock
 from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.rest.decode import read_cursor, read_day, read_filter
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.records import READ
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,17 @@ def _page(exchange: Exchange) -> Generator[None, None, Answer]:
 
 def message(exchange: Exchange) -> Answer:
     """`GET /message`: one message; null for an id that is unknown, or another's (§4.4, A29)."""
+    if Messaging.of(exchange.world).by_id.behind <= READ:
+        return _message(exchange)
+    return in_slices(_found(exchange))
+
+
+def _found(exchange: Exchange) -> Generator[None, None, Answer]:
+    yield from Messaging.of(exchange.world).by_id.read()
+    return _message(exchange)
+
+
+def _message(exchange: Exchange) -> Answer:
     fields = read_query(exchange, NO_ID, "id")
     world, key = exchange.world, exchange.key
     by_id = Messaging.of(world).by_id

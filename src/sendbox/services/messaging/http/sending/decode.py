@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import orjson
 
+from sendbox.engine.commands.requests import compact
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services import windows as window
@@ -99,7 +100,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
     )
     value = get("payload")
     if value is not None:
-        send.payload = orjson.dumps(value) if value else EMPTY_PAYLOAD
+        send.payload = compact(orjson.dumps(value)) if value else EMPTY_PAYLOAD
     value = get("callback")
     if value is not None:
         send.callback = read_callback(value, path, problems, advice)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import orjson
+
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.assume import Assume
@@ -58,7 +60,7 @@ def send_messages(exchange: Exchange) -> Answer:
     if problems and (not sends or assume.messages_refusal != "partial"):
         raise refusal(problems)
     content = canonical([without_callback(message) for message in messages])
-    accepted = accept(exchange, sends, content)
+    accepted = accept(exchange, sends, content, _messages_again)
     base_ids, ids = accepted.base_ids, accepted.messages
     if problems:
         exchange.findings = [*problems, *exchange.findings]
@@ -111,8 +113,18 @@ def _none_of(message: dict[str, Any]) -> list[str | None]:
 
 def _accept_one(exchange: Exchange, message: dict[str, Any], send: Send) -> Answer:
     content = canonical(without_callback(message))
-    accepted = accept(exchange, [send], content)
+    accepted = accept(exchange, [send], content, _message_again)
     return Answer(200, message_response(accepted.request_id, accepted.messages[0]))
+
+
+def _message_again(body: bytes) -> bytes:
+    """The canonical content of a request that was accepted."""
+    return canonical(without_callback(orjson.loads(body)))
+
+
+def _messages_again(body: bytes) -> bytes:
+    """The same of a request with several objects."""
+    return canonical([without_callback(message) for message in orjson.loads(body)])
 
 
 def without_callback(message: dict[str, Any]) -> dict[str, Any]:
