@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -49,7 +49,7 @@ class FakeWorld:
     def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str, _: object) -> Any:
         """Notes the call."""
         (send,) = sends
-        self.taken.append((operation, send, key, content, origin))
+        self.taken.append((operation, replace(send), key, content, origin))
         ids = [f"m{each}" for each in range(len(send.recipients))]
         return SimpleNamespace(request_id=self.request_id, base_ids=[""], messages=[ids], findings=[])
 

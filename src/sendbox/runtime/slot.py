@@ -161,6 +161,11 @@ class Hosted:
         """Whether no task is at work here and no reader looks at it."""
         return not (self.open or self.readers or self.tasks or self.advancing)
 
+    @property
+    def ready(self) -> bool:
+        """Whether a call may come in at once: the world has begun, does not advance, and no command is at work."""
+        return not (self.advancing or self.starts or self.gone) and self.working is None
+
     async def free(self) -> None:
         """Waits until no command is at work: what comes into a world comes one after another."""
         while self.working is not None:

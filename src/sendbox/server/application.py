@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from sendbox.server.gateway import Emulated
 from sendbox.server.hosts import foreign, misaddressed
+from sendbox.services.http.exchange import Answer
 from sendbox.settings import Settings
 
 
@@ -30,6 +31,10 @@ class Application(Starlette):
         self.router.redirect_slashes = False
         self._emulated = emulated
         self._settings = settings
+
+    def quick(self, scope: Scope, body: bytes) -> Answer | None:
+        """The answer to a request that came whole, where nothing has to be waited for; None where it must be served."""
+        return self._emulated.quick(scope, body) if misaddressed(scope) is None else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request, unless it is `misaddressed`, or `foreign` to what is not emulated."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
 
 from starlette.types import Message, Receive, Scope, Send
 
@@ -21,6 +22,9 @@ from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
     from sendbox.runtime.slot import Hosted
+
+#: The first lines of answers.
+_STATUS: Final = {each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus}
 
 
 async def carry_out(
@@ -63,6 +67,17 @@ async def reply(send: Send, answer: Answer) -> None:
     """Sends an answer whole; every call comes here, so it does not wait for anything else."""
     await send(_head(answer))
     await send({"type": "http.response.body", "body": answer.body})
+
+
+def written(answer: Answer, *, close: bool) -> bytes:
+    """An answer whole, as it goes out over HTTP/1.1; with `close` the connection ends after it."""
+    head = [
+        b"%bcontent-type: %b\r\ncontent-length: %d\r\n"
+        % (_STATUS[answer.status], answer.content_type, len(answer.body))
+    ]
+    head += [b"%b: %b\r\n" % pair for pair in answer.headers]
+    head.append(b"connection: close\r\n\r\n" if close else b"\r\n")
+    return b"".join((*head, answer.body))
 
 
 def _head(answer: Answer) -> Message:

@@ -12,17 +12,20 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final, cast
 
 import uvicorn
 from starlette.types import ASGIApp as App
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from sendbox.server.faults import written
 from sendbox.server.thread import ServerThread
 from sendbox.server.wire import WIRE, Line
 from sendbox.server.writes import Joined
+from sendbox.services.http.exchange import Answer
 
 __all__ = ["App", "CannotListen", "HttpServer", "ServerThread"]
 
@@ -36,8 +39,16 @@ PARTING: Final = 1.0
 TURNS: Final = 5
 
 
+#: The answer to a request that came whole, None where it must be served as every other one.
+Quick = Callable[[Scope, bytes], Answer | None]
+
+
 class CannotListen(OSError):
     """The server cannot listen at the given address; the message says why and what to do."""
+
+
+def _nothing() -> None:
+    """In place of a connection that a request no longer needs."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -54,8 +65,12 @@ class Protocol(HttpToolsProtocol):
     request only. Here those before it learn of it too: a fault may keep one of them waiting for just that.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, quick: Quick | None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._quick = quick
+        #: whether the packet that is being read may still hold a request that is answered at once, and that request
+        self._at_once = False
+        self._begun: tuple[RequestResponseCycle, Any] | None = None
         self.access_log = False
         self._offered = False
         self._packet = b""
@@ -70,7 +85,7 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begins a connection whose answers leave in one piece."""
-        joined = Joined(transport, self.loop)
+        self._joined = joined = Joined(transport, self.loop)
         super().connection_made(joined)
         self._line = Line(joined)
         self._extensions = {WIRE: self._line}
@@ -88,6 +103,7 @@ class Protocol(HttpToolsProtocol):
             if self._head > 16 * HEAD:
                 self.transport.close()
             return
+        self._at_once = self._quick is not None
         self._again = data
         while self._again is not None:
             self._packet, self._again = self._again, None
@@ -98,6 +114,18 @@ class Protocol(HttpToolsProtocol):
                     self._too_long = True
                     self.send_400_response("")
         self._packet = b""
+        self._at_once = False
+        if self._begun is not None:  # the rest of its body is on its way
+            begun, self._begun = self._begun, None
+            super()._start_asgi_task(*begun)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Called by uvicorn to serve a request whose head was read; the first of a packet waits for its body."""
+        if self._at_once and not cycle.waiting_for_100_continue:
+            self._at_once = False
+            self._begun = cycle, app
+        else:
+            super()._start_asgi_task(cycle, app)
 
     def on_headers_complete(self) -> None:
         """Begins a request, unless its head is to be read again."""
@@ -127,6 +155,24 @@ class Protocol(HttpToolsProtocol):
         """Ends a request; the parser reports that for a head with an offer as well."""
         if not self._offered:
             super().on_message_complete()
+            if self._begun is not None and self._begun[0] is self.cycle:
+                self._answer_at_once(*self._begun)
+
+    def _answer_at_once(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Answers a request that came whole without a task of its own, where nothing has to be waited for."""
+        self._begun = None
+        answer = None
+        if self._quick is not None and app is self.app and not self.flow.write_paused:
+            answer = self._quick(cast(Scope, cycle.scope), bytes(cycle.body))
+        if answer is None:
+            super()._start_asgi_task(cycle, app)
+            return
+        cycle.response_started = cycle.response_complete = True
+        self._joined.whole(written(answer, close=not cycle.keep_alive))
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+        cycle.on_response = _nothing
 
     def send_400_response(self, msg: str) -> None:
         """Refuses what is not HTTP, or has too long a head, and ends the connection."""
@@ -230,7 +276,7 @@ class HttpServer:
         certificate, key = self._ssl or (None, None)
         config = uvicorn.Config(
             self._guarded,
-            http=Protocol,
+            http=cast(type[asyncio.Protocol], partial(Protocol, getattr(self._app, "quick", None))),
             ws="none",
             lifespan="off",
             interface="asgi3",

@@ -36,6 +36,12 @@ class Joined(asyncio.Transport):
             return
         self._transport.write(data)
 
+    def whole(self, data: bytes) -> None:
+        """Sends an answer that has its head."""
+        if self._held:
+            self._send_held()
+        self._transport.write(data)
+
     def _send_held(self) -> None:
         self._waits = False
         if self._held:

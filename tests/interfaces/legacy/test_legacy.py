@@ -15,6 +15,7 @@ from sendbox.services.messaging.http.legacy.errors import error
 from sendbox.services.messaging.http.legacy.routes import ROUTES
 from sendbox.services.messaging.model import Recipient, Step
 from tests.interfaces.fakes import FakeContract, FakeWorld, exchange, world_of
+from tests.interfaces.sending.support import steps_of
 
 SEND, SEND_GET, API_SEND, API_SEND_GET = ROUTES
 LEAST = {"apikey": "test-a", "number": "420777000101", "message": "Hello"}
@@ -57,7 +58,7 @@ def test_s4_1_one_text_to_one_number(route: Route) -> None:
     answer = run(call)
     assert (answer.status, answer.body, answer.content_type) == (200, b"OK|m0", b"text/plain; charset=utf-8")
     send = world_of(call).send
-    assert (send.recipients, send.steps, send.tags) == (
+    assert (send.recipients, steps_of(send), send.tags) == (
         [Recipient("420777000101")],
         [Step("sms", "Hello", "Acme")],
         ("promotional",),
@@ -101,7 +102,7 @@ def test_a13_gateway_time_and_callback() -> None:
     call = call_of(SEND, {**LEAST, **more})
     assert run(call).status == 200
     send = world_of(call).send
-    assert send.steps == [Step("sms", "Hello", "Acme", gateway="lowcost")]
+    assert steps_of(send) == [Step("sms", "Hello", "Acme", gateway="lowcost")]
     assert send.at == 1_772_366_400_000
     assert send.callback is not None
     assert send.callback.url == "https://a.example/hook"
@@ -113,7 +114,7 @@ def test_s2_1_body_over_1000_is_truncated() -> None:
     """A long text is cut, not refused."""
     call = call_of(SEND, {**LEAST, "message": "x" * 1001})
     assert run(call).status == 200
-    assert world_of(call).send.steps[0].body == "x" * 1000
+    assert steps_of(world_of(call).send)[0].body == "x" * 1000
     assert [(each.code, each.path) for each in call.advice] == [("body-truncated", "$.message")]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -51,7 +52,7 @@ class FakeWorld:
         self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "", record: object = None
     ) -> Accepted:
         """Remembers the call; ids are `m<message>` and `m<message>-<recipient>`."""
-        self.calls.append((operation, sends, key, content, origin))
+        self.calls.append((operation, [replace(send) for send in sends], key, content, origin))
         ids = [
             [None if (send.index, j) in self.rejected else f"m{send.index}-{j}" for j in range(len(send.recipients))]
             for send in sends
@@ -103,11 +104,16 @@ def decode(
     return send, advice
 
 
+def steps_of(send: Send) -> list[Step]:
+    """The steps of a message, each with its text, also where that is the root's."""
+    return [replace(step, body=send.text(step), inherits=False) for step in send.steps]
+
+
 def step(request: dict[str, Any], index: int = 0, **options: Any) -> Step:
     """A step of a message that decodes without advice."""
     send, advice = decode(request, **options)
     assert advice == []
-    return send.steps[index]
+    return steps_of(send)[index]
 
 
 def findings(request: dict[str, Any], **options: Any) -> list[Finding]:

@@ -14,7 +14,7 @@ from sendbox.services.http.exchange import Refused
 from sendbox.services.http.requests import without_nulls
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.model import Recipient, Shortening, Step
-from tests.interfaces.sending.support import decode, exchange, findings, message, places, said
+from tests.interfaces.sending.support import decode, exchange, findings, message, places, said, steps_of
 
 # -- body
 
@@ -22,7 +22,7 @@ from tests.interfaces.sending.support import decode, exchange, findings, message
 def test_s2_1_body_over_1000_is_truncated() -> None:
     """A root body over 1000 characters is cut to its first 1000, with advice, never refused (§2.1, §8)."""
     send, advice = decode(message(body="é" * 1000 + "xyz"))
-    assert send.steps[0].body == "é" * 1000
+    assert send.text(send.steps[0]) == "é" * 1000
     assert said(advice) == [("body-truncated", "$.body")]
     assert advice[0].message.endswith("is longer than 1000 characters; the last 3 are not sent")
 
@@ -30,13 +30,13 @@ def test_s2_1_body_over_1000_is_truncated() -> None:
 def test_s2_1_body_of_1000_is_whole() -> None:
     """1000 characters are no more than 1000: nothing is cut and nothing said (§2.1, §8)."""
     send, advice = decode(message(body="é" * 1000))
-    assert (send.steps[0].body, advice) == ("é" * 1000, [])
+    assert (send.text(send.steps[0]), advice) == ("é" * 1000, [])
 
 
 def test_s2_1_step_body_has_priority_over_root() -> None:
     """A step's body is used instead of the root's; a step without one takes the root's (§2.1)."""
     send, _ = decode(message(body="root", flow=[{"sms": {"body": "step"}}, {"sms": {}}]))
-    assert [step.body for step in send.steps] == ["step", "root"]
+    assert [step.body for step in steps_of(send)] == ["step", "root"]
 
 
 @pytest.mark.parametrize("body", [None, ""], ids=["absent", "empty"])
@@ -348,7 +348,7 @@ def test_clean_message_says_nothing() -> None:
     call = exchange()
     send = decode_message(message(tag="otp"), "$[3]", call, call.advice)
     assert (send.path, call.advice) == ("$[3]", [])
-    assert send.steps == [Step("sms", "Hello")]
+    assert steps_of(send) == [Step("sms", "Hello")]
 
 
 def test_refusal_shows_value_rule_and_path_in_one_line() -> None:

@@ -16,6 +16,7 @@ from sendbox.services.http.exchange import Answer, Exchange, Refused, Route
 from sendbox.services.messaging.http.sending.simple import ROUTES, simple_error
 from sendbox.services.messaging.model import Recipient, Step
 from tests.interfaces.fakes import FakeContract, FakeWorld, exchange, world_of
+from tests.interfaces.sending.support import steps_of
 
 GET, POST = ROUTES
 CONTRACT = Contract()
@@ -72,7 +73,7 @@ def test_s4_1_one_sms_is_sent(call: Any) -> None:
     )
     send = world_of(asked).send
     assert send.recipients == [Recipient("420777000101")]
-    assert send.steps == [Step("sms", "Hello", "Acme")]
+    assert steps_of(send) == [Step("sms", "Hello", "Acme")]
     assert (send.tags, send.payload, send.callback, send.at) == (("promotional",), b"{}", None, None)
     assert not asked.findings
     assert asked.advice == []
@@ -94,7 +95,7 @@ def test_s4_1_every_parameter_lands() -> None:
     )
     run(call)
     send = world_of(call).send
-    assert send.steps == [Step("sms", "Hello", "Shop", gateway="lowcost")]
+    assert steps_of(send) == [Step("sms", "Hello", "Shop", gateway="lowcost")]
     assert (send.at, send.payload) == (1772355600000, b'{"customID":"7"}')
     assert send.callback is not None
     assert send.callback.url == "https://a.example/hook"
@@ -108,7 +109,7 @@ def test_a12_other_names() -> None:
     call = get(number="420777000101", body="Hello", time="2026-03-01T09:00:00Z")
     run(call)
     send = world_of(call).send
-    assert (send.recipients[0].number, send.steps[0].body, send.at) == ("420777000101", "Hello", 1772355600000)
+    assert (send.recipients[0].number, send.text(send.steps[0]), send.at) == ("420777000101", "Hello", 1772355600000)
     assert call.advice == []
 
 
@@ -130,7 +131,7 @@ def test_s2_1_body_over_1000_is_truncated() -> None:
     """The first 1000 characters are sent; advice has the client's name of the parameter."""
     call = post(number="420777000101", body="x" * 1001)
     run(call)
-    assert world_of(call).send.steps[0].body == "x" * 1000
+    assert steps_of(world_of(call).send)[0].body == "x" * 1000
     assert [(each.code, each.path) for each in call.advice] == [("body-truncated", "$.body")]
     call = post(phone_number="420777000101", message="x" * 1001, gateway="high")
     run(call)

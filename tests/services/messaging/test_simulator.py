@@ -115,7 +115,7 @@ def test_s7_3_credit_is_spent_to_the_last_and_never_below() -> None:
 def test_a13_what_a_request_costs_is_known_beforehand() -> None:
     """Whether the account can pay the first steps of all valid recipients, in its own currency."""
     two = command(CZECH, GERMAN, steps=[step(), step("richmsg")])
-    two.recipients.append(Recipient("nonsense", False))
+    two.recipients = [*two.recipients, Recipient("nonsense", False)]
     for currency, cost in [("EUR", 5), ("CZK", 120)]:
         for credit in (cost * 2 - 1, cost * 2):
             account = AccountSpec(currency=currency, credit=credit)  # type: ignore[arg-type]

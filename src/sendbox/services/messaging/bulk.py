@@ -174,6 +174,7 @@ class Bulks:
             bulk.accepted += 1
             decoded.send.unlimited = True
             answer = self._home.accept("sendMessage", [decoded.send], bulk.key, decoded.content, bulk.origin)
+            decoded.send.recipients = ()
             request_id = answer.request_id
             findings = answer.findings
         return Line(bulk, bulk.line, request_id, findings, decoded.advice)

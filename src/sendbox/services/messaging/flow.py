@@ -232,7 +232,7 @@ class Simulator:
                 "channel": step.channel,
                 "phone": message.phone,
                 "tag": send.tags,
-                "body": step.body or "",
+                "body": send.text(step) or "",
                 "sender": step.sender or "",
                 "template": step.template and step.template.name,
                 "operator": lambda: operator(message.phone, submission.chooser),

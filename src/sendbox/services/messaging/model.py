@@ -6,7 +6,8 @@ durations in milliseconds. Records are slotted and unfrozen because they are mad
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sendbox.engine.patterns import Pattern
@@ -22,7 +23,10 @@ CONDITIONS: Final = ("sent", "delivered", "seen")
 
 @dataclass(slots=True)
 class Step:
-    """One flow step (§2.2), its body and sender resolved against the root's. `ttl` in milliseconds, None = no TTL."""
+    """One flow step (§2.2), its sender resolved against the root's. `ttl` in milliseconds, None = no TTL.
+
+    It may belong to many messages, and never changes. `Send.text` is its text: with `inherits` that of the root.
+    """
 
     channel: str
     body: str | None
@@ -35,6 +39,8 @@ class Step:
     buttons: list[Any] | None = None
     #: buttons, card, carousel and raw of a channel that has them, as they came in (A02)
     content: dict[str, Any] | None = None
+    #: whether its text is that of the root
+    inherits: bool = False
 
     @property
     def suggestions(self) -> list[dict[str, Any]]:
@@ -67,8 +73,9 @@ class Recipient:
 class Send:
     """One Message object (§2.1) as messaging takes it. `at` is virtual milliseconds from `datetime`, None = now."""
 
-    recipients: list[Recipient]
-    steps: list[Step]
+    #: none once the messages are made
+    recipients: Sequence[Recipient]
+    steps: Sequence[Step]
     tags: tuple[str, ...] = ("promotional",)
     payload: bytes = b"{}"
     callback: Target | None = None
@@ -85,7 +92,12 @@ class Send:
     reference: str | None = None
     #: bit n is set where step n has a sender of its own, else it is that of the message or of the key
     own_senders: int = 0
-    extra: dict[str, Any] = field(default_factory=dict)
+    #: the text of the root, for the steps that inherit it
+    body: str | None = None
+
+    def text(self, step: Step) -> str | None:
+        """The text of a step as the request gave it, None where it has none."""
+        return self.body if step.inherits else step.body
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,6 +237,11 @@ class Attempt:
         return self.sender or self.message.submission.key.default_sender or DEFAULT_SENDER
 
     @property
+    def body(self) -> str | None:
+        """The text of its step as the request gave it."""
+        return self.message.submission.send.text(self.step)
+
+    @property
     def sender(self) -> str | None:
         """The sender that its step names."""
         return self.step.sender

@@ -59,7 +59,7 @@ _OF_MESSAGE: Final = {
 _OF_STEP: Final = {**_OF_MESSAGE, "template": lambda _world, subject: _template(_attempt(subject).step)}
 _ABOUT_STEP: Final = {
     "channel": Field("word", "the channel", lambda _world, subject: _attempt(subject).step.channel, CHANNEL_WORDS),
-    "body": Field("text", "the text as the step gave it", lambda _world, subject: _attempt(subject).step.body),
+    "body": Field("text", "the text as the step gave it", lambda _world, subject: _attempt(subject).body),
     "sender": Field("text", "the sender of the step", lambda _world, subject: _attempt(subject).step.sender),
     "attempt": Field(
         "number",
@@ -126,11 +126,15 @@ def _every_attempt(world: World) -> Iterator[Attempt]:
     return (attempt for message in _every_message(world) for attempt in message.attempts)
 
 
+def _body(_world: World, message: Message) -> str | None:
+    return message.submission.send.text(_shown_step(message))
+
+
 _MESSAGE_FIELDS: Final = {
     **_ABOUT_MESSAGE,
     "result": Field("word", "its result", lambda _world, message: message.result, STATES),
     "channel": Field("word", "the channel shown", lambda _w, message: _shown_step(message).channel, CHANNEL_WORDS),
-    "body": Field("text", "the text as the step gave it", lambda _world, message: _shown_step(message).body),
+    "body": Field("text", "the text as the step gave it", _body),
     "sender": Field("text", "the sender of the step", lambda _world, message: _shown_step(message).sender),
     "attempts": Field("number", "how many attempts were made", lambda _world, message: len(message.attempts)),
     "rule": Field("text", "a rule that decided about it", lambda _world, message: _rules(message.attempts)),

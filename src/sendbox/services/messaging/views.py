@@ -73,7 +73,8 @@ def message_view(world: World, message: Message) -> dict[str, Any]:
 def body_of(world: World, message: Message, attempt: Attempt | None) -> str:
     """The text as the phone shows it; before the hand-over the text as it was requested."""
     if attempt is None:
-        return message.submission.send.steps[0].body or ""
+        send = message.submission.send
+        return send.text(send.steps[0]) or ""
     return text_shown(attempt, account_of(world))
 
 

@@ -50,7 +50,7 @@ def _prepare(submission: Submission, step: Step, account: Account) -> Prepared:
     if step.template is not None:
         template = account.template(step.template.name, step.template.language, step.sender)
         return Prepared("" if template is None else render(template, step.template), [], 1)
-    text = step.body or ""
+    text = submission.send.text(step) or ""
     targets: list[str] = []
     shortening = submission.send.shortening
     if shortening is not None:

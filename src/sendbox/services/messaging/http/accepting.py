@@ -37,13 +37,16 @@ def accept(
     if again is not None and exchange.record is not None and b"null" not in exchange.body:
         record = exchange.record
         record.content = again  # with a null in it, a setting may have changed what was read (A56)
-    messaging = Messaging.of(world)
-    accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record)
-    exchange.content = content
-    exchange.sent = accepted.request_id, sends[0].recipients[0].number
     remarks = remark_accepted(world, sends, key)
     if remarks:
         exchange.advice += remarks
+    phone = sends[0].recipients[0].number
+    messaging = Messaging.of(world)
+    accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record)
+    for send in sends:
+        send.recipients = ()  # the messages have what stands there
+    exchange.content = content
+    exchange.sent = accepted.request_id, phone
     if accepted.findings:
         exchange.findings = accepted.findings
     return accepted

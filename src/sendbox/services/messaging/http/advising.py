@@ -43,17 +43,17 @@ if TYPE_CHECKING:
 NEAR: Final = 950
 
 
-def remark_texts(send: Send, root: str | None, advice: list[Advice]) -> None:
-    """Advice on texts in segments that one character makes more (§6 `count`). `root` is the body that steps share."""
+def remark_texts(send: Send, advice: list[Advice]) -> None:
+    """Advice on texts in segments that one character makes more (§6 `count`)."""
     if send.shortening is not None:  # the text is another one once its links are short
         return
     for index, step in enumerate(send.steps):
-        body = step.body
+        body = send.text(step)
         if not ROWS[step.channel].segments or not body or surely_not_over(body):
             continue
         if step.type == "sms" and not body.isascii():  # its characters are converted; how, is not ours to guess
             continue
-        path = f"{send.path}.body" if body is root else f"{send.path}.flow[{index}].{step.channel}.body"
+        path = f"{send.path}.body" if step.inherits else f"{send.path}.flow[{index}].{step.channel}.body"
         _remark_text(body, path, advice)
 
 

@@ -37,13 +37,14 @@ def _accept(exchange: Exchange, send: Send, content: bytes) -> Answer:
     finding = unpaid(exchange, send, "A13")
     if finding is not None:
         raise refusal(NO_CREDIT, [finding], Assume.of(exchange.world))
+    numbers = [recipient.number for recipient in send.recipients]
     ids = accept(exchange, [send], content).messages[0]
-    return answer(ids, send, Assume.of(exchange.world))
+    return answer(ids, numbers, Assume.of(exchange.world))
 
 
-def answer(ids: Sequence[str | None], send: Send, assume: Assume) -> Answer:
+def answer(ids: Sequence[str | None], numbers: Sequence[str], assume: Assume) -> Answer:
     """One line for each number, in their order: `OK|<id>`, with `legacy_answer: number` the number behind it (A13)."""
-    shown = [f"|{recipient.number}" if assume.legacy_answer == "number" else "" for recipient in send.recipients]
+    shown = [f"|{number}" if assume.legacy_answer == "number" else "" for number in numbers]
     lines = [f"OK|{id}{number}" for id, number in zip(ids, shown, strict=True)]
     return Answer(200, "\n".join(lines).encode(), CONTENT_TYPE)
 

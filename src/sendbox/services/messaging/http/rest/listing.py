@@ -182,7 +182,9 @@ def status(world: World, message: Message) -> dict[str, Any]:
         "delivery_code": delivery,
         "status_info": None if shown is None else _text_of(info_of(shown, shown.state)),
         "tag": ",".join(submission.send.tags),
-        "body": (submission.send.steps[0].body or "") if shown is None else text_shown(shown, account_of(world)),
+        "body": (submission.send.text(submission.send.steps[0]) or "")
+        if shown is None
+        else text_shown(shown, account_of(world)),
         "to": {"phone_number": message.phone},
         "request_id": submission.request_id,
         "ts_created": iso(message.accepted_at),

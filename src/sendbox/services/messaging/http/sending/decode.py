@@ -28,7 +28,7 @@ from sendbox.services.messaging.http.sending.schedule import read_datetime
 from sendbox.services.messaging.http.sending.steps import (
     Root,
     check_sender,
-    default_step,
+    default_flow,
     doubtful,
     read_flow,
     truncated,
@@ -82,7 +82,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
         if doubtful(sender):
             check_sender(sender, f"{path}.sender", "§2.1", root)
     flow = get("flow")
-    steps = [default_step(root)] if flow is None else read_flow(flow, root)
+    steps = default_flow(root) if flow is None else read_flow(flow, root)
 
     tag = get("tag")
     if "messageTag" in message:
@@ -97,6 +97,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
         path=path,
         reference=reference,
         own_senders=root.own_senders,
+        body=root.body,
     )
     value = get("payload")
     if value is not None:
@@ -119,7 +120,7 @@ def decode_message(message: dict[str, Any], path: str, exchange: Exchange, advic
         problems += refused_fields(exchange, advice)
     if problems:
         raise refusal(problems)
-    remark_texts(send, root.body, advice)
+    remark_texts(send, advice)
     return send
 
 

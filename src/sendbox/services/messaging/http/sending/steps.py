@@ -7,9 +7,13 @@ made only when there is something to say, so a clean step costs some dictionary 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
+
+import orjson
 
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
@@ -40,6 +44,8 @@ ENDLESS_TTL: Final = 52_560_000
 NUMBER_GATEWAYS: Final = ("direct", "simhost", "gsm")
 #: Fields of a card (A02); those of a carousel have a `type` too.
 CARD_FIELDS: Final = frozenset({"title", "description", "file", "thumbnail", "buttons"})
+#: A longer flow, in bytes, is not remembered.
+_LONGEST: Final = 1024
 _SENDER: Final = re.compile(r"[0-9]+|[^+\x00-\x1f][^\x00-\x1f]{0,10}")
 
 
@@ -61,16 +67,45 @@ class Root:
         self.problems.append(Finding(path, rule, message, section, assumed))
 
 
-def default_step(root: Root) -> Step:
+#: Flows that were read without a remark, by what they and the root say; each with the settings that it was read under.
+_FLOWS: Final[dict[tuple[Any, ...], tuple[Assume, tuple[Step, ...], int]]] = {}
+#: So many are remembered: clients send the same ones again and again.
+_REMEMBERED: Final = 1024
+
+
+def default_flow(root: Root) -> Sequence[Step]:
     """The flow of a message without one: an sms step with gateway `high` (§2.1)."""
     if root.body is None:
         text = "no body is given; without a flow the root must have one (§2.1)"
         root.refuse(f"{root.path}.body", "body", text, "§2.1")
-    return Step(USUAL, root.body, root.sender or root.exchange.key.default_sender)
+    return _usual(root.sender or root.exchange.key.default_sender)
 
 
-def read_flow(flow: list[dict[str, Any]], root: Root) -> list[Step]:
+@lru_cache(_REMEMBERED)
+def _usual(sender: str | None) -> tuple[Step]:
+    return (Step(USUAL, None, sender, inherits=True),)
+
+
+def read_flow(flow: list[dict[str, Any]], root: Root) -> Sequence[Step]:
     """The steps of `flow` in their order; what is wrong with them goes to the root's problems (§2.2)."""
+    assume, key = Assume.of(root.exchange.world), root.exchange.key
+    said = (id(assume), orjson.dumps(flow), root.sender, key.default_sender, root.body is None)
+    known = _FLOWS.get(said)
+    if known is not None and known[0] is assume:
+        root.own_senders = known[2]
+        return known[1]
+    remarks = len(root.problems) + len(root.advice)
+    steps = tuple(_read_flow(flow, root))
+    # the numbers of the account may change, which the gateways that send from them ask for
+    plain = all(step.gateway not in NUMBER_GATEWAYS for step in steps)
+    if plain and len(root.problems) + len(root.advice) == remarks and len(said[1]) <= _LONGEST:
+        if len(_FLOWS) >= _REMEMBERED:
+            _FLOWS.clear()
+        _FLOWS[said] = assume, steps, root.own_senders
+    return steps
+
+
+def _read_flow(flow: list[dict[str, Any]], root: Root) -> list[Step]:
     steps = []
     last = len(flow) - 1
     for index, element in enumerate(flow):
@@ -143,12 +178,12 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
     get = fields.get
     if not channel.fields.issuperset(fields):
         unknown_fields(fields, channel.fields, _place(channel, index, root), "§2.2", root.advice)
-    body = None
+    body, inherits = None, False
     if channel.takes_body:
         body = get("body")
         if not body:
-            body = root.body
-            if body is None and channel.contents.isdisjoint(fields):
+            body, inherits = None, True
+            if root.body is None and channel.contents.isdisjoint(fields):
                 text = f"no body is given; a step of {channel.name} needs one, its own or the root's (§2.2, A55)"
                 root.refuse(f"{_place(channel, index, root)}.body", "body", text, "§2.2", "A55")
         elif len(body) > limits.BODY:
@@ -199,11 +234,11 @@ def _read_step(channel: Channel, fields: dict[str, Any], index: int, last: bool,
         gateway = get("gateway", "high")
         if gateway in NUMBER_GATEWAYS:
             _remark_gateway(gateway, sender, f"{_place(channel, index, root)}.gateway", root)
-        step = Step(name, body, sender, ttl, condition, gateway, get("type", "utf"))
+        step = Step(name, body, sender, ttl, condition, gateway, get("type", "utf"), inherits=inherits)
         if ttl is not None and not last and ttl < Assume.of(root.exchange.world).timing.longest:
             remark_ttl(step, root.exchange.world, f"{_place(channel, index, root)}.ttl", root.advice)
         return step
-    step = Step(name, body, sender, ttl, condition)
+    step = Step(name, body, sender, ttl, condition, inherits=inherits)
     if ttl is not None and not last and ttl < Assume.of(root.exchange.world).timing.longest:
         remark_ttl(step, root.exchange.world, f"{_place(channel, index, root)}.ttl", root.advice)
     if channel.buttons:
