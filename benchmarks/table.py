@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from benchmarks.goals import Goal, Row, at_least, at_most
-from benchmarks.scenes import calls, clock, memory, start
+from benchmarks.scenes import calls, clock, commands, growth, inside, memory, start
 
 ROWS: Final[tuple[Row, ...]] = (
     Row(
@@ -24,6 +24,30 @@ ROWS: Final[tuple[Row, ...]] = (
         at_most(1.2),
         calls.tail,
         "The slowest hundredth of the answers as clients see it, while the world keeps 100,000 messages.",
+    ),
+    Row(
+        "validate-typical",
+        "validation of a typical message",
+        "times jsonschema-rs",
+        at_most(1.5),
+        inside.validation,
+        "Our decision whether a message is legal, divided by that of `jsonschema-rs` alone with the same schema.",
+    ),
+    Row(
+        "validate-big",
+        "validation of ten messages to ten recipients each",
+        "times jsonschema-rs",
+        at_most(1.5),
+        inside.validation,
+        "The same with a big request.",
+    ),
+    Row(
+        "refusal",
+        "a refusal with its message",
+        "µs where bare takes 65",
+        at_most(400),
+        inside.validation,
+        "Why a message with a wrong gateway is illegal: path, value, rule and what is legal.",
     ),
     Row(
         "recipient",
@@ -132,13 +156,62 @@ ROWS: Final[tuple[Row, ...]] = (
         "After a typical message was accepted and its events were delivered to a receiver; bare after one request.",
     ),
     Row(
+        "session",
+        "a pytest session that does not use the fixture",
+        "s more",
+        at_most(0.03),
+        commands.session,
+        "Processor time of `pytest --collect-only` where the package is installed for tests, less that in an "
+        "environment with starlette, httpx and pytest.",
+    ),
+    Row(
+        "fixture-first",
+        "the fixture: to the first 200, imports done",
+        "ms where bare takes 65 µs",
+        at_most(2),
+        inside.fixture,
+        "The server of a session starts and answers, by the clock on the wall.",
+    ),
+    Row(
+        "fixture-stop",
+        "the fixture: stop",
+        "ms where bare takes 65 µs",
+        at_most(0.5),
+        inside.fixture,
+        "The server of a session ends, by the clock on the wall.",
+    ),
+    Row(
+        "fixture-setup",
+        "the fixture: set-up of a test",
+        "ms where bare takes 65 µs",
+        at_most(0.7),
+        inside.fixture,
+        "A test gets its handle, and its world is open.",
+    ),
+    Row(
+        "world-empty",
+        "a new isolated world, empty",
+        "µs where bare takes 65",
+        at_most(25),
+        inside.worlds,
+        "A world of the least scenario is made.",
+    ),
+    Row(
+        "world-default",
+        "a new isolated world, default scenario",
+        "µs where bare takes 65",
+        at_most(80),
+        inside.worlds,
+        "A world of the default scenario is made.",
+    ),
+    Row(
         "memory-message",
         "memory of a retained message with four transitions",
         "bytes",
         at_most(1_000, aim=650),
         memory.memory,
-        "The slope of resident memory over the number of typical requests, without the bytes of requests and answers, "
-        "for each of three recipients. Each message was moved to its end.",
+        "The slope of resident memory over the number of typical requests, for each of three recipients. The bytes of "
+        "request and answer are taken off, with what a byte takes (1.5 at most). Each message was moved to its end.",
     ),
     Row(
         "memory-bytes",
@@ -147,5 +220,46 @@ ROWS: Final[tuple[Row, ...]] = (
         at_most(1.5),
         memory.memory,
         "By how much more memory grows when the body of a request is longer.",
+    ),
+    Row(
+        "flat-messages",
+        "a message in a world of 1,000,000, against one in a world of 1,000",
+        "times",
+        at_most(1.3),
+        growth.messages,
+        "Processor time of a message from its request to its end, as the world grows. A quick run ends at 100,000.",
+    ),
+    Row(
+        "flat-worlds",
+        "a call with 10,000 worlds open, against one",
+        "times",
+        at_most(1.3),
+        growth.worlds,
+        "Processor time of a typical call; the calls go to all worlds in turn. A quick run ends at 1,000.",
+    ),
+    Row(
+        "flat-opening",
+        "the opening of a world among 10,000, against among 100",
+        "times",
+        at_most(1.3),
+        growth.worlds,
+        "Processor time of the first call with a new key, as the number of worlds grows.",
+    ),
+    Row(
+        "hold",
+        "the longest hold of the loop",
+        "ms where bare takes 65 µs",
+        at_most(5),
+        inside.holds,
+        "The most processor time between two turns of the loop, in the worst of the scenes. Collections of garbage are "
+        "told apart.",
+    ),
+    Row(
+        "health",
+        "the health check of the container",
+        "ms",
+        at_most(10),
+        commands.health,
+        "Processor time of one check, the server's included.",
     ),
 )

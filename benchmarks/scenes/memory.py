@@ -14,6 +14,8 @@ from benchmarks.scenes.clock import drained, load_of, opened
 
 #: Recipients of a typical request.
 RECIPIENTS = 3
+#: What a byte of a request may take: more is memory of its messages, and so is what is kept in less than one copy.
+LEAST, MOST = 1.0, 1.5
 #: So many more bytes has the body of a padded request.
 PADDING = 4_000
 
@@ -56,7 +58,8 @@ def memory(bench: Bench) -> Samples:
             with tree.serve("--scenario", bench.scenario()) as server:
                 more, bytes_of_more = growth(server, padded, [count // 2 for count in counts])
             a_byte = (more - whole) / (bytes_of_more - bytes_of)
-            message = (whole - max(1.0, a_byte) * bytes_of) / RECIPIENTS
+            own = min(max(LEAST, a_byte), MOST) * bytes_of
+            message = (whole - own) / RECIPIENTS
             figures = {"memory-message": message, "memory-bytes": a_byte}
             figures |= {"memory-message:a request whole, bytes": whole, "memory-message:its own bytes": bytes_of}
             yield tree.name, figures
