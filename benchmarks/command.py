@@ -20,7 +20,7 @@ from benchmarks.bench import Bench
 from benchmarks.goals import Row
 from benchmarks.processes import Broken
 from benchmarks.report import Figures
-from benchmarks.table import ROWS
+from benchmarks.table import PEER, ROWS
 from benchmarks.trees import HERE, Tree, here, revision
 
 
@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
         description="Measures every figure that has a goal, as ratios within one run. Load goes to loopback only.",
     )
     made.add_argument("--only", nargs="+", metavar="ROW", help="measure these rows; a name ends in * for several")
+    made.add_argument("--peers", action="store_true", help="measure other programs too; installs them into build/")
     made.add_argument("--list", action="store_true", help="show the rows and their goals, and measure nothing")
     made.add_argument("--quick", action="store_true", help="fewer rounds and smaller worlds")
     made.add_argument("--json", metavar="PATH", type=Path, help="write the figures as JSON")
@@ -40,11 +41,14 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def chosen(names: Sequence[str] | None) -> list[Row]:
-    """The rows of these names, all for None. Raises ValueError for a name that is none."""
+def chosen(names: Sequence[str] | None, *, peers: bool = False) -> list[Row]:
+    """The rows of these names, for None all but those apart; with `peers` the peers too.
+
+    Raises ValueError for a name that is no row.
+    """
+    found = [row for row in ROWS if (names is None and not row.apart) or (peers and row.name.startswith(PEER))]
     if names is None:
-        return list(ROWS)
-    found: list[Row] = []
+        return found
     for name in names:
         rows = [row for row in ROWS if row.name == name or (name.endswith("*") and row.name.startswith(name[:-1]))]
         if not rows:
@@ -101,12 +105,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measures and prints; 0, 1 when a row lost against another revision, 2 for wrong arguments."""
     given = parser().parse_args(arguments)
     try:
-        rows = chosen(given.only)
+        rows = chosen(given.only, peers=given.peers)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
     if given.list:
-        for row in rows:
+        for row in ROWS if given.only is None else rows:
             print(f"{row.name:<18} {row.figure}: {row.goal} {row.unit}")
         return 0
     with ExitStack() as stack:

@@ -73,6 +73,8 @@ class Row:
     goal: Goal
     scene: Scene
     meaning: str
+    #: measured only when it is asked for by name
+    apart: bool = False
 
 
 def at_least(owed: float, aim: float | None = None) -> Goal:

@@ -86,16 +86,22 @@ class Caller(asyncio.Protocol):
             whole = body.endswith(b"0\r\n\r\n")
         if not whole:
             return
-        if not head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")):
+        if head[9:12] not in (b"200", b"201"):
             self.run.wrong = f"not a 200: {self.rest[:1000]!r}"
             self.transport.abort()
             return
         self.run.answered(time.perf_counter() - self.began, len(body))
         self.rest = b""
-        self.ask()
+        if head.startswith(b"HTTP/1.0") or b"\r\nconnection: close" in lower:
+            self.transport.close()  # each request has its own connection there
+        else:
+            self.ask()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.run.ended(exc)
+        if exc is None and not self.run.wrong and self.run.left > 0:
+            self.run.connect()
+        else:
+            self.run.ended(exc)
 
 
 class Run:
@@ -103,6 +109,8 @@ class Run:
 
     def __init__(self, load: Load, port: int) -> None:
         self.load = load
+        self.port = port
+        self.opening: set[asyncio.Future[Any]] = set()
         self.left = load.requests
         self.open = load.connections
         self.times: list[float] = []
@@ -113,6 +121,19 @@ class Run:
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         self.head = f"POST {load.path} HTTP/1.1\r\n{lines}".encode()
         self.body = load.body.encode()
+
+    def connect(self) -> None:
+        """Opens a connection."""
+        opening = asyncio.get_running_loop().create_connection(lambda: Caller(self), "127.0.0.1", self.port)
+        task = asyncio.ensure_future(opening)
+        self.opening.add(task)
+        task.add_done_callback(self._opened)
+
+    def _opened(self, task: asyncio.Future[Any]) -> None:
+        self.opening.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self.wrong = repr(task.exception())
+            self.done.set()
 
     def next(self) -> bytes | None:
         """The next request, or None when all were sent."""
@@ -139,10 +160,9 @@ class Run:
 async def measure(port: int, load: Load) -> Result:
     """Runs a load against a port of loopback. Raises `SystemExit` where an answer is missing."""
     run = Run(load, port)
-    loop = asyncio.get_running_loop()
     began = time.perf_counter()
     for _ in range(load.connections):
-        await loop.create_connection(lambda: Caller(run), "127.0.0.1", port)
+        run.connect()
     await run.done.wait()
     took = time.perf_counter() - began
     if len(run.times) != load.requests:

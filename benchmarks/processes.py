@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,7 +28,7 @@ class Broken(Exception):
 
 
 class Process:
-    """A process. With `address` it is a server: the first address of loopback that it prints has its port."""
+    """A server in a process. Its port is in the first address of loopback that it prints, unless `port` is given."""
 
     def __init__(
         self,
@@ -35,21 +37,23 @@ class Process:
         env: Mapping[str, str],
         cwd: Path | None = None,
         port: int | None = None,
-        address: bool = True,
     ) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 -- until `stop`
         self.began = time.perf_counter()
         self._process = subprocess.Popen(
-            command, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors
+            command,
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if port is None else self._errors,
+            stderr=self._errors,
         )
         self.pid = self._process.pid
         # Linux has a clock of each process: the time of all its threads, in nanoseconds.
         self._clock = (~self.pid << 3) | 2
-        self.port = port or 0
-        if port is None and address:
-            self.port = self._listening()
+        self.port = self._printed() if port is None else port
 
-    def _listening(self) -> int:
+    def _printed(self) -> int:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             found = _ADDRESS.search(line.decode(errors="replace"))
@@ -58,8 +62,21 @@ class Process:
         self._process.wait()
         raise Broken(f"{self._process.args!r} ended with {self._process.returncode}: {self.errors()}")
 
+    def listen(self, seconds: float) -> None:
+        """Waits until its port takes connections. Raises `Broken` when it ends before, or does not in that time."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            except OSError:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(0.1)
+                    break
+        raise Broken(f"{self._process.args!r} does not listen: {self.errors()}")
+
     def errors(self) -> str:
-        """The end of what it wrote to standard error."""
+        """The end of what it wrote."""
         self._errors.seek(0)
         return self._errors.read().decode(errors="replace")[-2000:]
 
@@ -125,8 +142,8 @@ class Process:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
         self._errors.close()
 
     def __enter__(self) -> Process:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from benchmarks import peers
 from benchmarks.goals import Goal, Row, at_least, at_most
 from benchmarks.scenes import calls, clock, commands, growth, inside, memory, start
 
+#: How names of rows about other programs begin.
+PEER: Final = "peer-"
 ROWS: Final[tuple[Row, ...]] = (
     Row(
         "call",
@@ -261,5 +264,17 @@ ROWS: Final[tuple[Row, ...]] = (
         at_most(10),
         commands.health,
         "Processor time of one check, the server's included.",
+    ),
+    *(
+        Row(
+            f"{PEER}{peer.name}",
+            f"{peer.title} on the same request",
+            "times our processor time",
+            at_least(5) if peer.name == "prism" else Goal(None, larger=True),
+            peers.scene(peer),
+            f"Does: {peer.does}. Does not: {peer.without}.",
+            apart=True,
+        )
+        for peer in peers.PEERS
     ),
 )
