@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report
+from benchmarks import plots, report
 from benchmarks.bench import Bench
 from benchmarks.goals import Row
 from benchmarks.processes import Broken
@@ -35,6 +35,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--list", action="store_true", help="show the rows and their goals, and measure nothing")
     made.add_argument("--quick", action="store_true", help="fewer rounds and smaller worlds")
     made.add_argument("--json", metavar="PATH", type=Path, help="write the figures as JSON")
+    made.add_argument(
+        "--plots", metavar="FOLDER", type=Path, help="draw cost over messages, worlds and lines of a file as SVG"
+    )
     made.add_argument(
         "--against", metavar="REV", help="measure this revision too, in turn; exit 1 when a row lost more than a tenth"
     )
@@ -75,6 +78,8 @@ def measured(rows: Sequence[Row], bench: Bench) -> dict[str, Figures]:
                     print(f"{title}{report.line(row, found[tree.name])}", flush=True)
             for why in bench.broken.pop(tree.name, []):
                 print(f"  {tree.name}, {', '.join(names)}: {why}", file=sys.stderr, flush=True)
+                for name in names:
+                    found[tree.name].broken.setdefault(name, []).append(why)
         print(f"  ({time.perf_counter() - began:.0f} s)", file=sys.stderr, flush=True)
     return found
 
@@ -136,6 +141,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             }
             given.json.parent.mkdir(parents=True, exist_ok=True)
             given.json.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        if given.plots:
+            given.plots.mkdir(parents=True, exist_ok=True)
+            for name, text in plots.drawn(report.as_json(rows, found[HERE])).items():
+                (given.plots / name).write_text(text, "utf-8")
         if given.against:
             return 0 if compared(rows, found[HERE], found[given.against], given.against) else 1
     return 0

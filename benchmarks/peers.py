@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from benchmarks.bench import Bench
 from benchmarks.goals import Samples, Scene
-from benchmarks.load import Load
+from benchmarks.load import KEY, Load
 from benchmarks.processes import Broken, Process, output_of
 from benchmarks.scenes.commands import environment
 from benchmarks.trees import ROOT
@@ -51,6 +51,10 @@ def measure(peer: Peer, bench: Bench) -> Samples:
         port = free.getsockname()[1]
     with bench.served() as servers, peer.serve(bench, port) as process:
         process.listen(PATIENCE)
+        if theirs.path == load.path:  # what it answers is an answer
+            answer = process.ask("POST", load.path, load.body.encode(), key=KEY)
+            if not answer.get("accepted"):
+                raise Broken(f"{peer.title} answers {answer!r}")
         process.load(theirs)
         for server in servers.values():
             server.load(load)

@@ -20,6 +20,9 @@ class Figures:
     samples: dict[str, list[float]] = field(default_factory=dict)
     details: dict[str, dict[str, list[float]]] = field(default_factory=dict)
 
+    #: why a row could not be measured
+    broken: dict[str, list[str]] = field(default_factory=dict)
+
     def add(self, figures: dict[str, float]) -> None:
         """The figures of a round."""
         for name, figure in figures.items():
@@ -97,6 +100,8 @@ def as_json(rows: Sequence[Row], figures: Figures) -> dict[str, Any]:
         entry["details"] = {
             name: statistics.median(samples) for name, samples in figures.details.get(row.name, {}).items()
         }
+        if row.name in figures.broken:
+            entry["broken"] = figures.broken[row.name]
         found[row.name] = entry
     return found
 

@@ -16,11 +16,11 @@ RETAINED = 100_000
 
 def call(bench: Bench) -> Samples:
     """Processor time of a typical request, with everything on."""
-    load = Load(bench.size(6_000, 2_000))
+    load = Load(bench.size(2_500, 2_000))
     with bench.served() as servers:
         for server in servers.values():
             server.load(load)
-        for _ in bench.rounds(9):
+        for _ in bench.rounds(21, 5):
             base, _ = bench.bare.cost(load)
             for tree, server in bench.turn(servers):
                 ours, result = server.cost(load)
@@ -30,11 +30,11 @@ def call(bench: Bench) -> Samples:
 
 def tail(bench: Bench) -> Samples:
     """The 99th percentile while many messages are retained."""
-    load = Load(bench.size(6_000, 2_000))
+    load = Load(bench.size(4_000, 2_000))
     with bench.served() as servers:
         for server in servers.values():
             server.load(Load(bench.size(RETAINED, RETAINED // 5) // 3))
-        for _ in bench.rounds(9):
+        for _ in bench.rounds(15):
             base = bench.bare.load(load).p99
             for tree, server in bench.turn(servers):
                 ours = server.load(load).p99
@@ -78,7 +78,7 @@ def bulk(bench: Bench) -> Samples:
                 figures = {"bulk-recipient": one / factor, "bulk-recipient:measured, µs": one}
                 figures["bulk-line"] = costs[sizes[-1]] / factor
                 figures["bulk-flat"] = costs[sizes[-1]] / costs[sizes[0]]
-                yield tree.name, figures | {f"bulk-flat:{size}": cost for size, cost in costs.items()}
+                yield tree.name, figures | {f"bulk-flat:{size}": cost / factor for size, cost in costs.items()}
 
 
 def bulk_cost(server: Process, world: str, lines: int, recipients: int = 1) -> float:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,8 @@ PLAIN = ("starlette", "httpx", "pytest")
 
 def spent(command: Sequence[str], env: Mapping[str, str], cwd: Path | None = None) -> float:
     """Seconds of processor time that a command takes, its own children included. Raises `Broken` when it fails."""
+    import resource  # not on Windows, where the table can be read all the same
+
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, env=dict(env), cwd=cwd, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -33,7 +33,7 @@ def messages(bench: Bench) -> Samples:
                     server.load(Load(requests, path="/v2/messages", body=to_recipients(10), first=retained))
                     drained(server)
                     retained += requests * FILLING
-                costs[size] = statistics.median(message_cost(server, load) for _ in range(5)) * 1e6
+                costs[size] = statistics.median(message_cost(server, load) / bench.machine() for _ in range(5)) * 1e6
                 retained += 5 * load.requests * RECIPIENTS
                 figures[f"flat-messages:{size}"] = costs[size]
                 before = server.cpu
@@ -63,9 +63,10 @@ def worlds(bench: Bench) -> Samples:
             for count in counts:
                 first, _ = server.cost(replace(load, requests=count - made, first=made))
                 if count > 1:
-                    firsts[count] = first * 1e6
+                    firsts[count] = first * 1e6 / bench.machine()
                 made = count
-                samples = [server.cost(replace(load, requests=2_000, among=count))[0] for _ in range(3)]
+                among = replace(load, requests=2_000, among=count)
+                samples = [server.cost(among)[0] / bench.machine() for _ in range(3)]
                 calls[count] = statistics.median(samples) * 1e6
             figures = {"flat-worlds": calls[counts[-1]] / calls[1], "flat-opening": firsts[counts[-1]] / firsts[100]}
             figures |= {f"flat-worlds:{count}": cost for count, cost in calls.items()}
