@@ -164,7 +164,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "s more",
         at_most(0.03),
         commands.session,
-        "Processor time of `pytest --collect-only` where the package is installed for tests, less that in an "
+        "Processor time of a session that only collects one test, where the package is installed for tests, less that in an "
         "environment with starlette, httpx and pytest.",
     ),
     Row(
