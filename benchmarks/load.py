@@ -14,8 +14,8 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
-#: What stands for the number of the request in a body, a path or a header.
-NUMBER = b"@n"
+#: What stands for the number of the request in a body, a path or a header; and for its last seven digits.
+NUMBER, PADDED = b"@n", b"@7"
 #: 3 recipients, 2 steps, callback, payload.
 TYPICAL = (
     '{"body":"Hello @n, your order 48151623 left our store and is on its way, expected tomorrow between 9 and 12. '
@@ -31,7 +31,10 @@ KEY = "test-bench"
 
 @dataclass(frozen=True)
 class Load:
-    """Requests to send. `@n` in path, headers and body is the number of the request, from `first`, modulo `among`."""
+    """Requests to send. `@n` in path, headers and body is the number of the request, from `first`, modulo `among`.
+
+    `@7` in the body is its last seven digits.
+    """
 
     requests: int
     connections: int = 16
@@ -141,7 +144,7 @@ class Run:
             return None
         number = b"%d" % ((self.load.first + self.load.requests - self.left) % self.load.among)
         self.left -= 1
-        body = self.body.replace(NUMBER, number)
+        body = self.body.replace(NUMBER, number).replace(PADDED, number[-7:].zfill(7))
         self.sent += len(body)
         return self.head.replace(NUMBER, number) + b"content-length: %d\r\n\r\n" % len(body) + body
 

@@ -41,9 +41,9 @@ class Tree:
         """Its pyproject.toml."""
         return tomllib.loads((self.path / "pyproject.toml").read_text("utf-8"))
 
-    def command(self, *arguments: str) -> list[str]:
-        """The command line `sendbox …` of this tree, as its console script would run it."""
-        module, _, function = self.project["project"]["scripts"]["sendbox"].partition(":")
+    def command(self, *arguments: str, script: str = "sendbox") -> list[str]:
+        """A command line of this tree, as its console script would run it."""
+        module, _, function = self.project["project"]["scripts"][script].partition(":")
         code = f"import sys; from {module} import {function}; sys.exit({function}())"
         return [self.python, "-c", code, *arguments]
 

@@ -42,8 +42,8 @@ def tail(bench: Bench) -> Samples:
 
 
 def to_recipients(count: int) -> str:
-    """A body of `/v2/messages`: ten messages to so many phones each, at most ten (§2.1)."""
-    to = [{"phone_number": f"4207771{number:05}"} for number in range(count)]
+    """A body of `/v2/messages`: ten messages to so many phones each, at most ten (§2.1), others in each request."""
+    to = [{"phone_number": f"4207{number}@7"} for number in range(count)]
     return json.dumps([{"body": f"Hello @n {number}", "to": to} for number in range(10)])
 
 

@@ -87,7 +87,8 @@ def health_command(tree: Tree, port: int) -> tuple[list[str], dict[str, str]]:
     if not given.startswith("["):
         return ["/bin/sh", "-c", given], env
     command: list[str] = json.loads(given)
-    return (tree.command(*command[1:]) if command[0] == "sendbox" else command), env
+    script, *arguments = command
+    return (tree.command(*arguments, script=script) if script in tree.project["project"]["scripts"] else command), env
 
 
 def health(bench: Bench) -> Samples:

@@ -30,7 +30,7 @@ def messages(bench: Bench) -> Samples:
             for size in sizes:
                 requests = max(0, size - retained) // FILLING
                 if requests:
-                    server.load(Load(requests, path="/v2/messages", body=to_recipients(10), first=retained))
+                    server.load(Load(requests, path="/v2/messages", body=to_recipients(10), first=retained // FILLING))
                     drained(server)
                     retained += requests * FILLING
                 costs[size] = statistics.median(message_cost(server, load) / bench.machine() for _ in range(5)) * 1e6
