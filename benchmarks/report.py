@@ -55,15 +55,20 @@ def number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """One row of two trees: the median of the ratios of their rounds, and whether that is a loss."""
+    """One row of two trees, by the share that each round is worse than the same round of the other."""
 
     row: Row
-    loss: float
+    losses: tuple[float, ...]
+
+    @property
+    def loss(self) -> float:
+        """The median."""
+        return statistics.median(self.losses)
 
     @property
     def lost(self) -> bool:
-        """Whether it is worse by more than a tenth."""
-        return self.loss > LOSS
+        """Whether it is worse by more than a tenth, and in three quarters of the rounds worse at all."""
+        return self.loss > LOSS and spread(self.losses)[0] > 0
 
 
 def change(row: Row, here: Figures, there: Figures) -> Change | None:
@@ -71,7 +76,7 @@ def change(row: Row, here: Figures, there: Figures) -> Change | None:
     pairs = list(zip(here.samples.get(row.name, ()), there.samples.get(row.name, ()), strict=False))
     if not pairs:
         return None
-    return Change(row, statistics.median(row.goal.loss(ours, before) for ours, before in pairs))
+    return Change(row, tuple(row.goal.loss(ours, before) for ours, before in pairs))
 
 
 def line(row: Row, figures: Figures) -> str:

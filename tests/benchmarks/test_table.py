@@ -11,6 +11,7 @@ from benchmarks.bench import Bench
 from benchmarks.command import chosen, main
 from benchmarks.goals import Goal, Row, Samples, Verdict, at_least, at_most
 from benchmarks.processes import Broken
+from benchmarks.report import Change
 from benchmarks.table import PEER, ROWS
 from benchmarks.trees import HERE, ROOT, Tree
 
@@ -166,6 +167,20 @@ def test_a_loss_of_more_than_a_tenth_fails() -> None:
     assert command.compared([LARGER], found[HERE], found["old"], "old")
     assert not command.compared([LARGER], found["old"], found[HERE], "here")
     assert command.compared([MADE], found[HERE], found[HERE], "itself")
+
+
+@pytest.mark.parametrize(
+    ("losses", "lost"),
+    [
+        ((0.2, 0.3, 0.25, 0.2, 0.1), True),
+        ((0.05, 0.09, 0.08, 0.08, 0.2), False),
+        ((-0.5, 0.3, 0.25, -0.2, 0.5), False),
+        ((0.11,), True),
+    ],
+)
+def test_a_loss_is_one_in_most_rounds(losses: tuple[float, ...], lost: bool) -> None:
+    """Rounds that swing to both sides show no loss."""
+    assert Change(MADE, losses).lost is lost
 
 
 def test_a_row_that_one_did_not_measure_is_no_loss(capsys: pytest.CaptureFixture[str]) -> None:
