@@ -115,10 +115,11 @@ def svg(plot: Plot, points: Sequence[tuple[int, float]]) -> str:
         parts.append(f'<path class="grid" d="M{LEFT} {y(mark):.1f}H{WIDTH - RIGHT}"/>')
         parts.append(text(LEFT - 8, y(mark) + 4, f"{mark:g}", text_anchor="end"))
     for size, _ in points:
-        parts.append(text(x(size), HEIGHT - BOTTOM + 20, f"{size:,}", text_anchor="middle"))
+        anchor = "end" if size == points[-1][0] else "middle"
+        parts.append(text(x(size), HEIGHT - BOTTOM + 20, f"{size:,}", text_anchor=anchor))
     words = f"{plot.bound:g} times the first"
     parts.append(f'<path class="bound" d="M{LEFT} {y(bound):.1f}H{WIDTH - RIGHT}"/>')
-    parts.append(text(WIDTH - RIGHT, y(bound) - 6, words, text_anchor="end", class_="bound-text"))
+    parts.append(text(LEFT + 4, y(bound) - 6, words, class_="bound-text"))
     line = " ".join(f"{x(size):.1f},{y(value):.1f}" for size, value in points)
     parts.append(f'<polyline class="line" points="{line}"/>')
     for size, value in points:
