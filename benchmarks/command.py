@@ -10,7 +10,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -60,8 +60,10 @@ def chosen(names: Sequence[str] | None, *, peers: bool = False) -> list[Row]:
     return found
 
 
-def measured(rows: Sequence[Row], bench: Bench) -> dict[str, Figures]:
-    """Runs the scenes of these rows; the figures by the name of a tree."""
+def measured(
+    rows: Sequence[Row], bench: Bench, keep: Callable[[Mapping[str, Figures]], None] = lambda found: None
+) -> dict[str, Figures]:
+    """Runs the scenes of these rows; the figures by the name of a tree. `keep` gets them after each scene."""
     found = {tree.name: Figures() for tree in bench.trees}
     for scene in dict.fromkeys(row.scene for row in rows):
         names = [row.name for row in rows if row.scene is scene]
@@ -81,6 +83,7 @@ def measured(rows: Sequence[Row], bench: Bench) -> dict[str, Figures]:
                 for name in names:
                     found[tree.name].broken.setdefault(name, []).append(why)
         print(f"  ({time.perf_counter() - began:.0f} s)", file=sys.stderr, flush=True)
+        keep(found)
     return found
 
 
@@ -90,6 +93,19 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),
+    }
+
+
+def document(rows: Sequence[Row], bench: Bench, found: Mapping[str, Figures]) -> dict[str, Any]:
+    """A run as JSON."""
+    return {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "machine": machine(),
+        "quick": bench.quick,
+        "trees": {
+            tree.name: {"revision": tree.revision, "rows": report.as_json(rows, found[tree.name])}
+            for tree in bench.trees
+        },
     }
 
 
@@ -128,19 +144,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return 2
         bench = Bench(trees, quick=given.quick)
         stack.callback(bench.close)
-        found = measured(rows, bench)
-        if given.json:
-            document = {
-                "date": dt.datetime.now(dt.UTC).date().isoformat(),
-                "machine": machine(),
-                "quick": given.quick,
-                "trees": {
-                    tree.name: {"revision": tree.revision, "rows": report.as_json(rows, found[tree.name])}
-                    for tree in trees
-                },
-            }
-            given.json.parent.mkdir(parents=True, exist_ok=True)
-            given.json.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+        def keep(found: Mapping[str, Figures]) -> None:
+            """Writes what was measured so far, so that a run that is stopped has its figures."""
+            if given.json:
+                given.json.parent.mkdir(parents=True, exist_ok=True)
+                text = json.dumps(document(rows, bench, found), indent=1, ensure_ascii=False)
+                given.json.write_text(f"{text}\n", "utf-8")
+
+        found = measured(rows, bench, keep)
         if given.plots:
             given.plots.mkdir(parents=True, exist_ok=True)
             for name, text in plots.drawn(report.as_json(rows, found[HERE])).items():

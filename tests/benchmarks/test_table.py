@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import pytest
 
@@ -145,7 +147,12 @@ def trees(*names: str) -> list[Tree]:
 
 
 def test_a_run_keeps_samples_and_details_of_its_rows() -> None:
-    found = command.measured([MADE], Bench(trees(HERE, "old")))
+    kept: list[dict[str, Any]] = []
+    bench = Bench(trees(HERE, "old"))
+    found = command.measured([MADE], bench, lambda found: kept.append(command.document([MADE], bench, found)))
+    (row,) = kept[0]["trees"]["old"]["rows"].values()
+    assert (row["figure"], row["verdict"], row["samples"]) == (3.0, "met", [2.0, 4.0])
+    assert json.loads(json.dumps(kept)) == kept
     assert found[HERE].samples == {"made": [3.0, 5.0]}
     assert found[HERE].details == {"made": {"detail": [7.0, 7.0]}}
     assert found["old"].of("made") == 3.0
