@@ -91,7 +91,7 @@ ROWS: Final[tuple[Row, ...]] = (
         at_least(0.65),
         clock.advance,
         "A bare heap of tuples that appends a tuple for each event, and the server while control moves the clock: "
-        "processor time an event. Journal on, no webhooks.",
+        "processor time an event, without that of the request and its answer. Journal on, no webhooks.",
     ),
     Row(
         "advance-many",
