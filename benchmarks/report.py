@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from benchmarks.goals import Row, Verdict
+from benchmarks.goals import Row
 
 #: A row that is worse by more than this share has lost.
 LOSS: Final = 0.1
@@ -109,6 +109,3 @@ def as_json(rows: Sequence[Row], figures: Figures) -> dict[str, Any]:
             entry["broken"] = figures.broken[row.name]
         found[row.name] = entry
     return found
-
-
-__all__ = ["LOSS", "Change", "Figures", "Verdict", "as_json", "change", "line", "number", "spread"]
