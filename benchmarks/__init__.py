@@ -1,1 +1,1 @@
-"""Benchmarks: ratios against a bare app in the same run. Run one with `python -m benchmarks.message`."""
+"""Benchmarks: every figure that the project has a goal for, as a ratio within one run. Run `python -m benchmarks`."""

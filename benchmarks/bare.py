@@ -1,9 +1,16 @@
-"""The bare app: parses the JSON of a request and answers a fixed MessageResponse. What everything is compared with."""
+"""The bare app: parses the JSON of a request and answers a fixed MessageResponse. What everything is compared with.
+
+`python -m benchmarks.bare` serves it on uvicorn (one worker, uvloop, httptools, no access log) and prints its address.
+It imports what it needs to serve, and nothing of the product.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 
+import uvicorn
+import uvloop
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -26,4 +33,24 @@ async def message(request: Request) -> JSONResponse:
     return JSONResponse(ANSWER)
 
 
-app = Starlette(routes=[Route("/v2/message", message, methods=["POST"])])
+async def health(request: Request) -> JSONResponse:
+    """Answers that it listens."""
+    return JSONResponse({"status": "ok"})
+
+
+app = Starlette(routes=[Route("/v2/message", message, methods=["POST"]), Route("/_sandbox/health", health)])
+
+
+async def serve() -> None:
+    """Serves on a free port until the process ends."""
+    config = uvicorn.Config(app, port=0, loop="uvloop", http="httptools", access_log=False, log_level="error")
+    server = uvicorn.Server(config)
+    task = asyncio.create_task(server.serve())
+    while not server.started:  # uvicorn offers nothing to wait for
+        await asyncio.sleep(0)
+    print(f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", flush=True)
+    await task
+
+
+if __name__ == "__main__":
+    uvloop.run(serve())

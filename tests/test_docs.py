@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 from starlette.routing import Route
 
+from benchmarks import command as benchmarks
 from sendbox.app import PARTS, SERVED, make_app
 from sendbox.cli import main as cli
 from sendbox.contract.validators import Contract
@@ -274,7 +275,12 @@ def test_scripts_are_there() -> None:
 def test_no_page_is_about_a_machine() -> None:
     """No absolute path of one machine, and no option or variable that does not exist."""
     known = {name for _, option in options() for name in (*option.opts, option.envvar)} | OF_TESTS
-    legal = known | FOREIGN | set(re.findall(r"`(--sendbox-[a-z-]+)`", documented("pytest.md")))
+    legal = (
+        known
+        | FOREIGN
+        | set(re.findall(r"--[a-z-]+", benchmarks.parser().format_help()))
+        | set(re.findall(r"`(--sendbox-[a-z-]+)`", documented("pytest.md")))
+    )
     for path in DOCUMENTS:
         text = text_of(path)
         assert re.findall(r"(?<![\w.:}/])/(?:home|mnt|opt|root|tmp|Users|var|work)\b", text) == [], path.name

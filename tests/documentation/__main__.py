@@ -1,9 +1,10 @@
-"""Writes the generated parts of the language's schema and of the documents anew, and says which files changed."""
+"""Writes the generated parts of the language's schema and of the documents anew, and plots; says what changed."""
 
 from __future__ import annotations
 
 import sys
 
+from benchmarks import document, plots
 from tests.documentation.language import LANGUAGE, with_tables
 from tests.documentation.markdown import DOCUMENTS, ROOT, filled, text_of
 from tests.documentation.parts import render
@@ -16,6 +17,11 @@ def main() -> None:
         new = with_tables(old) if path == LANGUAGE else filled(old, render)
         if new != old:
             path.write_text(new, "utf-8")
+            sys.stdout.write(f"{path.relative_to(ROOT)} is written\n")
+    for name, text in plots.drawn(document.rows_of(document.run())).items():
+        path = document.FOLDER / name
+        if not path.exists() or text_of(path) != text:
+            path.write_text(text, "utf-8")
             sys.stdout.write(f"{path.relative_to(ROOT)} is written\n")
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import click
 
+from benchmarks import document
 from sendbox.app import SERVED
 from sendbox.cli.main import sendbox as command_line
 from sendbox.cli.outcome import CODES
@@ -307,9 +308,6 @@ def pytest_options() -> str:
     return table(("option", "meaning"), parser.rows)
 
 
-# --- the table of parts
-
-
 def gaps() -> str:
     """Gaps of texts that a message fills."""
     rows = [(code("payload.…" if name == "payload" else name), meaning) for name, meaning in GAPS.items()]
@@ -347,6 +345,7 @@ def coverage() -> str:
 
 
 PARTS: Final[dict[str, Callable[[], str]]] = {
+    **document.PARTS,
     "served": served,
     "rests": rests,
     "magic numbers": magic_numbers,

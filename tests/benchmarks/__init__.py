@@ -1,0 +1,1 @@
+"""The logic of the benchmarks: table, verdicts, comparison, plots. Nothing is measured here."""
