@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sendbox.control.arguments import milliseconds, whole
 from sendbox.control.operation import Call, ControlError
 from sendbox.control.replaying import Replay
-from sendbox.engine.world import World
 from sendbox.runtime.worlds import Hosted, Slice
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
 
 T = TypeVar("T")
 V = TypeVar("V")

@@ -12,15 +12,15 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from starlette.types import Message, Receive, Scope, Send
-
-from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.wire import End, Piece, Wait
 from sendbox.server.wire import wire_of
-from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+    from sendbox.engine.faults.calls import Applied
     from sendbox.runtime.slot import Hosted
+    from sendbox.services.http.exchange import Answer
 
 
 async def carry_out(

@@ -11,7 +11,6 @@ from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.advice import TEST_NUMBER, advise
 from sendbox.services.messaging.events import expected_case
-from sendbox.services.messaging.model import Send
 from sendbox.services.messaging.records import Accepted, Message, Submission
 from sendbox.services.templates import templates
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.engine.world import World
     from sendbox.services.messaging.home import Home
+    from sendbox.services.messaging.model import Send
     from sendbox.services.ports import Key
 
 

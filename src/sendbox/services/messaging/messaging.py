@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sendbox.engine.chooser.draws import UNSEEDED
-from sendbox.engine.delivery.events import Events
 from sendbox.engine.part import Part
 from sendbox.engine.texts import Text
 from sendbox.services import limits
@@ -30,6 +29,7 @@ from sendbox.services.ports import Carrier, Key, account_of
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.delivery.events import Events
     from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World

@@ -9,10 +9,11 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.chooser.draws import UNSEEDED, Chooser
+from sendbox.engine.classes import dataclass
 from sendbox.engine.journal import enter
 from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
 from sendbox.services.numbers.countries import country
