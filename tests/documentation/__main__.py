@@ -1,9 +1,10 @@
-"""Writes the generated parts of the language's schema and of the documents anew, and says which files changed."""
+"""Writes the generated parts of schema and documents, and the compiled scenario anew, and says which files changed."""
 
 from __future__ import annotations
 
 import sys
 
+from tests.documentation.kept import KEPT, text
 from tests.documentation.language import LANGUAGE, with_tables
 from tests.documentation.markdown import DOCUMENTS, ROOT, filled, text_of
 from tests.documentation.parts import render
@@ -17,6 +18,9 @@ def main() -> None:
         if new != old:
             path.write_text(new, "utf-8")
             sys.stdout.write(f"{path.relative_to(ROOT)} is written\n")
+    if KEPT.read_bytes() != text():
+        KEPT.write_bytes(text())
+        sys.stdout.write(f"{KEPT.relative_to(ROOT)} is written\n")
 
 
 if __name__ == "__main__":
