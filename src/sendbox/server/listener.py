@@ -13,18 +13,20 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
-from starlette.types import ASGIApp as App
-from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sendbox.server.thread import ServerThread
 from sendbox.server.wire import WIRE, Line
 from sendbox.server.writes import Joined
 
-__all__ = ["App", "CannotListen", "HttpServer", "ServerThread"]
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp as App
+    from starlette.types import Receive, Scope, Send
+
+__all__ = ["CannotListen", "HttpServer", "ServerThread"]
 
 #: Seconds a connection may be idle: longer than a developer looks at a breakpoint, so that a client's pool stays good.
 KEEP_ALIVE: Final = 300
@@ -289,8 +291,10 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
 async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
     kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
     try:  # an address needs no resolver, and no thread that waits for it
-        infos = socket.getaddrinfo(host or None, port, type=kind, flags=flags | socket.AI_NUMERICHOST)
-    except socket.gaierror:
+        # as bytes it needs no codec for names of hosts, and what is not ASCII is no address
+        number = host.encode("ascii") or None
+        infos = socket.getaddrinfo(number, port, type=kind, flags=flags | socket.AI_NUMERICHOST)
+    except (socket.gaierror, UnicodeEncodeError):
         infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=kind, flags=flags)
     return list(dict.fromkeys((family, address) for family, _, _, _, address in infos))
 
