@@ -151,6 +151,8 @@ PURE_PACKAGES: Final = frozenset({"anyascii", "orjson"})
 PURE_BUT: Final = {
     # files of the package, which are the same as long as it runs
     "services.tables": frozenset({"pkgutil.get_data"}),
+    # methods of classes are made once, on whichever thread needs them first
+    "engine.classes": frozenset({"inspect", "threading.RLock"}),
     # zones come from the tzdata package, the same on every machine
     "services.windows": frozenset({"pkgutil.get_data"}),
 }
@@ -190,7 +192,7 @@ OWNERS: Final = (
     owner("pytest", "fixture pytest_plugin", "what is served runs without it"),
     owner(
         "starlette",
-        "app control page server services.http " + " ".join(f"services.{name}.http" for name in SERVICES),
+        "app control page server services.http tools " + " ".join(f"services.{name}.http" for name in SERVICES),
         "the core, and what surrounds it, know no HTTP",
     ),
     owner("trustme", "server.tls", "part of the extra `tls`", lazy=True),
@@ -201,6 +203,36 @@ OWNERS: Final = (
 
 #: Modules that a start or a test session loads. Nothing lazy may come in with them.
 STARTS: Final = ("app", "cli.main", "control", "pytest_plugin", "runtime.worlds", "server.listener")
+
+#: What a server imports to start, and what none of that may lead to: parts of ours, and packages. All of it is
+#: imported when it is needed; a start, and the memory of a server, do without.
+SERVER: Final = (
+    "cli.main",
+    "cli.serve",
+    "compiled",
+    "contract.validators",
+    "runtime.worlds",
+    "server.listener",
+    "start",
+)
+NOT_TO_START: Final = (
+    *(
+        "anyio",
+        "difflib",
+        "sendbox.app",
+        "sendbox.tools",
+        "sendbox.comparing",
+        "sendbox.fixture",
+        "sendbox.language",
+        "sendbox.playing",
+    ),
+    *("sendbox.control.operation", "sendbox.control.routes", "sendbox.page.routes", "sendbox.scenario"),
+    *("sendbox.engine.coverage", "sendbox.engine.expect", "sendbox.engine.faults.table", "sendbox.engine.kinds.own"),
+    *("sendbox.engine.delivery.faults.table", "sendbox.services.account.http", "sendbox.services.partner.http"),
+    *("sendbox.services.messaging.http.legacy", "sendbox.services.messaging.http.rest.routes"),
+    *("sendbox.services.messaging.http.sending.simple", "sendbox.services.verify.http.routes"),
+    *(f"sendbox.services.{name}.{half}" for name in SERVICES for half in ("control", "kinds", "language", "subjects")),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from starlette.types import ASGIApp as App
 from starlette.types import Message, Receive, Scope, Send
 
-from sendbox.server.listener import App, HttpServer
+from sendbox.server.listener import HttpServer
 from sendbox.server.loop import Kind
 from sendbox.server.thread import ServerThread
 

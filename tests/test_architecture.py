@@ -21,12 +21,14 @@ from tests.boundaries import (
     ENDS,
     MOST_FILES,
     NOT_PURE,
+    NOT_TO_START,
     OBSERVERS,
     OWNERS,
     PARTS,
     PURE,
     PURE_BUT,
     PURE_PACKAGES,
+    SERVER,
     STARTS,
     STDLIB,
     Part,
@@ -296,23 +298,39 @@ def test_nothing_reads_the_machine_clock_or_draws() -> None:
 def test_a_start_loads_nothing_lazy(start: str) -> None:
     """What only some runs need is imported when they need it: starting costs neither its time nor its memory."""
     lazy = {each.package for each in OWNERS if each.lazy}
+    assert [way for name, way in led_to(start) if name.partition(".")[0] in lazy] == []
+
+
+@pytest.mark.parametrize("start", SERVER)
+def test_a_server_starts_with_little(start: str) -> None:
+    """The modules that a server starts with lead to none of those that are imported later."""
+    assert [way for name, way in led_to(start) if inside(name, NOT_TO_START)] == []
+
+
+def test_a_start_of_a_server_is_checked_where_it_is() -> None:
+    """The modules of the table are there, so that the test above does not pass for want of them."""
+    known = {module.name for module in modules()}
+    assert [name for name in SERVER if name not in known] == []
+    later = [name.removeprefix("sendbox.") for name in NOT_TO_START if name.startswith("sendbox.")]
+    assert [name for name in later if not any(under(each, name) for each in known)] == []
+
+
+def led_to(start: str) -> Iterator[tuple[str, str]]:
+    """What importing a module imports, and the way there; ours with their whole names."""
     known = {module.name: module for module in modules()}
     todo, route = [start] if start in known else [], {start: start}
-    found = []
     while todo:
         here = todo.pop()
         for line, name, eager in imports(known[here].tree):
             if not eager:
                 continue
-            if name.partition(".")[0] in lazy:
-                found.append(f"{route[here]} (line {line}) -> {name}")
+            yield name, f"{route[here]} (line {line}) -> {name}"
             reached = ours(name)
             while reached:  # importing `a.b` runs `a` too
                 if reached in known and reached not in route:
                     route[reached] = f"{route[here]} -> {reached}"
                     todo.append(reached)
                 reached = reached.rpartition(".")[0]
-    assert found == []
 
 
 @cache

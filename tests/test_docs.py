@@ -134,7 +134,8 @@ def test_rows_of_the_interfaces_are_documented() -> None:
 async def test_all_other_routes_are_documented() -> None:
     """Each path that the application serves stands in a document, by its whole path or by that under /_sandbox."""
     runtime = Runtime(Settings(), load("default"), PARTS)
-    routes = [route for route in make_app(runtime, Contract()).routes if isinstance(route, Route)]
+    app = await make_app(runtime, Contract()).tools()
+    routes = [route for route in app.routes if isinstance(route, Route)]
     await runtime.aclose()
     text = documented()
     assert len(routes) > len(SERVED.by_name)

@@ -5,12 +5,13 @@ The rest is in `app.py`: checking a scenario must not load a world or a server.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
+from sendbox import compiled
 from sendbox.engine.expect import own
-from sendbox.engine.expect.subjects import Subject
 from sendbox.scenario.language import Language
-from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services.account import subjects as account
 from sendbox.services.account.language import account_vocabulary
 from sendbox.services.advice import ADVICE
@@ -25,6 +26,11 @@ from sendbox.services.partner import subjects as partner
 from sendbox.services.partner.language import PARTNER
 from sendbox.services.verify import subjects as verify
 from sendbox.services.verify.language import VERIFY
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.expect.subjects import Subject
+    from sendbox.scenario.vocabulary import Vocabulary
 
 #: What a scenario may expect. The language's schema and the documentation are held to this table by tests.
 SUBJECTS: Final[dict[str, Subject]] = {
@@ -43,9 +49,11 @@ SUBJECTS: Final[dict[str, Subject]] = {
     ),
 }
 
+_NONE: Final[Mapping[str, Callable[[], Blueprint]]] = MappingProxyType({})
 
-def language(*more: Vocabulary) -> Language:
-    """The language with the keys of the services, and of further vocabularies."""
+
+def language(*more: Vocabulary, ready: Mapping[str, Callable[[], Blueprint]] = _NONE) -> Language:
+    """The language with the keys of the services and of further vocabularies; `ready` are scenarios compiled before."""
     return Language(
         (account_vocabulary(SENDERS), MESSAGING, PARTNER, VERIFY, SHARED, *more),
         assume=compile_assume,
@@ -53,7 +61,8 @@ def language(*more: Vocabulary) -> Language:
         subjects=SUBJECTS,
         calls=CALLS,
         emulated=EMULATED,
+        compiled=ready,
     )
 
 
-LANGUAGE: Final = language()
+LANGUAGE: Final = language(ready={compiled.NAME: compiled.default})

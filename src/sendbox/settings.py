@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import field
+from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.clock import Mode
+from sendbox.engine.classes import dataclass
 from sendbox.runtime.callbacks import Callbacks, host_name
+
+if TYPE_CHECKING:
+    from sendbox.engine.clock import Mode
 
 PORT: Final = 7357
 

@@ -192,3 +192,20 @@ def test_an_unknown_schema_is_a_key_error() -> None:
     """Asking for a checker of nothing is a mistake in a route."""
     with pytest.raises(KeyError):
         Contract().checker("sending.json#/$defs/Nothing")
+
+
+def test_a_deferred_contract_reads_the_file_that_is_asked_for(tmp_path: Path) -> None:
+    """Of a file that refers to no other only that one is read; a wrong file elsewhere is found once all are needed."""
+    (tmp_path / "a.json").write_text('{"$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"type": "string"}}}')
+    (tmp_path / "b.json").write_text('{"$defs": {"C": {"$ref": "a.json#/$defs/A"}}}')
+    (tmp_path / "c.json").write_text('{"$defs": {"B": {}}}')
+    contract = Contract(tmp_path, deferred=True)
+    assert contract.checker("a.json#/$defs/A").is_valid("x")
+    with pytest.raises(ValueError, match="B is defined twice"):
+        contract.checker("b.json#/$defs/C")
+    with pytest.raises(ValueError, match="B is defined twice"):
+        Contract(tmp_path)
+    (tmp_path / "c.json").unlink()
+    assert not contract.checker("b.json#/$defs/C").is_valid(1)
+    with pytest.raises(KeyError):
+        contract.checker("d.json#/$defs/D")

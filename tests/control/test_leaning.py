@@ -10,7 +10,7 @@ from sendbox.app import SERVED
 from sendbox.control.leaning import Seen, again, first_of, lines, others, seen, under
 from sendbox.control.operation import Call, Control
 from sendbox.engine.commands.command import Stamp
-from sendbox.engine.slices import finished
+from sendbox.engine.digest import finished
 from sendbox.language import LANGUAGE
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.worlds import Slice

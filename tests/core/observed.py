@@ -10,12 +10,12 @@ from sendbox.engine import digest as digests
 from sendbox.engine.coverage.collector import collect_in_slices
 from sendbox.engine.coverage.tally import Catalog, Collected
 from sendbox.engine.delivery.batches import Delivery
+from sendbox.engine.digest import finished
 from sendbox.engine.expect import verdict as verdicts
 from sendbox.engine.expect.expectation import Expectation
 from sendbox.engine.expect.subjects import Occurrence, occurrences_of
 from sendbox.engine.kinds import own
 from sendbox.engine.kinds.rows import Line, Observer
-from sendbox.engine.slices import finished
 from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
 from tests.scenarios import load

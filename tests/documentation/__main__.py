@@ -1,10 +1,11 @@
-"""Writes the generated parts of the language's schema and of the documents anew, and plots; says what changed."""
+"""Writes what is generated anew: parts of schema and documents, plots, the compiled scenario; says what changed."""
 
 from __future__ import annotations
 
 import sys
 
 from benchmarks import document, plots
+from tests.documentation.kept import KEPT, text
 from tests.documentation.language import LANGUAGE, with_tables
 from tests.documentation.markdown import DOCUMENTS, ROOT, filled, text_of
 from tests.documentation.parts import render
@@ -18,11 +19,14 @@ def main() -> None:
         if new != old:
             path.write_text(new, "utf-8")
             sys.stdout.write(f"{path.relative_to(ROOT)} is written\n")
-    for name, text in plots.drawn(document.rows_of(document.run())).items():
+    for name, plot in plots.drawn(document.rows_of(document.run())).items():
         path = document.FOLDER / name
-        if not path.exists() or text_of(path) != text:
-            path.write_text(text, "utf-8")
+        if not path.exists() or text_of(path) != plot:
+            path.write_text(plot, "utf-8")
             sys.stdout.write(f"{path.relative_to(ROOT)} is written\n")
+    if KEPT.read_bytes() != text():
+        KEPT.write_bytes(text())
+        sys.stdout.write(f"{KEPT.relative_to(ROOT)} is written\n")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sendbox.engine.commands.requests import RequestRecord
+from sendbox.engine.digest import finished
 from sendbox.engine.expect.verdict import lines, verdict_in_slices
-from sendbox.engine.slices import finished
 from sendbox.engine.world import World
 from sendbox.language import SUBJECTS
 from sendbox.playing import play

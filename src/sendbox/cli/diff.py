@@ -12,7 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -23,6 +23,7 @@ from sendbox.cli.address import call
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, json_of
 from sendbox.contract.findings import json_path
 from sendbox.contract.pairs import MISSING, differing
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import instant, show
 from sendbox.scenario.model import article
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sendbox import data
+from sendbox import compiled, data
 from sendbox.cli.outcome import CANNOT, NO, OK, Failure, one_line
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ def load(*names: str, env: Mapping[str, str] | None = None, texts: Iterable[str]
 
     `texts` are further scenarios, over these.
     """
+    texts = tuple(texts)
+    if names == (compiled.NAME,) and not texts and not Path(compiled.NAME).is_file():
+        return compiled.default()  # the language is not needed for it
     from sendbox.language import LANGUAGE
     from sendbox.scenario.model import ScenarioError
 

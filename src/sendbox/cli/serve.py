@@ -14,7 +14,7 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -25,13 +25,14 @@ from sendbox.cli.address import EVERY, bind, callable_host
 from sendbox.cli.log import Handler, Log
 from sendbox.cli.outcome import CANNOT, USAGE, Failure, one_line
 from sendbox.cli.signals import on_signals
-from sendbox.engine.clock import Mode
+from sendbox.engine.classes import dataclass
 from sendbox.page import lines
 from sendbox.runtime import collector
 from sendbox.settings import Settings
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.clock import Mode
     from sendbox.runtime.worlds import Runtime
 
 #: The path of the authority of `--tls self`, over plain HTTP: its client cannot check a certificate yet.
@@ -91,16 +92,17 @@ class Served:
 @contextlib.asynccontextmanager
 async def serving(options: Options, log: Callable[[str], None] = lambda line: None) -> AsyncIterator[Served]:
     """A sandbox that listens until the context ends. Raises `Failure`. `log` gets a line for each remark."""
-    from sendbox.app import PARTS, make_app
     from sendbox.contract.validators import Contract
     from sendbox.runtime.worlds import Runtime
-    from sendbox.scenario.read import noting
     from sendbox.server.listener import CannotListen, HttpServer
+    from sendbox.start import PARTS, make_server
 
     settings = options.settings
     watched: list[Path] = []
     with contextlib.ExitStack() as reading:
         if options.watch:
+            from sendbox.scenario.read import noting
+
             watched = reading.enter_context(noting())
         blueprint = scenario(options, asked := _Noted(os.environ))
     told = [message for name, message in options.unknown.items() if name not in asked.names]
@@ -121,7 +123,8 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
         runtime.log = lambda world, line: log(f"{world}: {line}")
         closing.push_async_callback(runtime.aclose)
         listening: tuple[str, ...] = ("host", "port")
-        server = HttpServer(make_app(runtime, Contract(deferred=True)), bind(settings.host), settings.port, ssl=tls)
+        app = make_server(runtime, Contract(deferred=True), _served)
+        server = HttpServer(app, bind(settings.host), settings.port, ssl=tls)
         closing.push_async_callback(server.stop)
         try:
             port = await server.start()
@@ -149,6 +152,13 @@ async def serving(options: Options, log: Callable[[str], None] = lambda line: No
             closing.callback(watcher.stop)
             watcher.start()
         yield served
+
+
+def _served() -> Any:
+    """All that is served, once more than a message is asked for."""
+    from sendbox.app import SERVED
+
+    return SERVED
 
 
 async def serve(options: Options, stop: asyncio.Event, say: Callable[[str], None], log: Log) -> None:
@@ -222,7 +232,7 @@ def scenario(options: Options, environment: Mapping[str, str] = os.environ) -> B
         changes["mode"] = options.settings.mode = options.mode
     if options.start is not None:
         changes["start"] = options.settings.start = options.start
-    return replace(blueprint, **changes)
+    return replace(blueprint, **changes) if changes else blueprint
 
 
 def _self_signed(options: Options, closing: contextlib.AsyncExitStack) -> tuple[tuple[str, str], bytes]:
@@ -256,7 +266,7 @@ def _authority(pem: bytes) -> Callable[[Any, Any, Any], Awaitable[None]]:
 
 def banner(options: Options, served: Served) -> str:
     """The text at the start: all addresses, and a first command."""
-    from sendbox.control.worlds import addresses
+    from sendbox.control.addresses import addresses
 
     origin, settings = served.origin, options.settings
     blueprint = served.runtime.blueprint

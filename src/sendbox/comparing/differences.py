@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import orjson
 
@@ -12,7 +12,9 @@ from sendbox.comparing.names import IDS, passed_over
 from sendbox.contract.findings import json_path, show
 from sendbox.contract.pairs import MISSING, Path, differing
 from sendbox.contract.schemas import inlined, name_of
-from sendbox.contract.validators import Contract
+
+if TYPE_CHECKING:
+    from sendbox.contract.validators import Contract
 
 #: `extra`: only the recorded answer has the field; `missing`: only ours has it; `schema`: the recorded answer breaks
 #: our schema there; `line`: a line of a plain text.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sendbox.services.http.paths import Paths
-
 if TYPE_CHECKING:
     from sendbox.services.http.exchange import Route
+    from sendbox.services.http.paths import Paths
 
 #: What may stand before the end of a path here, where an address of the service does not have it.
 _BEFORE: Final = ("", "/v2", "/v1")

@@ -7,11 +7,12 @@ comes from the schema (`x-noun`, `x-legal`, `x-unit`, `x-spec`, `x-assumed`; see
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import orjson
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.remarks import Finding
 
 #: Longest value that a message quotes, in characters.

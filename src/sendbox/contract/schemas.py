@@ -36,21 +36,39 @@ def load(*places: Path) -> dict[str, Node]:
     for path in (path for place in places for path in sorted(place.glob("*.json"))):
         if path.name.endswith(".schema.json"):
             continue
-        for name, node in orjson.loads(path.read_bytes())["$defs"].items():
+        found, referred = _of_file(path)
+        for name in found:
             if name in definitions:
                 raise ValueError(
                     f"{name} is defined twice, the second time in {path.name}; names are unique over files"
                 )
-
-            def local(ref: str, by: str = name) -> str:
-                referring.setdefault(name_of(ref), by)
-                return LOCAL + name_of(ref)
-
-            definitions[name] = _with_references(node, local)
+        definitions |= found
+        referring = referred | referring
     for name, by in referring.items():
         if name not in definitions:
             raise ValueError(f"{name} is not defined; {by} refers to it")
     return definitions
+
+
+def load_alone(file: str, *places: Path) -> dict[str, Node]:
+    """The definitions of one file, by its name, as they stand there; none where there is no such file."""
+    found = next((path for path in (place / file for place in places) if path.is_file()), None)
+    definitions: dict[str, Node] = {} if found is None else orjson.loads(found.read_bytes())["$defs"]
+    return definitions
+
+
+def _of_file(path: Path) -> tuple[dict[str, Node], dict[str, str]]:
+    """The definitions of a file, and the names that they refer to, each with a definition that does."""
+    definitions: dict[str, Node] = {}
+    referring: dict[str, str] = {}
+    for name, node in orjson.loads(path.read_bytes())["$defs"].items():
+
+        def local(ref: str, by: str = name) -> str:
+            referring.setdefault(name_of(ref), by)
+            return LOCAL + name_of(ref)
+
+        definitions[name] = _with_references(node, local)
+    return definitions, referring
 
 
 def name_of(ref: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -90,13 +90,34 @@ class Contract:
     """The schemas, loaded once, and a checker for each that is asked for.
 
     They are read from `folders`, or from where the package keeps them (`sendbox.data`). `definitions` are the schemas
-    by name. With `deferred` the first refusal raises `NotLoaded` instead of importing for 60 ms where it stands.
+    by name. With `deferred` the first refusal raises `NotLoaded` instead of importing for 60 ms where it stands, and
+    only the files are read whose schemas are asked for.
     """
 
     def __init__(self, *folders: Path, deferred: bool = False) -> None:
         self._deferred = deferred
-        self.definitions = schemas.load(*(folders or (data.folder("schemas"),)))
+        self._folders = folders or (data.folder("schemas"),)
+        self._files: dict[str, dict[str, schemas.Node]] = {}
         self._checkers: dict[tuple[str, bool], Checker] = {}
+        if not deferred:
+            _ = self.definitions
+
+    @cached_property
+    def definitions(self) -> dict[str, schemas.Node]:
+        """The schemas by name. Raises `ValueError` where a file is wrong."""
+        return schemas.load(*self._folders)
+
+    def _inlined(self, ref: str) -> schemas.Node:
+        """The schema of a reference: out of its file alone, where that has all that it leads to."""
+        file, name = ref.partition("#")[0], schemas.name_of(ref)
+        if "definitions" not in self.__dict__:
+            if file not in self._files:
+                self._files[file] = schemas.load_alone(file, *self._folders)
+            try:
+                return schemas.inlined(self._files[file], name)
+            except KeyError:  # it leads to another file, or to nothing
+                pass
+        return schemas.inlined(self.definitions, name)
 
     def checker(self, ref: str, *, settled: bool = False) -> Checker:
         """The checker of a schema; `KeyError` for a reference to none.
@@ -105,7 +126,7 @@ class Contract:
         """
         checker = self._checkers.get((ref, settled))
         if checker is None:
-            schema = schemas.inlined(self.definitions, schemas.name_of(ref))
+            schema = self._inlined(ref)
             chosen = schema if settled else schemas.without_settings(schema)
             checker = Checker(ref, chosen, deferred=self._deferred)
             self._checkers[ref, settled] = checker

@@ -17,7 +17,6 @@ from urllib.parse import quote
 from sendbox.control.operation import Control, ControlError, Operation, Served, unreadable
 from sendbox.engine.blueprint import Blueprint
 from sendbox.runtime.policy import HttpCall, Outcome
-from sendbox.scenario.language import Language
 from sendbox.scenario.model import ScenarioError
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from sendbox.runtime.callbacks import Callbacks
     from sendbox.runtime.worlds import Hosted
+    from sendbox.scenario.language import Language
 
 T = TypeVar("T")
 #: Takes one delivery over, with the world's instant in virtual milliseconds; called on the sandbox's loop.

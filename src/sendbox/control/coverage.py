@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.arguments import one_of
 from sendbox.control.catalog import loaded
 from sendbox.control.operation import Call, ControlError, Text, operation
 from sendbox.control.report import FORMATS, Report, Scope, scope_of
-from sendbox.engine.coverage.tally import Catalog, Sum
 from sendbox.services.assumptions import registry
+
+if TYPE_CHECKING:
+    from sendbox.engine.coverage.tally import Catalog, Sum
 
 _MEDIA: Final = {"text": "text/plain", "html": "text/html"}
 

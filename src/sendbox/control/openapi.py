@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from types import NoneType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.control.operation import Argument, Operation
+if TYPE_CHECKING:
+    from sendbox.control.operation import Argument, Operation
 
 _TYPES: Final = {str: "string", int: "integer", dict: "object", NoneType: "null"}
 _ERROR: Final = {

@@ -20,7 +20,6 @@ from sendbox.engine.characters import foreign, nearest
 from sendbox.engine.commands.command import Act
 from sendbox.engine.commands.record import Cut
 from sendbox.runtime.worlds import Conflict, Hosted
-from sendbox.scenario.model import ScenarioError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from sendbox.engine.part import Part
     from sendbox.runtime.worlds import Runtime
     from sendbox.scenario.language import Language
+    from sendbox.scenario.model import ScenarioError
     from sendbox.services.http.exchange import Route
     from sendbox.services.http.interfaces import Interface, Link, Upload
     from sendbox.services.http.openapi import Webhook

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sendbox.control.arguments import milliseconds, whole
 from sendbox.control.operation import Call, ControlError
 from sendbox.control.replaying import Replay
-from sendbox.engine.world import World
 from sendbox.runtime.worlds import Hosted, Slice
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
 
 T = TypeVar("T")
 V = TypeVar("V")
+
+
+async def through(work: Generator[None, None, T]) -> T:
+    """Does work that pauses now and then."""
+    return await Slice().through(work)
 
 
 async def chosen(items: Iterable[T], fits: Callable[[T], bool], most: int | None = None) -> list[T]:

@@ -7,7 +7,7 @@ import base64
 import sys
 from collections.abc import Callable
 from itertools import chain
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import orjson
 
@@ -15,7 +15,6 @@ from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
 from sendbox.control.reading import chosen, each, newest, wait_for
 from sendbox.engine.bounds import in_value
-from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.delivery.targets import Outlets
 from sendbox.engine.digest import ENGINE, canonical_in_slices, digest_in_slices
@@ -24,10 +23,13 @@ from sendbox.engine.expect.verdict import lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE, Forgotten
 from sendbox.engine.kinds.own import delivery_view
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.world import World
 from sendbox.runtime.policy import Failure, Outcome
 from sendbox.runtime.worlds import Slice
 from sendbox.services.ports import account_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.world import World
 
 #: How many entries an answer holds unless `limit` says otherwise.
 LIMIT = 1000

@@ -6,13 +6,11 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from sendbox import __version__
 from sendbox.control.openapi import document
@@ -20,10 +18,15 @@ from sendbox.control.operation import Control, ControlError, Operation, Text, ou
 from sendbox.control.worlds import clock_view
 from sendbox.engine import bounds
 from sendbox.engine.kinds.rows import Observer
-from sendbox.runtime.worlds import Hosted
 from sendbox.server.origin import origin_of as origin_of
 from sendbox.server.origin import read_body
 from sendbox.services.http.exchange import BODY_CAP
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
+
+    from sendbox.runtime.worlds import Hosted
 
 log = logging.getLogger("sendbox")
 PREFIX = "/_sandbox"

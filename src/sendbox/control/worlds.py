@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import __version__
+from sendbox.control.addresses import addresses
 from sendbox.control.arguments import beside, compiled, flag, json_object, one_of
 from sendbox.control.operation import Call, ControlError, operation, unreadable
 from sendbox.control.reading import each, newest
@@ -16,19 +17,16 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import instant, iso, shown
-from sendbox.runtime.worlds import Hosted
 from sendbox.scenario.keys.texts import invents
-from sendbox.scenario.language import Language
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.ports import account_of
 
+if TYPE_CHECKING:
+    from sendbox.runtime.worlds import Hosted
+    from sendbox.scenario.language import Language
+
 #: The longest text that names are derived from, or draws.
 LONGEST_SEED: Final = 1_000
-
-
-def addresses(origin: str) -> dict[str, str]:
-    """The four base addresses of the interfaces."""
-    return {"base_url": f"{origin}/v2", "rest_url": f"{origin}/v1", "verify_url": origin, "http_api_url": origin}
 
 
 def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:

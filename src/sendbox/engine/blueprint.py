@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.chooser.plan import NO_PLAN, Plan
-from sendbox.engine.clock import Mode
-from sendbox.engine.delivery.rules import WebhookRule
-from sendbox.engine.durations import Moment
-from sendbox.engine.expect.expectation import Expectation
-from sendbox.engine.faults.calls import ApiRule
-from sendbox.engine.timeline import Handler, Timeline
-from sendbox.engine.traffic import Reception, Traffic
+from sendbox.engine.classes import dataclass
+
+if TYPE_CHECKING:
+    from sendbox.engine.clock import Mode
+    from sendbox.engine.delivery.rules import WebhookRule
+    from sendbox.engine.durations import Moment
+    from sendbox.engine.expect.expectation import Expectation
+    from sendbox.engine.faults.calls import ApiRule
+    from sendbox.engine.timeline import Handler, Timeline
+    from sendbox.engine.traffic import Reception, Traffic
 
 
 @dataclass(frozen=True, slots=True)

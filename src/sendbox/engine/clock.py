@@ -8,10 +8,10 @@ engine never looks at a clock of the machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from sendbox.engine.bounds import END
+from sendbox.engine.classes import dataclass
 
 #: How time passes: it stands until it is moved, runs, or jumps to what is next.
 Mode = Literal["manual", "real", "auto"]

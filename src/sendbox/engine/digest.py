@@ -12,18 +12,19 @@ import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 
 from sendbox.engine import bounds
 from sendbox.engine.kinds.rows import Observer
-from sendbox.engine.slices import finished
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.kinds.rows import Kinds, Line
     from sendbox.engine.world import World
+
+T = TypeVar("T")
 
 #: Version of our rules; raised whenever an equal input has another outcome.
 ENGINE: Final = 4
@@ -193,3 +194,13 @@ def _remove(value: Any, path: tuple[str, ...]) -> None:
         value = value.get(name) if isinstance(value, dict) else None
     if isinstance(value, dict):
         value.pop(path[-1], None)
+
+
+def finished(work: Generator[None, None, T]) -> T:
+    """Does work in slices without a pause, and returns what it returns."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result

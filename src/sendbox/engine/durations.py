@@ -6,11 +6,11 @@ The calendar is that of `datetime`, by values made at import: a tester's freezer
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.engine.bounds import BEGINNING, END, YEARS
+from sendbox.engine.classes import dataclass
 
 if TYPE_CHECKING:
     from collections import deque

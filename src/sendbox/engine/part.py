@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from sendbox.engine.delivery.events import Events
-
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.delivery.events import Events
     from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
 

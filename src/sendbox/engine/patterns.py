@@ -17,11 +17,12 @@ class Pattern:
     With `mark` the part of a value behind its last mark may match, too, unless the pattern has the mark itself.
     """
 
-    __slots__ = ("digits", "literal", "matches", "text")
+    __slots__ = ("digits", "literal", "mark", "matches", "text")
 
     def __init__(self, text: str, *, digits: bool = False, mark: str = "") -> None:
         self.text = text
         self.digits = digits
+        self.mark = mark
         wild = "*" in text or (digits and "?" in text)
         self.literal = not wild
         self.matches: Callable[[str], object] = _compile(text, digits) if wild else text.__eq__
@@ -43,6 +44,8 @@ def _compile(text: str, digits: bool) -> Callable[[str], object]:
     if text.endswith("*") and "*" not in text[:-1] and not (digits and "?" in text):
         prefix = text[:-1]
         return lambda value: value.startswith(prefix)
+    if digits and "*" not in text and set(text[text.index("?") : text.rindex("?")]) <= {"?"}:
+        return _one_gap(text)
     parts = [
         "".join("[0-9]" if digits and char == "?" else re.escape(char) for char in part) for part in text.split("*")
     ]
@@ -51,3 +54,20 @@ def _compile(text: str, digits: bool) -> Callable[[str], object]:
     middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])
     expression = f"{parts[0]}{middle}.*{parts[-1]}" if len(parts) > 1 else parts[0]
     return re.compile(expression, re.DOTALL).fullmatch
+
+
+def _one_gap(text: str) -> Callable[[str], object]:
+    """A pattern of digits whose `?` stand together: the common form of magic numbers needs no regular expression."""
+    first, last, size = text.index("?"), text.rindex("?") + 1, len(text)
+    head, tail = text[:first], text[last:]
+
+    def matches(value: str) -> bool:
+        return (
+            value.startswith(head)
+            and len(value) == size
+            and value.endswith(tail)
+            and (gap := value[first:last]).isascii()
+            and gap.isdigit()
+        )
+
+    return matches

@@ -6,7 +6,7 @@ the page and the fixture. On the wire only the first finding of a refused reques
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sendbox.engine.classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

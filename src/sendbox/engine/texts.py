@@ -7,8 +7,9 @@ and a choice is one draw.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from sendbox.engine.classes import dataclass
 
 #: Gaps for which something is invented, by what follows `fake.`; each is a method of the same name in Faker.
 FAKES: Final = {

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.rules.conditions import choices, fits, quoted
 
 #: The word of `key` for the account's own key, and that of `expect.status` for a call that gets no answer.

@@ -14,30 +14,29 @@ from hashlib import blake2b
 from heapq import heappop
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.blueprint import TimelineEntry
 from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.chooser.plan import Place, Planned
 from sendbox.engine.clock import Clock, Mode
 from sendbox.engine.commands.command import Call, Open, Own
 from sendbox.engine.commands.races import Races
 from sendbox.engine.commands.record import Record
-from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.delivery.batches import succeeded
-from sendbox.engine.delivery.events import Events
-from sendbox.engine.delivery.home import Carriage
 from sendbox.engine.delivery.targets import NOT_FETCHED, Outlets
 from sendbox.engine.durations import iso
 from sendbox.engine.faults.calls import ApiFaults
 from sendbox.engine.identity import Naming, seed_bytes, tag_of, uuid_text
 from sendbox.engine.journal import CODE, Capped, Journal
-from sendbox.engine.part import Part
 from sendbox.engine.polling import Polling
 from sendbox.engine.remarks import Advice
 from sendbox.engine.timeline import Timeline
 
 if TYPE_CHECKING:
-    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.blueprint import Blueprint, TimelineEntry
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.delivery.events import Events
+    from sendbox.engine.delivery.home import Carriage
+    from sendbox.engine.part import Part
     from sendbox.engine.rules.book import Rulebook
 
 #: The code of the advice on an entry that lies before the world's start, and where the start is written about.

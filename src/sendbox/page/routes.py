@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
@@ -13,6 +12,9 @@ from sendbox.control.routes import PREFIX, origin_of
 from sendbox.page import view
 from sendbox.page.answers import page
 from sendbox.page.signup import signup_routes
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
 #: Seconds between two reloads of a page.
 REFRESH: Final = range(1, 61)

@@ -6,16 +6,18 @@ each step the browser is redirected to the page, so that reloading repeats nothi
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote, urlsplit
 
-from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from sendbox.control.operation import Control, ControlError
 from sendbox.control.routes import origin_of
 from sendbox.page import answers, view
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
 #: What a browser may do with the page: show it, and send its forms back.
 HEADERS: Final = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from sendbox.control.worlds import addresses
+from sendbox.control.addresses import addresses
 from sendbox.page import lines
 
 if TYPE_CHECKING:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import iso
-from sendbox.playing.played import Asked, Played
 from sendbox.scenario.library import folder
 from sendbox.services.messaging.views import message_view
+
+if TYPE_CHECKING:
+    from sendbox.playing.played import Asked, Played
 
 
 def objects(played: Played) -> dict[str, Any]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.expect.verdict import proves
-from sendbox.engine.traffic import Traffic
 from sendbox.services.messaging.messaging import Messaging
 
 if TYPE_CHECKING:
     from sendbox.control.operation import Served
     from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.traffic import Traffic
     from sendbox.engine.world import World
     from sendbox.services.messaging.records import Message
 

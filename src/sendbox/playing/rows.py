@@ -7,13 +7,15 @@ are called m1, m2, … in order of their first row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import instant
 from sendbox.engine.kinds.narration import CLIENT, EVENTS, SHOWN, WORLD, Names, Teller, cut
-from sendbox.playing.played import Asked, Played
 from sendbox.services import limits
+
+if TYPE_CHECKING:
+    from sendbox.playing.played import Asked, Played
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import DAY, iso, show
 from sendbox.engine.expect.verdict import lines, proves, unused_lines
 from sendbox.engine.kinds.narration import Names, cut
-from sendbox.playing.played import Played
 from sendbox.playing.rows import Row, rows
+
+if TYPE_CHECKING:
+    from sendbox.playing.played import Played
 
 #: Escape sequences by tone, and what ends them.
 _COLOURS: Final = {"good": "\x1b[32m", "bad": "\x1b[31m", "dim": "\x1b[2m", "head": "\x1b[1m", "plain": ""}

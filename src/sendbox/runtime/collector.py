@@ -20,8 +20,7 @@ _own: tuple[int, int, int] | None = None
 def tune() -> None:
     """From now on collections are small, and survivors are frozen after each one of the second generation."""
     global _own
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # without a collection before: a start makes next to no garbage, and a collection takes a tenth of it
     if _own is None:
         _own = gc.get_threshold()
         gc.set_threshold(*THRESHOLDS)

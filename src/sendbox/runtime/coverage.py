@@ -12,16 +12,32 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
-from sendbox.engine.coverage.collector import collect_in_slices
-from sendbox.engine.coverage.tally import Catalog, Collected, Sum, last_restore
 from sendbox.runtime.slot import Hosted, Slice
 
 if TYPE_CHECKING:
+    from sendbox.engine.coverage.tally import Catalog, Collected, Sum
     from sendbox.engine.world import World
 
 
 def _not_handed_in() -> Catalog:
     raise RuntimeError("the catalog of what can be tried was not handed in: make_app does it")
+
+
+# What counts is imported by who asks: nothing is counted in most processes.
+
+
+def _no_sum() -> Sum:
+    from sendbox.engine.coverage.tally import Sum
+
+    return Sum()
+
+
+def _collected(world: World, catalog: Catalog, *, present: bool) -> Generator[None, None, Collected]:
+    """What was tried in a world, with `present` since it was last restored; in slices."""
+    from sendbox.engine.coverage.collector import collect_in_slices
+    from sendbox.engine.coverage.tally import last_restore
+
+    return (yield from collect_in_slices(world, catalog, last_restore(world) if present else 0))
 
 
 class Tried:
@@ -35,7 +51,8 @@ class Tried:
         self.item_of: Callable[[str, str | None], str | None] = lambda path, key: None
         #: calls whose key opened no world, by the item they count for
         self.denied: Counter[str] = Counter()
-        self._all = Sum()
+        #: the sum over worlds that were read, None before the first
+        self._all: Sum | None = None
         self._catalog: Catalog | None = None
         self._loading: asyncio.Future[Catalog] | None = None
         #: worlds that ended and were not read yet, and those that are being read
@@ -67,11 +84,13 @@ class Tried:
         if self._catalog is None:
             self._catalog = self.load()
         self._reading.add(world)
-        collected = yield from collect_in_slices(world, self._catalog, last_restore(world))
+        collected = yield from _collected(world, self._catalog, present=True)
         self._reading.discard(world)
+        if self._all is None:
+            self._all = _no_sum()
         self._all.add(collected, world.blueprint.coverage)
         if hosted.tried is None:
-            hosted.tried = Sum()
+            hosted.tried = _no_sum()
         hosted.tried.add(collected)
 
     async def _settle(self) -> None:
@@ -85,14 +104,13 @@ class Tried:
     async def present(self, hosted: Hosted, catalog: Catalog) -> Collected:
         """What was tried in the present epoch of a world."""
         self._catalog = catalog
-        first = last_restore(hosted.world) if self.keeping else 0
-        return await Slice().through(collect_in_slices(hosted.world, catalog, first))
+        return await Slice().through(_collected(hosted.world, catalog, present=self.keeping))
 
     async def of_world(self, hosted: Hosted, catalog: Catalog) -> Sum:
         """What was tried in a world, its earlier epochs included where they were read."""
         present = await self.present(hosted, catalog)
         await self._settle()
-        total = Sum()
+        total = _no_sum()
         total.add(present, hosted.world.blueprint.coverage)
         if hosted.tried is not None:
             total.add_counts(hosted.tried.tally, hosted.tried.leaned)
@@ -100,7 +118,7 @@ class Tried:
 
     async def of_all(self, worlds: list[Hosted], catalog: Catalog) -> Sum:
         """What was tried in all worlds, and which keys were denied."""
-        total = Sum()
+        total = _no_sum()
         for hosted in worlds:
             hosted.readers += 1
             world = hosted.world
@@ -111,7 +129,8 @@ class Tried:
             if world not in self._waiting and world not in self._reading:  # else it ended meanwhile, and comes below
                 total.add(present, world.blueprint.coverage)
         await self._settle()
-        total.add_counts(self._all.tally, self._all.leaned)
-        total.declared |= self._all.declared
+        if self._all is not None:
+            total.add_counts(self._all.tally, self._all.leaned)
+            total.declared |= self._all.declared
         total.add_counts({"errors": self.denied}, {})
         return total

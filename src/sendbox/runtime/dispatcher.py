@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import orjson
 
 from sendbox.engine.commands.command import Overtake
-from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry
-from sendbox.engine.world import World
 from sendbox.runtime import policy
-from sendbox.runtime.host import Host
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.slot import Hosted, Slice
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.world import World
+    from sendbox.runtime.host import Host
 
 #: So many tries are begun before the loop gets its turn.
 LAUNCH: Final = 16

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sendbox.runtime.senders import Senders
-from sendbox.runtime.slot import Hosted
-from sendbox.settings import Settings
+if TYPE_CHECKING:
+    from sendbox.runtime.senders import Senders
+    from sendbox.runtime.slot import Hosted
+    from sendbox.settings import Settings
 
 
 class Host(Protocol):

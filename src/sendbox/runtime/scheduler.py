@@ -9,14 +9,16 @@ thinks.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.bounds import END
 from sendbox.engine.clock import Goal
 from sendbox.engine.durations import iso, show
-from sendbox.runtime.dispatcher import Carrier
-from sendbox.runtime.host import Host
 from sendbox.runtime.slot import Conflict, Hosted, Slice
+
+if TYPE_CHECKING:
+    from sendbox.runtime.dispatcher import Carrier
+    from sendbox.runtime.host import Host
 
 #: Ticks between two looks at the machine's clock.
 CHUNK: Final = 32

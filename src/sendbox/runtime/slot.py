@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
-from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.commands.record import Record
-from sendbox.engine.coverage.tally import Sum
-from sendbox.engine.delivery.batches import Delivery
-from sendbox.engine.remarks import Advice
-from sendbox.engine.world import World
+from sendbox.engine.classes import dataclass
 from sendbox.runtime import wall
-from sendbox.runtime.callbacks import Callbacks
 from sendbox.runtime.loops import Calls
 from sendbox.runtime.policy import HttpCall, Outcome
 from sendbox.runtime.spool import Spool
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.commands.record import Record
+    from sendbox.engine.coverage.tally import Sum
+    from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.remarks import Advice
+    from sendbox.engine.world import World
+    from sendbox.runtime.callbacks import Callbacks
 
 #: Real nanoseconds of work after which the loop gets its turn.
 SLICE_NS: Final = 1_000_000

@@ -13,14 +13,12 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.clock import Mode
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.identity import tag_of
 from sendbox.engine.journal import Capped
-from sendbox.engine.part import Part
 from sendbox.engine.world import World
 from sendbox.runtime import wall
 from sendbox.runtime.coverage import Tried
@@ -28,7 +26,12 @@ from sendbox.runtime.dispatcher import Carrier
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
 from sendbox.runtime.slot import CHECKPOINTS, Conflict, Deliverer, Hosted, Refusal, Slice
-from sendbox.settings import Settings
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.clock import Mode
+    from sendbox.engine.part import Part
+    from sendbox.settings import Settings
 
 __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 
@@ -86,8 +89,8 @@ class Runtime:
         #: what went out against the contract (tests only), and what holds a batch of events against it
         self.violations: list[str] = []
         self.check_batch: Callable[[Any], list[str]] | None = None
-        #: the language of scenarios, rules and changes (`scenario.language`), as it is served
-        self.language: Any = None
+        #: loads the language of scenarios, rules and changes (`scenario.language`), as it is served
+        self.load_language: Callable[[], Any] = lambda: None
         #: what carries calls out (`services/http/desk.py`), as it is served
         self.desk: Any = None
         #: called with one line for the log: (world id, line); and how many of them could not be written
@@ -95,6 +98,11 @@ class Runtime:
         #: kinds of entries that the log shows, by code: makes the lines of an entry
         self.logged: Mapping[int, Callable[[World, Any], Iterable[str]]] = {}
         self.dropped: Callable[[], int] = lambda: 0
+
+    @cached_property
+    def language(self) -> Any:
+        """The language, loaded when it is first needed."""
+        return self.load_language()
 
     # -- worlds
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.expect.subjects import Subject
 from sendbox.scenario import library
 from sendbox.scenario.keys.api import compile_api_rule
 from sendbox.scenario.keys.expect import NOT, compile_expectation
@@ -28,6 +28,7 @@ from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.scenario.write import standalone
 
 if TYPE_CHECKING:
+    from sendbox.engine.expect.subjects import Subject
     from sendbox.scenario.lint.linter import Linter
 
 #: The rules of calls and of deliveries, which the engine applies.
@@ -59,8 +60,8 @@ class Language:
     """The language with the keys of these services, in this order.
 
     `subjects` are what a scenario may expect, `calls` what its traffic may call, `emulated` the operations that a rule
-    may name. `assume` compiles the settings that the services share; `country` finds the calling code that national
-    numbers of a scenario get.
+    may name. `compiled` are scenarios of the library that were compiled before. `assume` compiles the settings that the
+    services share; `country` finds the calling code that national numbers of a scenario get.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Language:
         subjects: Mapping[str, Subject],
         calls: Mapping[str, Called],
         emulated: tuple[str, ...],
+        compiled: Mapping[str, Callable[[], Blueprint]] = MappingProxyType({}),
     ) -> None:
         legal = {name: (*subject.fields, NOT) for name, subject in subjects.items()}
         self.shape = Shape(*(item.schema for item in vocabularies), legal=legal)
@@ -86,6 +88,7 @@ class Language:
             "families": {word: means for item in vocabularies for word, means in item.families.items()},
         }
         self._library: dict[str, Blueprint] = {}
+        self._compiled = compiled
 
         def expected(node: Node | None, reader: Reader) -> Any:
             return entries(node, reader, lambda item, reader: compile_expectation(item, reader, subjects))
@@ -135,7 +138,11 @@ class Language:
         scenario that comes over the network. Raises `ScenarioError` with every problem. A scenario of the library is
         compiled once.
         """
+        if isinstance(source, list) and len(source) == 1:
+            source = source[0]
         shared = isinstance(source, str) and source in library.names()
+        if shared and source in self._compiled:
+            return self._compiled[str(source)]()
         if shared and source in self._library:
             return self._library[str(source)]
         if shared:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -11,6 +11,7 @@ import orjson
 
 from sendbox.engine.characters import foreign
 from sendbox.engine.characters import nearest as nearest
+from sendbox.engine.classes import dataclass
 from sendbox.scenario import slips
 
 #: Longest value that a message quotes whole, and longest that a problem carries as it is.

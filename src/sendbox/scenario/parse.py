@@ -12,12 +12,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import yaml
 
 from sendbox.engine import bounds
+from sendbox.engine.classes import dataclass
 from sendbox.scenario import repair
 from sendbox.scenario.model import Node, Problem, Scalar, Source, child, problem, show
 

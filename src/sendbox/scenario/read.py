@@ -13,13 +13,16 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.classes import dataclass
 from sendbox.scenario import environment, library, repair
 from sendbox.scenario.model import Node, Problem, Source, listed, nearest, problem, show
-from sendbox.scenario.shape import Shape
+
+if TYPE_CHECKING:
+    from sendbox.scenario.shape import Shape
 
 #: Longest scenario in characters, longest chain of scenarios that build on each other, most files of one scenario.
 LONGEST: Final = 4_000_000

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sendbox.scenario.keys.timeline import Happening
-from sendbox.scenario.model import Node
-from sendbox.scenario.values import Reader
-
 if TYPE_CHECKING:
+    from sendbox.scenario.keys.timeline import Happening
     from sendbox.scenario.lint.linter import Linter
+    from sendbox.scenario.model import Node
+    from sendbox.scenario.values import Reader
 
 
 class Rules(NamedTuple):

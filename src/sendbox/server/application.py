@@ -1,36 +1,41 @@
-"""The Starlette application around the emulated interfaces."""
+"""The whole application: the emulated interfaces, and behind them all other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute, Match, Route
-from starlette.types import Receive, Scope, Send
 
-from sendbox.server.gateway import Emulated
+from sendbox.server.faults import reply
 from sendbox.server.hosts import foreign, misaddressed
 from sendbox.services.http.exchange import Answer
-from sendbox.settings import Settings
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from sendbox.server.gateway import Emulated
+    from sendbox.settings import Settings
 
 
-class Application(Starlette):
-    """A Starlette app that hands calls of the emulated interfaces to their route before any middleware.
+class Application:
+    """An ASGI application that hands calls of the emulated interfaces to their row, and all else to the tools.
 
-    What the middleware is for, turning exceptions into answers, that route does itself, in the shape of each interface;
-    going round it saves a tenth of what a small call takes.
+    The tools are made when they are first asked for. With `later` that means that much is imported, so it is done
+    beside the event loop, and so is the import of rows that are not loaded yet.
     """
 
-    def __init__(self, emulated: Emulated, routes: Sequence[BaseRoute], settings: Settings) -> None:
-        all_routes = (*routes, Route("/", _home, methods=["GET"]))
-        super().__init__(routes=all_routes, exception_handlers={404: _not_found, 405: _wrong_method})
-        self.router.redirect_slashes = False
+    def __init__(
+        self, emulated: Emulated, tools: Callable[[], ASGIApp], settings: Settings, *, later: bool = False
+    ) -> None:
         self._emulated = emulated
+        self._paths = emulated.desk.paths
+        self._make = tools
+        self._made: ASGIApp | None = None
+        self._making: asyncio.Future[ASGIApp] | None = None
         self._settings = settings
+        self._later = later
 
     def quick(self, scope: Scope, body: bytes) -> Answer | None:
         """The answer to a request that came whole, where nothing has to be waited for; None where it must be served."""
@@ -44,35 +49,22 @@ class Application(Starlette):
             if refusal is None and not emulated and not self._emulated.desk.takes(scope["path"]):
                 refusal = foreign(scope, self._settings)
             if refusal is not None:
-                answer = json_answer({"error": refusal.error, "message": refusal.message}, refusal.status)
-                await answer(scope, receive, send)
+                body = orjson.dumps({"error": refusal.error, "message": refusal.message})
+                await reply(send, Answer(refusal.status, body))
                 return
         if emulated:
+            if self._later and self._paths.lacks(scope["path"]):
+                await asyncio.get_running_loop().run_in_executor(None, self._paths.load)
             await self._emulated.handle(scope, receive, send)
         else:
-            await super().__call__(scope, receive, send)
+            await (self._made or await self.tools())(scope, receive, send)
 
-
-async def _home(_request: Request) -> Response:
-    """The page is elsewhere."""
-    return RedirectResponse("/_sandbox/")
-
-
-async def _not_found(request: Request, _error: Exception) -> Response:
-    """A path of no interface and no tool."""
-    path = request.url.path
-    message = f"{path} is served by nothing here; the interfaces are listed at /openapi.json, control at /_sandbox/"
-    return json_answer({"error": "not_found", "message": message}, 404)
-
-
-async def _wrong_method(request: Request, _error: Exception) -> Response:
-    """A method that a tool does not have; `Allow` says which it has."""
-    fitting = [route for route in request.app.routes if route.matches(request.scope)[0] != Match.NONE]
-    legal = ", ".join(sorted(set().union(*(route.methods for route in fitting))))
-    message = f"{request.method} is not served at {request.url.path}; legal: {legal}"
-    return json_answer({"error": "method_not_allowed", "message": message}, 405, {"allow": legal})
-
-
-def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A value as JSON."""
-    return Response(orjson.dumps(value), status, headers, media_type="application/json")
+    async def tools(self) -> Any:
+        """The application of all that is not emulated."""
+        if not self._later:
+            self._made = self._make()
+        elif self._making is None:
+            self._making = asyncio.get_running_loop().run_in_executor(None, self._make)
+        if self._making is not None:
+            self._made = await asyncio.shield(self._making)
+        return self._made

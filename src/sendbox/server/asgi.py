@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from starlette.types import Message
-
 from sendbox.server.wire import WIRE, Inside
+
+if TYPE_CHECKING:
+    from starlette.types import Message
 
 
 class AsgiCall:

@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from starlette.types import Message, Receive, Scope, Send
-
-from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.wire import End, Piece, Wait
 from sendbox.server.wire import wire_of
-from sendbox.services.http.exchange import Answer
 
 if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+    from sendbox.engine.faults.calls import Applied
     from sendbox.runtime.slot import Hosted
+    from sendbox.services.http.exchange import Answer
 
 #: The first lines of answers.
 _STATUS: Final = {each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus}

@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 import orjson
-from starlette.requests import ClientDisconnect
-from starlette.types import Receive, Scope, Send
 
 from sendbox.contract.validators import NotLoaded
-from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.world import World
 from sendbox.runtime.spool import LONGEST
-from sendbox.runtime.worlds import Hosted, Runtime
 from sendbox.server.faults import carry_out, reply
-from sendbox.server.origin import Headers, call_of, headers_of, heading_of, key_field, origin_of, read_body
+from sendbox.server.origin import ClientLeft, Headers, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.services.http.desk import Desk, Handled
-from sendbox.services.http.exchange import Answer, Route, Tokens, Whose
 from sendbox.services.http.handling import handled
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from sendbox.engine.commands.requests import RequestRecord
+    from sendbox.runtime.worlds import Hosted, Runtime
+    from sendbox.services.http.exchange import Answer, Route, Tokens, Whose
 
 #: So many different remarks are remembered for a world, so that the log says each of them once.
 MOST_TOLD: Final = 1_000
@@ -45,8 +48,12 @@ class Emulated:
         self._paths = desk.paths
         if runtime.settings.check_answers:
             desk.check = self._check
-        #: answers what needs neither key nor world where none is named
-        self._keyless = World("", runtime.language.load({"sendbox": 1}), start=0, services=runtime.services)
+
+    @cached_property
+    def _keyless(self) -> World:
+        """Answers what needs neither key nor world where none is named."""
+        runtime = self._runtime
+        return World("", runtime.language.load({"sendbox": 1}), start=0, services=runtime.services)
 
     def takes(self, scope: Scope) -> bool:
         """Every path of the table, and everything else below the prefixes of the interfaces."""
@@ -136,7 +143,7 @@ class Emulated:
                 self._runtime.changed(hosted)
             if answer.fault is not None:  # takes its time, and the world goes on meanwhile
                 await carry_out(answer.fault, answer, hosted, scope, receive, send)
-        except ClientDisconnect:  # the client does not wait for an answer, and half a body is not a request
+        except ClientLeft:  # the client does not wait for an answer, and half a body is not a request
             pass
 
     async def _world_of(self, tokens: Tokens, jwt: str) -> str | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from sendbox.server.origin import call_of
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
+
     from sendbox.runtime.worlds import Runtime
     from sendbox.services.http.desk import Desk
     from sendbox.services.http.exchange import Answer

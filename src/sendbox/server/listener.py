@@ -14,11 +14,9 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import uvicorn
-from starlette.types import ASGIApp as App
-from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sendbox.server.faults import written
@@ -27,7 +25,11 @@ from sendbox.server.wire import WIRE, Line
 from sendbox.server.writes import Joined
 from sendbox.services.http.exchange import Answer
 
-__all__ = ["App", "CannotListen", "HttpServer", "ServerThread"]
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp as App
+    from starlette.types import Receive, Scope, Send
+
+__all__ = ["CannotListen", "HttpServer", "ServerThread"]
 
 #: Seconds a connection may be idle: longer than a developer looks at a breakpoint, so that a client's pool stays good.
 KEEP_ALIVE: Final = 300
@@ -40,7 +42,7 @@ TURNS: Final = 5
 
 
 #: The answer to a request that came whole, None where it must be served as every other one.
-Quick = Callable[[Scope, bytes], Answer | None]
+Quick = Callable[["Scope", bytes], Answer | None]
 
 
 class CannotListen(OSError):
@@ -163,7 +165,7 @@ class Protocol(HttpToolsProtocol):
         self._begun = None
         answer = None
         if self._quick is not None and app is self.app and not self.flow.write_paused:
-            answer = self._quick(cast(Scope, cycle.scope), bytes(cycle.body))
+            answer = self._quick(cast("Scope", cycle.scope), bytes(cycle.body))
         if answer is None:
             super()._start_asgi_task(cycle, app)
             return
@@ -335,8 +337,10 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
 async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
     kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
     try:  # an address needs no resolver, and no thread that waits for it
-        infos = socket.getaddrinfo(host or None, port, type=kind, flags=flags | socket.AI_NUMERICHOST)
-    except socket.gaierror:
+        # as bytes it needs no codec for names of hosts, and what is not ASCII is no address
+        number = host.encode("ascii") or None
+        infos = socket.getaddrinfo(number, port, type=kind, flags=flags | socket.AI_NUMERICHOST)
+    except (socket.gaierror, UnicodeEncodeError):
         infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=kind, flags=flags)
     return list(dict.fromkeys((family, address) for family, _, _, _, address in infos))
 

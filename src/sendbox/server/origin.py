@@ -6,17 +6,20 @@ import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qs
 
-from starlette.requests import ClientDisconnect
-from starlette.types import Receive, Scope
-
 from sendbox.engine.commands.command import Body, Call
 from sendbox.services.http.desk import HEADERS
 from sendbox.services.http.exchange import BODY_CAP, header
 
 if TYPE_CHECKING:
+    from starlette.types import Receive, Scope
+
     from sendbox.runtime.worlds import Runtime
 
 Headers = tuple[tuple[bytes, bytes], ...]
+
+
+class ClientLeft(Exception):
+    """The client closed its connection before its request was whole."""
 
 
 class Heading(NamedTuple):
@@ -79,13 +82,13 @@ def call_of(runtime: Runtime, scope: Scope, key: str, body: Body, headers: Heade
 
 
 async def read_body(receive: Receive, longest: int = BODY_CAP) -> bytes | None:
-    """The whole body; None when it is longer than what is read. Raises `ClientDisconnect`."""
+    """The whole body; None when it is longer than what is read. Raises `ClientLeft`."""
     chunks: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ClientDisconnect
+            raise ClientLeft
         chunk: bytes = message.get("body", b"")
         size += len(chunk)
         if size > longest:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from sendbox.runtime.spool import Writer
 from sendbox.server.faults import carry_out
@@ -18,6 +17,8 @@ from sendbox.server.links import response
 from sendbox.server.origin import call_of
 
 if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
     from sendbox.engine.commands.command import Body
     from sendbox.engine.faults.calls import Applied
     from sendbox.runtime.worlds import Hosted, Runtime

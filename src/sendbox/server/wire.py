@@ -13,10 +13,9 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Final, Protocol
 
-from starlette.types import Receive, Scope
-
 if TYPE_CHECKING:
     import httpx
+    from starlette.types import Receive, Scope
 
 #: Where a wire stands among the extensions of a scope.
 WIRE: Final = "sendbox.wire"

@@ -7,10 +7,10 @@ add a constant and a row here; `advise` refuses a code that has no row.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from sendbox.engine.characters import nearest
+from sendbox.engine.classes import dataclass
 from sendbox.engine.remarks import Advice
 
 UNKNOWN_FIELD: Final = "unknown-field"

@@ -6,11 +6,12 @@ Only what is built is here; a setting that is not here is refused by name. Durat
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import orjson
 
+from sendbox.engine.classes import dataclass, members
 from sendbox.engine.durations import Rate
 from sendbox.engine.forms import Given, Node, Value, duration, mapping, rate, switch, text, whole, word
 from sendbox.services.setting import Form, Reads, choice, into, rows, sequence, setting
@@ -65,7 +66,7 @@ class Timing:
 _TIMING: Final = mapping(
     "timing",
     "The usual times, each after the result before.",
-    {result.name: duration(f"The time of {result.name}.") for result in fields(Timing)},
+    {result: duration(f"The time of {result}.") for result in members(Timing)},
     "a mapping of results to durations",
 )
 

@@ -7,10 +7,11 @@ exist yet has `"built": false`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import Final
 
+from sendbox.engine.classes import dataclass
 from sendbox.services.assume import PROFILES, SETTINGS
 from sendbox.services.tables import table
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.patterns import Pattern
 from sendbox.scenario.lint import globs
-from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, listed, nearest, show
-from sendbox.scenario.values import Reader
 from sendbox.scenario.vocabulary import Vocabulary
 from sendbox.services import limits
 from sendbox.services.assume import PROFILES, SETTINGS, Assume
 from sendbox.services.numbers import written
 from sendbox.services.operations import CALLS, Operation
-from sendbox.services.ports import SenderForm
+
+if TYPE_CHECKING:
+    from sendbox.scenario.lint.linter import Linter
+    from sendbox.scenario.values import Reader
+    from sendbox.services.ports import SenderForm
 
 _VARIABLE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 _PARAMETER: Final = re.compile(r"\{\w+\}")

@@ -7,8 +7,9 @@ scenarios name its rows.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal, cast
+
+from sendbox.engine.classes import dataclass
 
 #: What a call carries: a JSON body, a form, a query, or a file as it stands.
 Part = Literal["body", "form", "query", "content"]

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
-from typing import Any, Final, NamedTuple, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, get_args
 
 from sendbox.engine import durations, forms
+from sendbox.engine.classes import members
 from sendbox.engine.durations import Rate
 from sendbox.engine.forms import Given, Node, Value, word
-from sendbox.engine.patterns import Pattern
+
+if TYPE_CHECKING:
+    from sendbox.engine.patterns import Pattern
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -87,7 +90,7 @@ def setting(default: T, assumption: str, form: Form[Reads], unset: str = "", *, 
 
 def rows(owner: type) -> dict[str, Setting]:
     """The settings of a dataclass by name, in order."""
-    return {member.name: member.metadata["setting"] for member in fields(owner)}
+    return {name: member.metadata["setting"] for name, member in members(owner).items()}
 
 
 def definition(settings: Mapping[str, Setting], profiles: Mapping[str, Mapping[str, Any]]) -> Node:

@@ -11,16 +11,17 @@ Zones come from the `tzdata` package alone, never from the system, so that every
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from io import BytesIO
 from pkgutil import get_data
-from typing import Any, Final
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import DAY, shown
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 DAY_MINUTES: Final = 1440
@@ -130,12 +131,16 @@ def nearest(name: str) -> str | None:
         return folded[cities[wanted]]
     # Names of another length cannot be close; without them the search takes a fraction of its time.
     likely = [zone for zone in folded if abs(len(zone) - len(wanted)) <= 3]
+    from difflib import get_close_matches
+
     close = get_close_matches(wanted, likely, 1, 0.7)
     return folded[close[0]] if close else None
 
 
 @cache
 def _zone(tz: str) -> ZoneInfo:
+    from zoneinfo import ZoneInfo
+
     data = get_data("tzdata", f"zoneinfo/{tz}") or b""
     return ZoneInfo.from_file(BytesIO(data), key=tz)
 

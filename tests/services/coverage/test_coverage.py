@@ -24,7 +24,7 @@ from sendbox.engine.world import World
 from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.assume import Assume, VerifyLimits
-from sendbox.services.coverage.calls import denied
+from sendbox.services.coverage.denied import denied
 from sendbox.services.messaging.checks import CHECKS
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.outages import Outage

@@ -14,18 +14,18 @@ from sendbox.control.export.script import script
 from sendbox.control.export.source import name_or_text, of_the_library, source_of, stem
 from sendbox.control.operation import Call, operation
 from sendbox.control.records import proof_of
-from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.record import Cut
 from sendbox.engine.digest import digest_in_slices
 from sendbox.engine.durations import show
-from sendbox.scenario.language import Language
 from sendbox.scenario.write import dump
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from sendbox.engine.blueprint import Blueprint
     from sendbox.engine.kinds.rows import Kinds
     from sendbox.engine.world import World
+    from sendbox.scenario.language import Language
 
 FORMS: Final = ("pytest", "scenario", "record")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.export.literals import Literals, broken
@@ -13,6 +12,7 @@ from sendbox.control.export.rows import Done, Exported
 from sendbox.control.export.script import Called, Script, whole
 from sendbox.control.export.source import stem
 from sendbox.engine.bounds import deeper
+from sendbox.engine.classes import dataclass
 from sendbox.engine.commands.requests import JSON_TYPE
 from sendbox.engine.durations import iso, show
 from sendbox.services.http.exchange import BODY_CAP

@@ -22,13 +22,13 @@ from sendbox.engine.commands.command import COMMANDS, Open, Stamp
 from sendbox.engine.digest import ENGINE, digest
 from sendbox.engine.durations import instant, iso
 from sendbox.engine.kinds.rows import Kinds, Observer
-from sendbox.scenario.language import Language
 from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.write import dump
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Body, Command
     from sendbox.engine.world import World
+    from sendbox.scenario.language import Language
 
 #: The version of this form.
 FORM: Final = 1

@@ -7,9 +7,9 @@ was about is looked up in the journal, and compared with what the timeline would
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.journal import CODE
 from sendbox.scenario.environment import escaped
 

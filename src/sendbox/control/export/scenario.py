@@ -17,7 +17,6 @@ from sendbox.engine.durations import iso, show
 from sendbox.engine.journal import CODE
 from sendbox.engine.traffic import NONE, WORLD, reference
 from sendbox.scenario.environment import escaped
-from sendbox.scenario.language import Language
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sendbox.engine.world import World
+    from sendbox.scenario.language import Language
 
 _TOKEN: Final = re.compile(r"^/v1/validations/([^/]+)")
 #: The token of a signup, which lets a call in without a key.

@@ -7,12 +7,13 @@ calls of a receiver, is repeated once its instant has settled.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from sendbox.control.export.rows import Done
+from sendbox.engine.classes import dataclass
 from sendbox.engine.commands.command import Act, Call, Move, Tune
 from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.journal import CODE

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sendbox.engine.blueprint import Blueprint
 from sendbox.scenario import library
-from sendbox.scenario.language import Language
 from sendbox.scenario.write import dump
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.scenario.language import Language
 
 
 def stem(world_id: str) -> str:

@@ -7,11 +7,11 @@ place (`forms`) is not used either, and is reported.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 from sendbox.engine.chooser.draws import Chooser, Draw
 from sendbox.engine.chooser.forms import Between, Digits, Form, Option, Time, Truth, Value
+from sendbox.engine.classes import dataclass
 
 T = TypeVar("T")
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:

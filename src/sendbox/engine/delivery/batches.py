@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
+
+from sendbox.engine.classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

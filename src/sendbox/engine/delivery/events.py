@@ -6,9 +6,10 @@ An event is any value; its row, found by its type, says all that a delivery has 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sendbox.engine.cases import Case
+if TYPE_CHECKING:
+    from sendbox.engine.cases import Case
 
 
 class EventKind(NamedTuple):

@@ -8,18 +8,19 @@ later is a step of the timeline. A world without rules never comes here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.cases import Case
-from sendbox.engine.chooser.draws import Draw
+from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.batches import Delivery, Outlet, Try
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Rule
-from sendbox.engine.delivery.rules import Decision, WebhookFaults, WebhookRule
 from sendbox.engine.journal import CODE
 
 if TYPE_CHECKING:
+    from sendbox.engine.cases import Case
+    from sendbox.engine.chooser.draws import Draw
     from sendbox.engine.delivery.home import Home
+    from sendbox.engine.delivery.rules import Decision, WebhookFaults, WebhookRule
 
 #: So many batches of a window leave in one step, so that other work does not wait long.
 _AT_ONCE: Final = 100

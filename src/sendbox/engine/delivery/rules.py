@@ -10,10 +10,10 @@ counts (`nth`, `every`, `times`) follows the order of arrival.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sendbox.engine.delivery.faults.fault import WebhookFault
+from sendbox.engine.classes import dataclass
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.rules.rule import When, difference
@@ -21,6 +21,7 @@ from sendbox.engine.rules.rule import When, difference
 if TYPE_CHECKING:
     from sendbox.engine.cases import Case
     from sendbox.engine.chooser.draws import Draw
+    from sendbox.engine.delivery.faults.fault import WebhookFault
     from sendbox.engine.delivery.home import Home
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import orjson
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import iso
 from sendbox.engine.patterns import Pattern
 

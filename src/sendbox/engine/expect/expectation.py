@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import show
 from sendbox.engine.expect.conditions import Range, Where
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.cases import Case
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.targets import NOT_ALLOWED, NOT_FETCHED
@@ -14,6 +13,7 @@ from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.table import CALLS
 
 if TYPE_CHECKING:
+    from sendbox.engine.cases import Case
     from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.delivery.injection import InjectedFault

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
 import orjson
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.faults.status import HEADERS
 from sendbox.engine.faults.wire import ApiFault, Whole
 from sendbox.engine.forms import Given, Reads, Value, mapping, whole

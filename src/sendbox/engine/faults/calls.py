@@ -13,19 +13,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.cases import Case
-from sendbox.engine.chooser.draws import Chooser
-from sendbox.engine.faults.wire import ApiFault
-from sendbox.engine.patterns import Pattern
+from sendbox.engine.classes import dataclass
 from sendbox.engine.rules.book import Rulebook, owner
 from sendbox.engine.rules.conditions import Not, quoted
 from sendbox.engine.rules.rule import Rule as AnyRule
 from sendbox.engine.rules.rule import When
+
+if TYPE_CHECKING:
+    from sendbox.engine.chooser.draws import Chooser
+    from sendbox.engine.faults.wire import ApiFault
+    from sendbox.engine.patterns import Pattern
 
 #: So many calls whose answer was lost are remembered.
 REMEMBERED: Final = 100

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.faults.wire import Act, ApiFault, End, Piece
 from sendbox.engine.forms import word
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import Rate, show
 from sendbox.engine.faults.wire import ApiFault, Error
 from sendbox.engine.forms import Given, Reads, Value, either, mapping, positive, text, window, word

@@ -6,9 +6,9 @@ The class is the row of its table; an instance is the fault as a rule has it, wi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import Span
 from sendbox.engine.forms import Given, Reads, Value, mapping, word
 

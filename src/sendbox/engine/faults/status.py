@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.faults.wire import ApiFault, Error
 from sendbox.engine.forms import Given, Node, Reads, Value, either, mapping, text, whole
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.faults.answer import Answer
 from sendbox.engine.faults.bad_json import BadJson
@@ -15,8 +15,10 @@ from sendbox.engine.faults.row import by_name, keys, words
 from sendbox.engine.faults.status import Status
 from sendbox.engine.faults.timeout import Timeout
 from sendbox.engine.faults.trickle import Trickle
-from sendbox.engine.faults.wire import ApiFault
 from sendbox.engine.forms import Node, either
+
+if TYPE_CHECKING:
+    from sendbox.engine.faults.wire import ApiFault
 
 CALLS: Final[dict[str, type[ApiFault]]] = by_name(
     Status, Answer, Delay, Disconnect, Reset, Garbage, BadJson, Trickle, Timeout, RateLimit

@@ -6,9 +6,9 @@ carries them out knows no fault by name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import Rate, Span, show
 from sendbox.engine.faults.row import AT_ONCE, Fault
 

@@ -19,6 +19,7 @@ from sendbox.engine.delivery.injection import FakedTry
 from sendbox.engine.delivery.targets import DROPPED
 from sendbox.engine.durations import iso
 from sendbox.engine.faults.table import CALLS
+from sendbox.engine.kinds.logged import LOGGED
 from sendbox.engine.kinds.narration import (
     CLIENT,
     RECEIVER,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from sendbox.engine.digest import Canon
     from sendbox.engine.faults.calls import Applied
     from sendbox.engine.remarks import Advice
-    from sendbox.engine.world import World
 
 
 # -- requests
@@ -360,15 +360,6 @@ def _tell_webhook_fault(teller: Teller, entry: Entry) -> Told:
     return Told(RECEIVER, f"fault of a webhook{about}: {flat(entry.get('fault'))}{by(entry)}{note}", "bad")
 
 
-def _log_webhook_fault(world: World, applied: InjectedFault) -> Iterator[str]:
-    """The number, what the event says, and the rule."""
-    first = world.events[type(applied.events[0])].case(applied.events[0])
-    more = f" and {len(applied.events) - 1} more" if len(applied.events) > 1 else ""
-    note = "" if applied.note is None else f", {applied.note}"
-    text = f"{first.subject or 'a signup'}: {' '.join(first.words('result')) or first.kind}{more}"
-    yield f'{text}: {applied.rule.fault.text}, by the rule "{applied.rule.title}" of webhooks{note}'
-
-
 def _tell_control(_teller: Teller, entry: Entry) -> Told:
     if entry["what"] == "rule":
         return Told(WORLD, f"the test: rule {entry['id']} into {entry['in']}: {yaml(entry['rule'])}")
@@ -421,7 +412,7 @@ OBSERVED: Final = Observed(
             _webhook_fault_lines,
             _count_webhook_fault,
             _tell_webhook_fault,
-            log=_log_webhook_fault,
+            log=LOGGED["webhook_fault"],
         ),
     ),
     steps=STEPS,

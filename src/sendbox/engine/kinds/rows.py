@@ -6,9 +6,10 @@ The engine's rows stand in `own.py`, those of a service in its module `kinds`, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.kinds.narration import Names, Teller

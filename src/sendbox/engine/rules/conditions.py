@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.patterns import Pattern
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ whether another rule took them or not. There is one counter for all of them, or 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.conditions import Not, condition, several
 

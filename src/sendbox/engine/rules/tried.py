@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from sendbox.engine.cases import Case
-from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.rule import Rule, differences
+
+if TYPE_CHECKING:
+    from sendbox.engine.cases import Case
+    from sendbox.engine.rules.book import Rulebook
 
 R = TypeVar("R", bound=Rule)
 

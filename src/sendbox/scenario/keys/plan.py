@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sendbox.engine.chooser.draws import UNSEEDED
 from sendbox.engine.chooser.forms import TIMES, Value
 from sendbox.engine.chooser.plan import Place, Plan, Planned
-from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, items, whole
+
+if TYPE_CHECKING:
+    from sendbox.scenario.model import Node
 
 
 def compile_plan(node: Node | None, reader: Reader) -> Plan:

@@ -14,10 +14,10 @@ from sendbox.engine.durations import Moment
 from sendbox.engine.texts import Text
 from sendbox.scenario.keys.when import never
 from sendbox.scenario.model import Node, listed, plain, show
-from sendbox.scenario.values import Reader
 
 if TYPE_CHECKING:
     from sendbox.scenario.lint.linter import Linter
+    from sendbox.scenario.values import Reader
 
 
 def as_written(_node: Node, _what: dict[str, Any], _reader: Reader) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.delivery.faults.fault import WebhookFault
 from sendbox.engine.delivery.faults.several import Several, misfit
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.delivery.rules import WebhookRule
 from sendbox.engine.faults.row import read
-from sendbox.engine.rules.rule import When
 from sendbox.scenario.keys.when import asked, compile_when, patterns, recipient
 from sendbox.scenario.model import Node, plain, show
 from sendbox.scenario.values import Reader, canonical, text_of, whole, words
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.faults.fault import WebhookFault
+    from sendbox.engine.rules.rule import When
 
 #: The one kind of event that has a result.
 _SENT: Final = "sentMessage"

@@ -5,13 +5,15 @@ often a rule decides (`from`, `until`, `hours`, `share`, `nth`, `every`, `per`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from sendbox.engine.durations import Moment
 from sendbox.engine.rules.conditions import Not
 from sendbox.engine.rules.rule import WORLD, Rule, When
 from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, whole
+
+if TYPE_CHECKING:
+    from sendbox.engine.durations import Moment
 
 T = TypeVar("T")
 #: Reads the conditions of a list: what is wanted of each field, by its name.

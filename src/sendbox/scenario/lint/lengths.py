@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine import durations as spans
-from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, plain, show
+
+if TYPE_CHECKING:
+    from sendbox.scenario.lint.linter import Linter
 
 #: How far one advance reaches (`Settings.max_reach_ms`).
 REACH: Final = 400 * spans.DAY

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.patterns import Pattern
-from sendbox.engine.rules.rule import When
 from sendbox.scenario.lint import globs
 from sendbox.scenario.model import Node, Problem, errors, problem, show
-from sendbox.scenario.values import Reader
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.patterns import Pattern
+    from sendbox.engine.rules.rule import When
+    from sendbox.scenario.values import Reader
 
 _NO_TAG: Final = re.compile(r"[^a-z0-9._*-]+")
 #: The start of a step in a path.

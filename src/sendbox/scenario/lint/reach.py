@@ -6,21 +6,23 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from math import inf
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine import durations as spans
 from sendbox.engine.expect.conditions import Condition, Not, Range, Where
 from sendbox.engine.expect.expectation import RULE_UNKNOWN, Expectation, Never
-from sendbox.engine.expect.subjects import Subject
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.traffic import reference
 from sendbox.scenario.keys.expect import NOT
-from sendbox.scenario.keys.timeline import Happening
 from sendbox.scenario.keys.traffic import leaves
 from sendbox.scenario.lint.lengths import REACH
 from sendbox.scenario.lint.linter import Linter, nothing_like_it
 from sendbox.scenario.model import Node, nearest, show
 from sendbox.scenario.values import Reader, items
+
+if TYPE_CHECKING:
+    from sendbox.engine.expect.subjects import Subject
+    from sendbox.scenario.keys.timeline import Happening
 
 #: What warns about conditions of one expectation, or of one of its `then`.
 Doubt = Callable[[Node, Linter], None]

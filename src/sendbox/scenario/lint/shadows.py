@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults.table import CALLS
 from sendbox.scenario.lint import globs
-from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, plain, show
-from sendbox.scenario.vocabulary import RuleList
 from sendbox.services.numbers.normal import normalize
+
+if TYPE_CHECKING:
+    from sendbox.scenario.lint.linter import Linter
+    from sendbox.scenario.vocabulary import RuleList
 
 
 def _among(wide: set[str], narrow: set[str], _country: str) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.characters import CURLY, named
-from sendbox.scenario.lint.linter import Linter
 from sendbox.scenario.model import Node, nearest, show
 from sendbox.scenario.shape import Shape, property_of
+
+if TYPE_CHECKING:
+    from sendbox.scenario.lint.linter import Linter
 
 _CURLY: Final = frozenset(CURLY)
 

@@ -12,7 +12,6 @@ from sendbox.engine.part import Part
 from sendbox.services.account.billing import DEFAULT_SUBID, Billing
 from sendbox.services.account.keys import Key
 from sendbox.services.account.orders import Orders
-from sendbox.services.account.spec import AccountSpec
 from sendbox.services.account.subkeys import SubKeys
 from sendbox.services.assume import Assume
 from sendbox.services.templates.templates import Template, compile_template
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.world import World
     from sendbox.services import ports
+    from sendbox.services.account.spec import AccountSpec
 
 
 class Account(Billing, Part):

@@ -7,10 +7,11 @@ The table is `catalog.json`: each variant exists in each country. The tree is
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from typing import Any, Final, Literal
 
+from sendbox.engine.classes import dataclass
 from sendbox.services.tables import table
 
 #: The periods that an order may name (A31).

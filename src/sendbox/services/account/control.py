@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.arguments import Compiled, beside, compiled, json_object
 from sendbox.control.export.rows import Exported
@@ -12,10 +12,12 @@ from sendbox.control.operation import Call, operation, unreadable
 from sendbox.control.reading import chosen
 from sendbox.engine import bounds
 from sendbox.engine.durations import iso
-from sendbox.engine.world import World
 from sendbox.scenario.model import ScenarioError
 from sendbox.services.account.account import Account
-from sendbox.services.account.keys import Key
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.services.account.keys import Key
 
 
 @operation("GET", "/worlds/{id}/account")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.journal import enter
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ an end, and the fee is not paid back (A61). A pair that is not in the table rais
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import DAY
 from sendbox.engine.identity import uuid_text
 from sendbox.engine.journal import CODE

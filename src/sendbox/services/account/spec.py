@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from sendbox.engine.classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

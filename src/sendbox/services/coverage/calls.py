@@ -47,14 +47,3 @@ def _error_of(interface: str, record: RequestRecord) -> str | None:
     if interface == "legacy":
         return f"legacy {record.answer.decode('utf-8', 'replace').partition('|')[2] or status}"
     return f"{interface} {status}"
-
-
-def denied(path: str, key: str | None) -> str | None:
-    """The item of a call whose key opened no world, which is in no journal (§5, §7)."""
-    if path.startswith("/v2/"):
-        return "sending denied key"
-    if path.startswith("/v1/validations"):
-        return "verify MISSING_API_KEY" if key is None else "verify INVALID_API_KEY"
-    if path.startswith("/v1/"):
-        return "partner denied key" if path.startswith("/v1/chatapp/") else "rest denied key"
-    return "legacy denied key" if path in ("/Send", "/api-send.php") else None

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.coverage.tally import Form, Item
 from sendbox.engine.delivery.faults.table import DELIVERIES
 from sendbox.engine.faults.table import CALLS
-from sendbox.engine.lifecycle import Table
 from sendbox.services.account.orders import ORDER
 from sendbox.services.coverage import limits
 from sendbox.services.coverage.scopes import about
@@ -25,6 +24,9 @@ from sendbox.services.messaging.outages import IN_FLIGHT, NEW
 from sendbox.services.messaging.results import STATES, WAYS
 from sendbox.services.partner.states import NUMBER, SIGNUP, TEMPLATE
 from sendbox.services.verify.session import VALIDATION
+
+if TYPE_CHECKING:
+    from sendbox.engine.lifecycle import Table
 
 #: Every dimension in the order of a report, with its heading.
 DIMENSIONS: Final[dict[str, str]] = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.coverage.tally import Item
+if TYPE_CHECKING:
+    from sendbox.engine.coverage.tally import Item
 
 #: Interfaces and operations by which messages are sent; a code of Verify is a message of the service.
 _MESSAGES: Final = "sending legacy uploadBulk"

@@ -27,6 +27,7 @@ from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
+    from sendbox.engine.commands.command import Body, Call
     from sendbox.engine.world import World
     from sendbox.services.http.interfaces import Incoming, Interface, Link, Upload
 
@@ -65,13 +66,13 @@ class Desk:
     def __init__(
         self,
         contract: Contract,
-        routes: Sequence[Route],
+        routes: Sequence[Route] | Paths,
         interfaces: Sequence[Interface],
         uploads: Sequence[Upload] = (),
         links: Sequence[Link] = (),
     ) -> None:
         self.contract = contract
-        self.paths = Paths(routes)
+        self.paths = routes if isinstance(routes, Paths) else Paths(routes)
         self.interfaces = interfaces
         self.prefixes = tuple(prefix for interface in interfaces for prefix in interface.prefixes)
         self.check: Callable[[Route, Answer], None] | None = None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.commands.requests import JSON_TYPE
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.faults.calls import Applied
 from sendbox.engine.faults.calls import Call as Asking
 from sendbox.engine.faults.wire import NO_ANSWER, Error, Whole
@@ -17,6 +16,7 @@ from sendbox.services.http.exchange import Answer, Refusal
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.command import Call
+    from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.world import World
 
 #: A decision about one call: the fault, None = none; and whether it depended on the order of arrival.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from sendbox.engine.classes import dataclass
 
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.contract.findings import QUOTED, show
@@ -55,6 +54,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     if len(name) > QUOTED:
         return None
     folded = {legal.lower(): legal for legal in sorted(known)}
+    from difflib import get_close_matches
+
     close = get_close_matches(name.lower(), folded, 1)
     return folded[close[0]] if close else None
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Outlet
     from sendbox.engine.world import World
     from sendbox.services.messaging.home import Home
+    from sendbox.services.messaging.model import Send
     from sendbox.services.ports import Key
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.journal import CODE
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits

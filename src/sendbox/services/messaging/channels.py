@@ -6,15 +6,16 @@ To add a channel, add its row, and what reads the fields of its step (`http/send
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.lifecycle import Table
+from sendbox.engine.classes import dataclass
 from sendbox.services.messaging.results import ATTEMPT_READABLE, ATTEMPT_SMS, STATES
-from sendbox.services.ports import SenderForm
 
 if TYPE_CHECKING:
+    from sendbox.engine.lifecycle import Table
     from sendbox.services.assume import Assume
+    from sendbox.services.ports import SenderForm
 
 #: Fields that the steps of channels with a text have.
 OF_EACH: Final = frozenset({"body", "sender", "ttl", "ttl_condition"})

@@ -7,8 +7,8 @@ handset, conversation, template): the flow goes on with the next step. Credit is
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso
 from sendbox.engine.patterns import Pattern
@@ -18,6 +18,8 @@ from sendbox.services.messaging.content.text import Prepared, prepare
 from sendbox.services.templates.templates import approved
 
 if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.bulk import Line
     from sendbox.services.messaging.home import Home
     from sendbox.services.messaging.model import Step
     from sendbox.services.messaging.records import Attempt, Message
@@ -227,3 +229,16 @@ def refusal_line(attempt: Attempt, why: str) -> str:
     step = attempt.step
     template = f' "{step.template.name}"' if step.template is not None else ""
     return f"{attempt.message.phone}: {step.channel}{template} rejected, {check.says} ({check.source})"
+
+
+def _refusal(_world: World, subject: tuple[Attempt, str]) -> Iterator[str]:
+    yield refusal_line(*subject)
+
+
+def _bulk_line(_world: World, line: Line) -> Iterator[str]:
+    for finding in line.findings:
+        yield f"line {line.number} of {line.bulk.bulk_id}: {finding.message} at {finding.path}"
+
+
+#: The lines of a server's log for entries of messages, by kind.
+LOGGED: Final[Mapping[str, Callable[[Any, Any], Iterable[str]]]] = {"refusal": _refusal, "bulk_line": _bulk_line}

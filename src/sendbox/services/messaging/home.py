@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.assume import Assume
     from sendbox.services.messaging.content.text import Prepared
+    from sendbox.services.messaging.index import Index
     from sendbox.services.messaging.model import Send
     from sendbox.services.messaging.prices import Costs
     from sendbox.services.messaging.records import (
         Accepted,
         Attempt,
         Inbound,
-        Index,
         Link,
         Message,
         Plan,

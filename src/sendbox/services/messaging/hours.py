@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from sendbox.engine.durations import DAY
 from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.numbers.countries import country
-from sendbox.services.windows import Window
 
 if TYPE_CHECKING:
     from sendbox.services.assume import Assume
     from sendbox.services.messaging.model import Send
+    from sendbox.services.windows import Window
 
 _YEAR: Final = 366 * DAY
 

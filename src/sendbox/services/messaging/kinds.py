@@ -14,7 +14,7 @@ from sendbox.engine.durations import iso
 from sendbox.engine.kinds.narration import RECEIVER, WORLD, Entry, Teller, Told, cut, time
 from sendbox.engine.kinds.rows import Event, Kind, Lapse, Line, Observed, Observer, View
 from sendbox.services.messaging.assumptions import of_delivery, of_postponed, of_transition
-from sendbox.services.messaging.checks import refusal_line
+from sendbox.services.messaging.checks import LOGGED, refusal_line
 from sendbox.services.messaging.events import DEFAULT_INFO, info_of, kind_of
 from sendbox.services.messaging.outages import named
 from sendbox.services.messaging.records import Inbound, Message
@@ -25,7 +25,6 @@ from sendbox.services.messaging.views import inbound_view
 if TYPE_CHECKING:
     from sendbox.engine.coverage.collector import Collector
     from sendbox.engine.digest import Canon
-    from sendbox.engine.world import World
     from sendbox.services.messaging.bulk import Bulk
     from sendbox.services.messaging.bulk import Line as BulkLine
     from sendbox.services.messaging.outages import Current
@@ -293,11 +292,6 @@ def _tell_bulk_line(_teller: Teller, entry: Entry) -> Told:
     return Told(WORLD, f"bulk file {entry['bulk_id']}, line {entry['line']}: {outcome}", tone)
 
 
-def _log_bulk_line(_world: World, line: BulkLine) -> Iterator[str]:
-    for finding in line.findings:
-        yield f"line {line.number} of {line.bulk.bulk_id}: {finding.message} at {finding.path}"
-
-
 def _count_upload(collector: Collector, bulk: Bulk) -> None:
     if bulk.state == "issued":  # else it was used in time
         collector.count("limits", "upload address expired after 60 s")
@@ -364,7 +358,7 @@ OBSERVED: Final = Observed(
             lambda teller, entry: Told(
                 entry["phone"], f"{teller.attempt(entry)} is refused: {entry['why']}", "bad", None
             ),
-            log=lambda _world, subject: (refusal_line(*subject),),
+            log=LOGGED["refusal"],
         ),
         Kind("fallback", partial(_word, "why"), _word_lines, _count_fallback, _tell_fallback),
         Kind(
@@ -427,7 +421,7 @@ OBSERVED: Final = Observed(
             _bulk_line_lines,
             _count_bulk_line,
             _tell_bulk_line,
-            log=_log_bulk_line,
+            log=LOGGED["bulk_line"],
             advice=lambda line: line.advice,
         ),
         Kind("outage", _outage, _outage_lines, _count_outage, _tell_outage),

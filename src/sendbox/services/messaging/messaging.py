@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sendbox.engine.chooser.draws import UNSEEDED
-from sendbox.engine.delivery.events import Events
 from sendbox.engine.part import Part
 from sendbox.engine.texts import Text
 from sendbox.services import limits
@@ -19,11 +18,12 @@ from sendbox.services.messaging.content.gaps import Line
 from sendbox.services.messaging.content.interpolation import fill
 from sendbox.services.messaging.events import EVENTS
 from sendbox.services.messaging.flow import Simulator
+from sendbox.services.messaging.index import Index
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.prices import Costs
-from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Index, Link, Message, Rows
+from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Rows
 from sendbox.services.messaging.rules.rules import Attempts
 from sendbox.services.ports import Carrier, Key, account_of
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
     from sendbox.engine.commands.requests import RequestRecord
     from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.delivery.events import Events
     from sendbox.engine.remarks import Advice
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World

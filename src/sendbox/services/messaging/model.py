@@ -7,15 +7,15 @@ durations in milliseconds. Records are slotted and unfrozen because they are mad
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sendbox.engine.patterns import Pattern
-from sendbox.services.templates.templates import TemplateUse
-from sendbox.services.windows import Window
+from sendbox.engine.classes import dataclass
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Target
+    from sendbox.engine.patterns import Pattern
+    from sendbox.services.templates.templates import TemplateUse
+    from sendbox.services.windows import Window
 
 #: Ladder of delivery results that a `ttl_condition` compares (§2.2, A64).
 CONDITIONS: Final = ("sent", "delivered", "seen")

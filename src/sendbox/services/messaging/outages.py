@@ -8,9 +8,9 @@ has to be collected when an outage begins or released when it ends.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.services.messaging.channels import LEGAL

@@ -7,12 +7,14 @@ depends on country and channel. Millionths of the currency, so that sums stay in
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sendbox.services.assume import Prices
 from sendbox.services.messaging.channels import FAMILY
 from sendbox.services.numbers.countries import country
 from sendbox.services.tables import table
+
+if TYPE_CHECKING:
+    from sendbox.services.assume import Prices
 
 #: Crowns for a euro, in this table only; nothing converts an account's money.
 CZK_PER_EUR: Final = 25

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.chooser.draws import UNSEEDED, Chooser
+from sendbox.engine.classes import dataclass
 from sendbox.engine.identity import Naming, uuid_text
 from sendbox.engine.journal import enter
 from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
@@ -37,8 +38,6 @@ SEVERAL: Final = "sendMessages"
 NAMED: Final = 3
 #: So many ids are remembered: the events of a message ask for the same ones, most of them soon.
 _RECENT: Final = 4096
-#: So many messages are read into the index of ids between two pauses.
-READ: Final = 500
 #: Messages of this operation have no row (A73).
 _WITHOUT_ROW: Final = "createValidation"
 enter("refusal", "fallback", "postponed", "illegal", "inbound", "click", "phone", "opt_out")
@@ -363,42 +362,3 @@ class Rows:
         if message.submission.operation != _WITHOUT_ROW:
             self.at.append(now)
             self.messages.append(message)
-
-
-class Index(Mapping[str, Message]):
-    """The messages of a world by their ids, made as far as it is asked for: most worlds are never asked."""
-
-    __slots__ = ("_by_id", "_messages", "_read")
-
-    def __init__(self, messages: list[Message]) -> None:
-        self._messages = messages
-        self._by_id: dict[str, Message] = {}
-        self._read = 0
-
-    @property
-    def behind(self) -> int:
-        """How many messages are new."""
-        return len(self._messages) - self._read
-
-    def read(self) -> Generator[None, None, None]:
-        """Reads the messages that are new; pauses now and then."""
-        while self._read < len(self._messages):
-            for message in self._messages[self._read : self._read + READ]:
-                self._by_id[message.submission.id_of(message.index)] = message
-                self._read += 1
-            yield
-
-    def __getitem__(self, message_id: str) -> Message:
-        return self._whole[message_id]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._whole)
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    @property
-    def _whole(self) -> dict[str, Message]:
-        for _ in self.read():
-            pass
-        return self._by_id

@@ -10,10 +10,12 @@ sms and not for the others.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.journal import enter
-from sendbox.engine.lifecycle import Table
+
+if TYPE_CHECKING:
+    from sendbox.engine.lifecycle import Table
 
 STATES: Final = ("accepted", "sending", "sent", "delivered", "seen", "undelivered", "rejected", "failed")
 

@@ -12,12 +12,12 @@ from sendbox.services.messaging.channels import channels_on
 from sendbox.services.messaging.content.text import text_shown
 from sendbox.services.messaging.events import channel_details, timeline_of
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 from sendbox.services.messaging.results import SEEN, STATES
 from sendbox.services.ports import Phoning, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
+    from sendbox.services.messaging.records import Attempt, Inbound, Link, Message
 
 #: So many numbers of a list are shown in one entry.
 MOST_LISTED: Final = 100

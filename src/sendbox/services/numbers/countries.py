@@ -5,9 +5,9 @@ A number belongs to the row with the longest prefix it begins with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
+from sendbox.engine.classes import dataclass
 from sendbox.services.numbers.plan import codes, territories
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
+from sendbox.engine.classes import dataclass
 from sendbox.services.numbers.countries import country
 
 

@@ -7,10 +7,11 @@ UTC, half an hour, a day or a month, and exists only when something happened in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.bounds import END
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import DAY, MINUTE, instant, iso
 from sendbox.services.numbers.countries import country
 from sendbox.services.partner.partner import Partner

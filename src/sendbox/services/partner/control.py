@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sendbox.control.arguments import one_of
 from sendbox.control.export.rows import Done, Exported, Look, NoEntry, some
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import each
 from sendbox.engine.lifecycle import IllegalMove
-from sendbox.engine.world import World
 from sendbox.services.numbers import written
 from sendbox.services.partner.http import tokens
 from sendbox.services.partner.partner import Partner
@@ -19,6 +18,9 @@ from sendbox.services.partner.records import Failure, Signup
 from sendbox.services.partner.states import QUALITIES
 from sendbox.services.partner.views import business_view, number_view, signup_view, template_view
 from sendbox.services.ports import account_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
 
 T = TypeVar("T")
 

@@ -14,7 +14,6 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sendbox.engine.delivery.batches import Target
-from sendbox.engine.delivery.events import Events
 from sendbox.engine.journal import CODE
 from sendbox.engine.lifecycle import IllegalMove
 from sendbox.engine.part import Part
@@ -39,6 +38,7 @@ from sendbox.services.ports import Share, account_of
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import TimelineEntry
+    from sendbox.engine.delivery.events import Events
     from sendbox.engine.rules.book import Rulebook
     from sendbox.engine.world import World
     from sendbox.services.partner.rules import SignupRule

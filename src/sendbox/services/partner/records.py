@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.cases import Case
+from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.events import EventKind
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import enter

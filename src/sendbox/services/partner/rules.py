@@ -6,14 +6,16 @@ rule.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sendbox.engine.cases import Case
-from sendbox.engine.chooser.draws import Draw
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import Span
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
+
+if TYPE_CHECKING:
+    from sendbox.engine.chooser.draws import Draw
 
 
 @dataclass(frozen=True, slots=True)

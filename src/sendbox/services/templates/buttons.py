@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
+
+from sendbox.engine.classes import dataclass
 
 SECTION: Final = "§2.2"
 #: a variable of a text, numbered or named: `{{1}}`, `{{name}}`

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
+from sendbox.engine.classes import dataclass
 from sendbox.services.templates.buttons import (
     VARIABLE,
     Button,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.control.export.rows import Exported, Look
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import chosen, each, newest, wait_for
-from sendbox.engine.world import World
 from sendbox.services.numbers import written
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
 from sendbox.services.verify.session import CODE_SENT, PENDING, Session, code_view
 from sendbox.services.verify.verify import Verify
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
 
 
 @operation("GET", "/worlds/{id}/codes")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.scenario.keys.when import asked, compile_when, patterns, recipient
-from sendbox.scenario.lint.linter import Linter
-from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, canonical, entries, text_of, whole
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.services.assume import Assume, read_limits
 from sendbox.services.verify.rules import VerifyRule
+
+if TYPE_CHECKING:
+    from sendbox.scenario.lint.linter import Linter
+    from sendbox.scenario.model import Node
 
 
 def compile_verify_rule(node: Node, reader: Reader) -> VerifyRule:

@@ -6,10 +6,10 @@ that drew from the rule, and from nothing that a client varies from run to run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from sendbox.engine.cases import Case
+from sendbox.engine.classes import dataclass
 from sendbox.engine.rules.book import Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
 

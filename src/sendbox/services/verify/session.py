@@ -10,9 +10,9 @@ failed one stays failed when its time is over. Expiry is a lapse: the state foll
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import enter
 from sendbox.engine.lifecycle import Lifecycle

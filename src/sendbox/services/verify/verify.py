@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import orjson
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.commands.requests import compact
 from sendbox.engine.durations import DAY, instant, iso, show
 from sendbox.engine.journal import CODE

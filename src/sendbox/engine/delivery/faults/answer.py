@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.faults.fault import WebhookFault
 from sendbox.engine.forms import either, whole, word
 

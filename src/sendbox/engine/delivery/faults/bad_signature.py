@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.faults.fault import Spoilt, WebhookFault
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Target
 
 _UNSIGNED: Final = "nothing is signed here: the target has no secret, so no signature can be wrong (A21)"
 

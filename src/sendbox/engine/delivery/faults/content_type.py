@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from sendbox.engine.delivery.batches import Target
+from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.faults.fault import Spoilt, WebhookFault
 from sendbox.engine.forms import text
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Target
 
 _NO_BODY: Final = "a GET has no body, so no content type can be wrong (A69)"
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Way, WebhookFault, shown
-from sendbox.engine.durations import Span
 from sendbox.engine.faults.row import AT_ONCE
 from sendbox.engine.forms import mapping, span, whole, word
+
+if TYPE_CHECKING:
+    from sendbox.engine.durations import Span
 
 
 @dataclass(frozen=True, slots=True)

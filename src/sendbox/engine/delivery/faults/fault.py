@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target
 from sendbox.engine.durations import Span, show
 from sendbox.engine.faults.row import AT_ONCE, Fault

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.delivery.batches import Target
 from sendbox.engine.delivery.faults.delay import Delay, waits
 from sendbox.engine.delivery.faults.fault import FaultyDelivery, Spoilt, Way, WebhookFault
-from sendbox.engine.durations import Span
 
 if TYPE_CHECKING:
+    from sendbox.engine.delivery.batches import Target
     from sendbox.engine.delivery.events import Events
+    from sendbox.engine.durations import Span
 
 #: What a step of the delay has as its detail.
 _DELAYED: Final = "delayed"

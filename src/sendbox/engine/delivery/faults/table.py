@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.delivery.faults.answer import Answer
 from sendbox.engine.delivery.faults.bad_signature import BadSignature
@@ -11,13 +11,15 @@ from sendbox.engine.delivery.faults.content_type import ContentType
 from sendbox.engine.delivery.faults.delay import Delay
 from sendbox.engine.delivery.faults.drop import Drop
 from sendbox.engine.delivery.faults.duplicate import Duplicate
-from sendbox.engine.delivery.faults.fault import WebhookFault
 from sendbox.engine.delivery.faults.overtake import Overtake
 from sendbox.engine.delivery.faults.reorder import Reorder
 from sendbox.engine.delivery.faults.split import Split
 from sendbox.engine.delivery.faults.stale import Stale
 from sendbox.engine.faults.row import by_name, keys, words
 from sendbox.engine.forms import Node, either
+
+if TYPE_CHECKING:
+    from sendbox.engine.delivery.faults.fault import WebhookFault
 
 DELIVERIES: Final[dict[str, type[WebhookFault]]] = by_name(
     Drop, Duplicate, Delay, Reorder, Split, Bundle, BadSignature, Stale, Overtake, ContentType, Answer

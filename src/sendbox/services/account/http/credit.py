@@ -9,12 +9,12 @@ from sendbox.services.account import catalog
 from sendbox.services.account.account import Account
 from sendbox.services.account.http.keys import may_change
 from sendbox.services.account.orders import NoCredit, NoSender, fee_of
-from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import lacks, read_body, refused, success
 from sendbox.services.numbers import normal as numbers
 
 if TYPE_CHECKING:
     from sendbox.services.account.catalog import Service
+    from sendbox.services.http.exchange import Answer, Exchange
 
 #: A sender name: at most 11 characters (§8), a letter among them, or it would be a number.
 _NAME: Final = re.compile(r"(?=[^A-Za-z]*[A-Za-z])[^+\x00-\x1f][^\x00-\x1f]{0,10}")

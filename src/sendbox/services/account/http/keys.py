@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 from sendbox.services.account.account import Account
 from sendbox.services.account.billing import DEFAULT_SUBID
 from sendbox.services.account.subkeys import MOST
-from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import lacks, read_body, refused, success
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.account.keys import Key
+    from sendbox.services.http.exchange import Answer, Exchange
 
 _SETTINGS: Final = frozenset({"note", "default_callback_url", "default_callback_secret", "default_sender"})
 _TEXTS: Final = {"$.scope": "Invalid scope value"}

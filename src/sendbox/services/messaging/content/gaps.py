@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sendbox.engine.texts import Text
+if TYPE_CHECKING:
+    from sendbox.engine.texts import Text
 
 #: Gaps that a message fills. `payload` is followed by a dotted path.
 GAPS: Final = {

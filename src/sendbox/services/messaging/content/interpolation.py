@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.texts import Fake, Gap
-from sendbox.services.messaging.content.gaps import Line
 from sendbox.services.messaging.content.text import text_shown
 
 if TYPE_CHECKING:
     from sendbox.engine.chooser.draws import Chooser
+    from sendbox.services.messaging.content.gaps import Line
     from sendbox.services.messaging.records import Attempt
     from sendbox.services.ports import Account
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from sendbox.engine.classes import dataclass
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.content import links
 from sendbox.services.messaging.content.segments import segment, to_gsm

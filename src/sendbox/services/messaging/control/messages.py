@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sendbox.control.arguments import one_of
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import each, newest, past, wait_for
+from sendbox.control.reading import each, newest, past, through, wait_for
 from sendbox.engine.world import World
-from sendbox.runtime.worlds import Slice
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import NoSuchThing
-from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.results import STATES
 from sendbox.services.messaging.rules.explain import Witness
 from sendbox.services.messaging.rules.explain import explain as explain_message
@@ -22,6 +20,10 @@ from sendbox.services.messaging.views import message_view
 from sendbox.services.numbers import written
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.ports import account_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.records import Message
 
 
 @operation("GET", "/worlds/{id}/messages")
@@ -85,7 +87,7 @@ def number_of(world: World, text: str) -> str:
 
 async def message_of(world: World, message_id: str) -> Message:
     """The message of an id. Raises `ControlError`."""
-    await Slice().through(Messaging.of(world).by_id.read())
+    await through(Messaging.of(world).by_id.read())
     message = Messaging.of(world).by_id.get(message_id)
     if message is None:
         raise ControlError(404, "no_such_message", f'"{message_id}" is not a message of this world')

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sendbox.control.operation import Call, ControlError, operation
 from sendbox.control.reading import chosen, each
-from sendbox.engine.world import World
 from sendbox.services.messaging.channels import FAMILIES, USUAL
 from sendbox.services.messaging.control.messages import legal, message_of, number_of, tried
 from sendbox.services.messaging.messaging import Messaging
-from sendbox.services.messaging.phones import Phones
-from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.views import inbound_view, link_view, message_view, phone_view
 from sendbox.services.numbers import written
 from sendbox.services.ports import Phoning, account_of
+
+if TYPE_CHECKING:
+    from sendbox.engine.world import World
+    from sendbox.services.messaging.phones import Phones
+    from sendbox.services.messaging.records import Message
 
 
 @operation("POST", "/worlds/{id}/inbound", status=201, act=True)

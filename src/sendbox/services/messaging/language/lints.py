@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sendbox.engine import durations
-from sendbox.engine.blueprint import Blueprint
-from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.conditions import several
 from sendbox.engine.traffic import reference
 from sendbox.scenario.lint import globs
@@ -16,10 +14,14 @@ from sendbox.scenario.model import Node, listed, nearest, plain, show
 from sendbox.services import limits
 from sendbox.services.http.addressee import FIELDS
 from sendbox.services.messaging.channels import FAMILY, MEANT, ROWS, SENDERS, USUAL
-from sendbox.services.messaging.model import PhoneSpec
-from sendbox.services.messaging.rules.rules import Rule
 from sendbox.services.numbers import written
 from sendbox.services.numbers.normal import normalize
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.engine.patterns import Pattern
+    from sendbox.services.messaging.model import PhoneSpec
+    from sendbox.services.messaging.rules.rules import Rule
 
 #: Results after which a phone can answer.
 _ARRIVED: Final = ("delivered", "seen")

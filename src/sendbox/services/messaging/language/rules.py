@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sendbox.engine.durations import Span
-from sendbox.engine.rules.rule import When
 from sendbox.scenario.keys.texts import compile_text
 from sendbox.scenario.keys.when import asked, compile_when, one_or_more, patterns, recipient, values_at
 from sendbox.scenario.model import Node, listed, plain, show
 from sendbox.scenario.values import Reader, canonical, text_of, whole, words
-from sendbox.services.assume import Timing
 from sendbox.services.messaging.channels import CHANNELS, ROWS, legal_next
 from sendbox.services.messaging.content.gaps import GAPS
 from sendbox.services.messaging.rules.history import After
 from sendbox.services.messaging.rules.payload import Payload
 from sendbox.services.messaging.rules.rules import Click, Path, PathEntry, Reply, Rule
 from sendbox.services.operations import SENDING
+
+if TYPE_CHECKING:
+    from sendbox.engine.rules.rule import When
+    from sendbox.services.assume import Timing
 
 
 def compile_rule(node: Node, reader: Reader) -> Rule:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sendbox.scenario.model import Node
 from sendbox.scenario.values import Reader, entries
 from sendbox.scenario.vocabulary import Key, RuleList, Rules, Vocabulary
 from sendbox.services.messaging.channels import CHANNELS, FAMILIES, MEANT
@@ -13,6 +12,9 @@ from sendbox.services.messaging.language.lints import find, seen
 from sendbox.services.messaging.language.rules import compile_rule
 from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.results import WAYS
+
+if TYPE_CHECKING:
+    from sendbox.scenario.model import Node
 
 
 def _phone(node: Node, reader: Reader) -> PhoneSpec:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.rules.conditions import quoted, several
 from sendbox.services.messaging.results import STATES
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.patterns import Pattern
 from sendbox.engine.rules.conditions import choices, fits, quoted
 

@@ -8,18 +8,18 @@ never by the rule's position or by anything a client varies from run to run.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from sendbox.engine.chooser.draws import UNSEEDED, Chooser
-from sendbox.engine.durations import Span
+from sendbox.engine.classes import dataclass
 from sendbox.engine.rules.book import Drawn, Rulebook
 from sendbox.engine.rules.rule import Rule as AnyRule
-from sendbox.engine.texts import Text
 from sendbox.services.messaging.content.gaps import Line
 
 if TYPE_CHECKING:
     from sendbox.engine.cases import Case
+    from sendbox.engine.durations import Span
+    from sendbox.engine.texts import Text
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.names import spelled
 from sendbox.services.http.rest import success
 from sendbox.services.numbers.countries import country
@@ -14,6 +13,9 @@ from sendbox.services.partner.http.decode import Request, missing
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, BusinessNumber, Failure
 from sendbox.services.partner.states import MODES
+
+if TYPE_CHECKING:
+    from sendbox.services.http.exchange import Answer, Exchange
 
 #: Texts of a signup that the hosted page shows and the account is made from (A38).
 DETAILS: Final = ("partner_name", "partner_logo", "partner_finish_url", "country")

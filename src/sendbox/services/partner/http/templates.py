@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sendbox.services.http.exchange import Answer, Exchange
 from sendbox.services.http.rest import success
 from sendbox.services.numbers.normal import normalize
 from sendbox.services.partner.examples import by_examples
-from sendbox.services.partner.http.decode import Request
 from sendbox.services.partner.media import with_handles
 from sendbox.services.partner.partner import Partner
 from sendbox.services.partner.records import BusinessAccount, Failure
 from sendbox.services.ports import Taken, account_of
 from sendbox.services.templates.templates import TemplateUse, approved
+
+if TYPE_CHECKING:
+    from sendbox.services.partner.http.decode import Request
 
 #: What sends a template for a call: (the call, phone, template, sender) to the answer.
 Sends = Callable[[Exchange, str, TemplateUse, str], Taken]

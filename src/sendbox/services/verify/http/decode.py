@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sendbox.contract.parse import Malformed, parse_json
-from sendbox.engine.remarks import Finding
 from sendbox.services.advice import NATIONAL_NUMBER, NUMBER_INVALID, advise
 from sendbox.services.assume import Assume
 from sendbox.services.http.names import refused_fields, unknown_fields
@@ -17,6 +16,7 @@ from sendbox.services.verify.http.errors import refusal
 from sendbox.services.verify.verify import OPERATION
 
 if TYPE_CHECKING:
+    from sendbox.engine.remarks import Finding
     from sendbox.services.http.exchange import Exchange
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sendbox.contract.findings import show
 from sendbox.engine.durations import instant
 from sendbox.engine.remarks import Finding
-from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.numbers import remark_converted
 from sendbox.services.http.requests import refusal
 from sendbox.services.http.rest import no_subaccount
@@ -13,6 +14,9 @@ from sendbox.services.messaging.content import tags
 from sendbox.services.messaging.http.rest.listing import Filter, place_of
 from sendbox.services.numbers import normal as numbers
 from sendbox.services.ports import account_of
+
+if TYPE_CHECKING:
+    from sendbox.services.http.exchange import Exchange
 
 
 def read_day(exchange: Exchange, date: str) -> int:

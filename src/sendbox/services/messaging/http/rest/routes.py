@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sendbox.services.http.exchange import Route
 from sendbox.services.http.rest import row, unauthorized_or
 from sendbox.services.messaging.http.rest import messages, uploads
+
+if TYPE_CHECKING:
+    from sendbox.services.http.exchange import Route
 
 ROUTES: Final[tuple[Route, ...]] = (
     row(

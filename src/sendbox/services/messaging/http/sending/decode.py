@@ -7,7 +7,7 @@ every message: known fields are tested as sets, and paths and texts are made onl
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -17,7 +17,6 @@ from sendbox.services import limits
 from sendbox.services import windows as window
 from sendbox.services.advice import EMPTY_TAGS, TAGS_CLEANED, advise
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.names import refused_fields, renamed, unknown_fields
 from sendbox.services.http.numbers import remark_recipient
 from sendbox.services.messaging.content import tags
@@ -36,7 +35,10 @@ from sendbox.services.messaging.http.sending.steps import (
 from sendbox.services.messaging.model import Recipient, Send, Shortening
 from sendbox.services.numbers import normal as numbers
 from sendbox.services.ports import account_of
-from sendbox.services.windows import Window
+
+if TYPE_CHECKING:
+    from sendbox.services.http.exchange import Exchange
+    from sendbox.services.windows import Window
 
 MESSAGE_FIELDS: Final = frozenset(
     {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -18,7 +18,10 @@ from sendbox.services.messaging.http.sending.encode import message_response, mes
 from sendbox.services.messaging.http.sending.errors import refusal
 from sendbox.services.messaging.http.sending.repair import MESSAGE, further
 from sendbox.services.messaging.http.sending.steps import channel_finding, is_off
-from sendbox.services.messaging.model import Send
+
+if TYPE_CHECKING:
+    from sendbox.engine.remarks import Finding
+    from sendbox.services.messaging.model import Send
 
 
 def send_message(exchange: Exchange) -> Answer:

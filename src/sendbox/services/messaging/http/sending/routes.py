@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sendbox.services.http.exchange import Handler, Route
 from sendbox.services.http.routing import route
 from sendbox.services.messaging.http.sending.errors import deny, error
 from sendbox.services.messaging.http.sending.handlers import send_message, send_messages, send_priority_message
+
+if TYPE_CHECKING:
+    from sendbox.services.http.exchange import Handler, Route
 
 #: Assumptions that every JSON endpoint here rests on: fields and forms of Message, its answers, its refusals.
 ASSUMED: Final = (

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from sendbox.engine.classes import dataclass
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services import limits
 from sendbox.services.advice import (
@@ -28,7 +28,6 @@ from sendbox.services.advice import (
     advise,
 )
 from sendbox.services.assume import Assume
-from sendbox.services.http.exchange import Exchange
 from sendbox.services.http.names import nearest, renamed, unknown_fields
 from sendbox.services.messaging.channels import CHANNELS, OLD_TEMPLATE_NAMES, ROWS, USUAL, Channel, channels_on
 from sendbox.services.messaging.http.advising import remark_ttl
@@ -36,6 +35,9 @@ from sendbox.services.messaging.http.sending.errors import show
 from sendbox.services.messaging.model import Step
 from sendbox.services.ports import account_of
 from sendbox.services.templates.templates import TemplateUse
+
+if TYPE_CHECKING:
+    from sendbox.services.http.exchange import Exchange
 
 #: The ttl from which on it makes no difference: no world runs for a hundred years. Minutes.
 ENDLESS_TTL: Final = 52_560_000

@@ -1,0 +1,107 @@
+"""The default scenario as `scenarios/default.yaml` compiles to it, kept as JSON in `default.json`.
+
+A start reads it instead of the language, which takes fifty times as long. `scripts/docs` writes the file, and a test
+compares it with what the language makes of the scenario. It is JSON and not a pickle: what changed can be read in it,
+and reading it calls only classes of this package.
+
+An object is `{"of": "module:Class", …}` with the arguments that make it, an array is a tuple; `{"set": […]}`,
+`{"dict": {…}}` and `{"json": …}`, which is taken as it stands, are the rest. `{"line": 3}` is a place in the scenario.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from sendbox import data
+from sendbox.services.tables import table
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+
+#: The scenario that is kept, and the package whose classes the file may name.
+NAME: Final = "default"
+_PACKAGE: Final = "sendbox."
+#: Values that JSON has too.
+_PLAIN: Final = (str, int, float, type(None))
+
+
+@cache
+def default() -> Blueprint:
+    """The blueprint of the default scenario."""
+    blueprint: Blueprint = read(table(__package__, f"{NAME}.json"))
+    return blueprint
+
+
+def written(blueprint: Blueprint) -> bytes:
+    """The file for a blueprint. Raises `TypeError` for a value that cannot be read again from it."""
+    return orjson.dumps(node(blueprint), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+@cache
+def _file() -> str:
+    """The scenario, as places in it name it."""
+    return str(data.folder("scenarios").resolve() / f"{NAME}.yaml")
+
+
+def read(kept: Any) -> Any:
+    """The value of a node. Raises `ValueError` for a class of another package."""
+    if isinstance(kept, list):
+        return tuple(map(read, kept))
+    if not isinstance(kept, dict):
+        return kept
+    if "of" in kept:
+        return _made(kept)
+    if "json" in kept:
+        return kept["json"]
+    if "line" in kept:
+        return f"{_file()}:{kept['line']}"
+    if "set" in kept:
+        return frozenset(map(read, kept["set"]))
+    return {key: read(value) for key, value in kept["dict"].items()}
+
+
+def _made(kept: dict[str, Any]) -> Any:
+    module, _, name = kept["of"].partition(":")
+    if not module.startswith(_PACKAGE):
+        raise ValueError(f"{kept['of']} is not a class of this package")
+    arguments = {key: read(value) for key, value in kept.items() if key != "of"}
+    return getattr(import_module(module), name)(**arguments)
+
+
+def node(value: Any) -> Any:
+    """The node of a value, from which it can be read. Raises `TypeError` where it cannot."""
+    if isinstance(value, str) and value.startswith(f"{_file()}:"):
+        return {"line": int(value.rpartition(":")[2])}
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, frozenset):
+        return {"set": sorted(map(node, value))}
+    if isinstance(value, dict | list) and _is_json(value):
+        return {"json": value}
+    if isinstance(value, dict):
+        return {"dict": {key: node(item) for key, item in value.items()}}
+    if type(value) is tuple:
+        return list(map(node, value))
+    kind = type(value)
+    if not kind.__module__.startswith(_PACKAGE):
+        raise TypeError(f"{value!r} cannot be kept: {kind} is not a class of this package")
+    made: dict[str, Any] = {}
+    for name, parameter in inspect.signature(kind).parameters.items():
+        given = getattr(value, name)
+        if parameter.kind is parameter.VAR_KEYWORD:
+            made |= given
+        elif given != parameter.default:
+            made[name] = given
+    return {"of": f"{kind.__module__}:{kind.__qualname__}", **{name: node(given) for name, given in made.items()}}
+
+
+def _is_json(value: Any) -> bool:
+    """Whether JSON has all of a value, so that it stays the same."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
+    return all(map(_is_json, value)) if type(value) is list else isinstance(value, _PLAIN)
