@@ -214,7 +214,7 @@ async def test_every_argument_of_every_operation_of_control() -> None:
                 asked = row.method in ("GET", "DELETE") or (row.raw and name != "raw")
                 if len(raw) > 3000 and (asked or row.in_path(name)):
                     continue
-                text = quote(raw.strip('"'), safe="")
+                text = quote(raw.strip('"'), safe="") if len(raw) <= 3000 else "long"
                 path = "/_sandbox" + row.path.replace("{id}", KEY).replace(f"{{{name}}}", text)
                 for other in row.takes:
                     path = path.replace(f"{{{other}}}", "420777000101" if other == "number" else "x")
