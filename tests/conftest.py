@@ -1,4 +1,4 @@
-"""What every test shares: how hypothesis draws, and what the garbage collector looks at."""
+"""What every test shares: how hypothesis draws, what the garbage collector looks at, and what coverage measures."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that the test starts run without a tracer: all that they run, other tests cover."""
+    monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -53,7 +53,7 @@ CALLS: Final[list[Made]] = [
 ]
 PAIRS: Final = list(combinations_with_replacement(CALLS, 2))
 #: An ordinary run takes all pairs of one operation, and of the others one in so many.
-SAMPLED: Final = 40
+SAMPLED: Final = 150
 
 
 async def make(box: Box, names: Names, made: Made) -> None:

@@ -32,7 +32,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = folder / "environment"
     venv.create(environment, with_pip=False)
     python = environment / "bin" / "python"
-    subprocess.run([*pip, "--python", str(python), "install", "--no-deps", str(wheel)], check=True)
+    subprocess.run([*pip, "--python", str(python), "install", "--no-deps", "--no-compile", str(wheel)], check=True)
     # A plain path in a .pth file is not searched for further .pth files, so our editable install stays out of it.
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     lent = environment / "lib" / version / "site-packages" / "lent.pth"

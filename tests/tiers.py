@@ -14,9 +14,9 @@ DEEP: Final = os.environ.get("SENDBOX_DEEP") == "1"
 MORE: Final = 25
 
 
-def examples(count: int) -> int:
-    """How many examples of a property are made up: `count` in an ordinary run."""
-    return count * MORE if DEEP else count
+def examples(count: int, deep: int | None = None) -> int:
+    """How many examples of a property are made up: `count` in an ordinary run, `deep` or `MORE` times as many else."""
+    return (deep or count * MORE) if DEEP else count
 
 
 def turn(values: Sequence[T], number: int, parts: int) -> Sequence[T]:

@@ -64,6 +64,14 @@ async def test_a_message_is_explained() -> None:
         assert (answer.status, answer.json["error"]) == (404, "no_such_message")
 
 
+async def test_a_message_without_an_attempt_is_explained() -> None:
+    """One that is sent later has none yet."""
+    async with boxed() as box:
+        await box.open()
+        (later,) = await box.send(datetime="2026-03-01T10:00:00Z")
+        assert (await box.get(f"{WORLD}/explain?message_id={later}")).json["attempts"] == []
+
+
 # --- a journal with a cap
 
 

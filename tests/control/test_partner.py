@@ -60,6 +60,8 @@ async def test_a_signup_at_once_or_not_at_all() -> None:
     async with boxed() as box:
         await box.open()
         path = f"{WORLD}/signups/{await begin(box)}"
+        refused = await box.post(f"{path}/complete", {"phone_number": "42077700*"})
+        assert (refused.status, refused.json["error"]) == (400, "bad_argument")
         assert (await box.post(f"{path}/complete", {"phone_number": "420777000555"})).json["state"] == "completed"
         path = f"{WORLD}/signups/{await begin(box)}"
         assert (await box.post(f"{path}/fail", {"reason": "no"})).json["reason"] == "no"

@@ -330,6 +330,7 @@ REFUSED: list[tuple[str, bytes, bytes, bool]] = [
     ("body", b'{"to": 1}', b'{"to": 2}', False),
     ("neither object nor array", b"1", b"2", False),
     ("no JSON at all", b"{", b"{{", False),
+    ("deeper than what can be written", b"[" * 300 + b"]" * 300, b"[" * 301 + b"]" * 301, False),
 ]
 
 

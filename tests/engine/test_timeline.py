@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sendbox.engine.bounds import END
 from sendbox.engine.timeline import LATE, Timeline
 
 
@@ -45,6 +46,16 @@ def test_order_of_steps(scheduled: list[tuple[int, int, str]], expected: str) ->
         timeline.at(instant, rank, fired.append, name)
     fire(timeline)
     assert "".join(fired) == expected
+
+
+def test_nothing_is_due_after_the_last_instant() -> None:
+    """It never comes, so nothing waits for it."""
+    timeline = Timeline()
+    for instant in (END, END + 1):
+        timeline.at(instant, 0, print, None)
+        timeline.lapse(instant, "window", None)
+    assert [instant for instant, *_ in timeline.steps] == [END]
+    assert [instant for instant, *_ in timeline.lapses] == [END]
 
 
 def test_cause_comes_before_effect() -> None:

@@ -18,7 +18,7 @@ from tests.recorded.text import hashed
 from tests.tiers import DEEP
 
 #: One in so many random worlds is played in an ordinary run, beside those that are kept whole.
-EVERY: Final = 30
+EVERY: Final = 60
 
 
 def chosen() -> list[str]:

@@ -124,7 +124,7 @@ def test_the_pattern_is_that_of_the_parser(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", PARSERS)
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(60, 7_500))
 @given(data=st.data())
 def test_what_is_read_is_never_underlined(form: str, data: st.DataObject) -> None:
     """Whatever the parser takes, the pattern takes too."""

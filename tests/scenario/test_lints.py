@@ -121,11 +121,11 @@ def test_files_are_not_compared_with_each_other(tmp_path: Path) -> None:
 
 
 def test_many_rules_are_compared_quickly() -> None:
-    """Rules for thousands of phones are looked up, not compared with each other one by one."""
-    rules = [{"when": {"phone": f"4207770{number:05}"}, "then": "sent"} for number in range(5_000)]
+    """Rules for a thousand phones are looked up, not compared with each other one by one."""
+    rules = [{"when": {"phone": f"4207770{number:05}"}, "then": "sent"} for number in range(1_000)]
     again = {"when": {"phone": "+420 777 000 017"}, "then": "failed"}
     (found,) = check({"sendbox": 1, "attempts": [*rules, again]})
-    assert (found.path, "at $.attempts[17]" in found.message) == ("$.attempts[5000]", True)
+    assert (found.path, "at $.attempts[17]" in found.message) == ("$.attempts[1000]", True)
 
 
 def linter(value: Any, blueprint: Blueprint) -> Linter:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from sendbox.engine.world import World
     from sendbox.services.assume import Assume
     from sendbox.services.messaging.content.text import Prepared
-    from sendbox.services.messaging.index import Index
     from sendbox.services.messaging.model import Send
     from sendbox.services.messaging.prices import Costs
     from sendbox.services.messaging.records import (
@@ -96,11 +95,12 @@ class Home(Protocol):
     assume: Assume
     costs: Costs
     messages: list[Message]
-    by_id: Index
     links: dict[str, Link]
     accepted: int
     rows: Rows
 
+    @property
+    def by_id(self) -> Mapping[str, Message]: ...
     @property
     def attempts(self) -> Attempts: ...
     @property

@@ -11,8 +11,7 @@ from sendbox.services.http.rest import read_query, success
 from sendbox.services.messaging.http.advising import remark_clock
 from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.rest.decode import read_cursor, read_day, read_filter
-from sendbox.services.messaging.index import READ
-from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.messaging import READ, Messaging
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
