@@ -46,7 +46,7 @@ class FakeWorld:
         self.account.top, self.account.keys = self.top, {self.id: self.top}
         return {"account": self.account, "messaging": self}
 
-    def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str, _: object) -> Any:
+    def accept(self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str, *_: object) -> Any:
         """Notes the call."""
         (send,) = sends
         self.taken.append((operation, replace(send), key, content, origin))

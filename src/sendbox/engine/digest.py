@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -105,7 +105,7 @@ class Canon(Observer):
         #: hashed content of a request -> how many of its kind were met
         self._equal: Counter[str] = Counter()
         #: what a request was named by -> its content, and its ordinal among equal ones
-        self._requests: dict[bytes, str] = {}
+        self._requests: dict[Hashable, str] = {}
 
     def plain(self, name: str) -> str:
         """What a name was derived from; any other text as it is."""
@@ -127,7 +127,7 @@ class Canon(Observer):
         content = self._refused(record.body) if canonical is None else self._content(canonical)
         return _read(content) if self._readable else blake2b(content, digest_size=16).hexdigest()
 
-    def request(self, named: bytes, operation: str, content: Callable[[], bytes]) -> str:
+    def request(self, named: Hashable, operation: str, content: Callable[[], bytes]) -> str:
         """A request's name, by what the world named it: its content, and its ordinal among equal ones."""
         name = self._requests.get(named)
         if name is None:

@@ -317,8 +317,12 @@ class World:
 
     def named(self, scope: str, operation: str, content: bytes) -> bytes:
         """A name for what a request made: derived from its canonical content and how many equal ones came before."""
+        return self.name(scope, *self.numbered(operation, content))
+
+    def numbered(self, operation: str, content: bytes) -> tuple[bytes, int]:
+        """The hash of a request's canonical content, and how many equal ones came before."""
         digest = blake2b(content, digest_size=16, person=operation.encode()[:16]).digest()
-        return self.name(scope, digest, self.count_equal(digest))
+        return digest, self.count_equal(digest)
 
     def name(self, scope: str, key: bytes, n: int = 0) -> bytes:
         """64 derived bytes for a name, salted with the world."""

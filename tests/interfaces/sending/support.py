@@ -9,6 +9,7 @@ from typing import Any, cast
 import orjson
 
 from sendbox.engine.commands.races import Races
+from sendbox.engine.identity import Naming
 from sendbox.engine.remarks import Advice, Finding
 from sendbox.services.account.keys import Key
 from sendbox.services.advice import ADVICE
@@ -17,7 +18,7 @@ from sendbox.services.http.exchange import Exchange, Refused, Route
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.routes import ROUTES
 from sendbox.services.messaging.model import Send, Step
-from sendbox.services.messaging.records import Accepted
+from sendbox.services.messaging.records import Accepted, Request
 
 ORIGIN = "http://sandbox.example"
 REQUEST_ID = "11111111-1111-4111-8111-111111111111"
@@ -49,7 +50,7 @@ class FakeWorld:
         self.calls: list[tuple[str, list[Send], Key, bytes, str]] = []
 
     def accept(
-        self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "", record: object = None
+        self, operation: str, sends: list[Send], key: Key, content: bytes, origin: str = "", *_: object
     ) -> Accepted:
         """Remembers the call; ids are `m<message>` and `m<message>-<recipient>`."""
         self.calls.append((operation, [replace(send) for send in sends], key, content, origin))
@@ -57,7 +58,8 @@ class FakeWorld:
             [None if (send.index, j) in self.rejected else f"m{send.index}-{j}" for j in range(len(send.recipients))]
             for send in sends
         ]
-        return Accepted(REQUEST_ID, [f"m{send.index}" for send in sends], ids, self.findings)
+        base_ids = [f"m{send.index}" for send in sends]
+        return Accepted(Request(Naming("w"), b"", 0), REQUEST_ID, base_ids, ids, self.findings)
 
 
 def route(operation: str) -> Route:

@@ -11,7 +11,7 @@ from sendbox.services.account.account import Account
 from sendbox.services.account.spec import AccountSpec
 from sendbox.services.messaging.content.text import prepare, text_of, text_shown
 from sendbox.services.messaging.model import Send, Shortening
-from sendbox.services.messaging.records import Attempt, Message, Submission
+from sendbox.services.messaging.records import Attempt, Message, Request, Submission
 from sendbox.services.templates.templates import TemplateUse
 from tests.core.worlds import PHONE, advance, command, make_world, send, send_one, step
 
@@ -20,7 +20,7 @@ URL = "https://acme.example/a"
 
 def submission_of(world: World, one: Send, operation: str = "sendMessage") -> Submission:
     """A submission that no world has accepted."""
-    return Submission(one, operation, Account.of(world).keys[world.id], bytes(64), world.naming, 0, 0, b"")
+    return Submission(one, operation, Account.of(world).keys[world.id], Request(world.naming, b"", 0), 0, 0, b"")
 
 
 def count(one: Send, operation: str = "sendMessage") -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from sendbox.engine.commands.command import Body, Call, Kept
 
@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 JSON_TYPE: Final = b"application/json"
 
 
+class Remade(Protocol):
+    """Makes again what is not kept of a call that was accepted."""
+
+    def content(self, body: bytes) -> bytes:
+        """The canonical request."""
+
+    def answer(self) -> bytes:
+        """What was answered."""
+
+
 def compact(raw: bytes) -> bytes:
     """A copy that takes no more room than it needs: what writes JSON hands out its whole buffer, of 4 kB at least."""
     return bytes(memoryview(raw))
@@ -23,11 +33,11 @@ def compact(raw: bytes) -> bytes:
 class RequestRecord:
     """One call of an emulated interface: what came, what was answered, and the remarks. `query` as it came.
 
-    `status` and `answer` are what was sent; the status is 0 where nothing was.
+    `status` and `answer` are what was sent; the status is 0 where nothing was. What can be made again is not kept.
     """
 
     __slots__ = (
-        "_kept", "advice", "answer", "content", "fault", "findings", "headers", "key", "method", "operation",
+        "_answer", "_kept", "advice", "content", "fault", "findings", "headers", "key", "method", "operation",
         "origin", "path", "query", "status",
     )  # fmt: skip
 
@@ -44,11 +54,11 @@ class RequestRecord:
         self.operation = operation
         self.method, self.path, self.query, self.headers, self._kept, self.origin, self.key = call
         self.status = status
-        self.answer = answer
+        self._answer: bytes | None = answer
         self.findings: Sequence[Finding] = ()
         self.advice: Sequence[Advice] = ()
-        #: the canonical request, or what makes it again from the body; None when the call was refused
-        self.content: bytes | Callable[[bytes], bytes] | None = None
+        #: the canonical request, or what makes it again; None when the call was refused
+        self.content: bytes | Remade | None = None
         #: the fault by which a scenario spoiled the answer
         self.fault: Applied | None = None
 
@@ -61,7 +71,22 @@ class RequestRecord:
     def canonical(self) -> bytes | None:
         """The request as its names were derived from it, None when it was refused."""
         content = self.content
-        return content(self.body) if callable(content) else content
+        return content if content is None or isinstance(content, bytes) else content.content(self.body)
+
+    @property
+    def answer(self) -> bytes:
+        """What was answered."""
+        answer, content = self._answer, self.content
+        if answer is None:
+            assert content is not None
+            assert not isinstance(content, bytes)
+            return content.answer()
+        return answer
+
+    def answered(self, status: int, answer: bytes | None) -> None:
+        """Notes what was answered, None for what `content` makes again."""
+        self.status = status
+        self._answer = None if answer is None else compact(answer)
 
     @property
     def body(self) -> bytes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.contract.validators import NotLoaded, preload
 from sendbox.engine.commands.command import Body, Call
-from sendbox.engine.commands.requests import RequestRecord, compact
+from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.engine.polling import MANY
@@ -185,7 +185,7 @@ class Desk:
                 world.api.note_unanswered(_content(exchange), world.now)
         record = exchange.record
         assert record is not None
-        record.status, record.answer = answer.status, compact(answer.body)
+        record.answered(answer.status, None if answer is exchange.remade else answer.body)
         record.findings = valued(findings, exchange) if findings else ()
         record.advice = exchange.advice or ()
         if record.content is None:
@@ -201,8 +201,9 @@ class Desk:
         """A call as its handler sees it."""
         key = account_of(world).keys[call.key]
         body = whole(call.body)
-        record = RequestRecord(route.operation, call)
-        return Exchange(route, world, key, call.headers, call.query, body, call.origin, self.contract, params, record)
+        exchange = Exchange(route, world, key, call.headers, call.query, body, call.origin, self.contract, params)
+        exchange.record = RequestRecord(route.operation, call)
+        return exchange
 
     # -- addresses that worlds give out
 

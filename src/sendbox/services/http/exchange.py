@@ -63,6 +63,8 @@ class Exchange:
     contract: Contract
     #: what stands in the path, by the names in the route's
     params: Mapping[str, str] = field(default_factory=dict)
+    #: the answer that `record` can make again
+    remade: Answer | None = None
     #: the call as the journal will keep it, None for what has no entry of its own
     record: RequestRecord | None = None
     advice: list[Advice] = field(default_factory=list)

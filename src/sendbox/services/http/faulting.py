@@ -82,7 +82,6 @@ def _phrase(status: int) -> str:
 def note_fault(record: RequestRecord, applied: Applied) -> None:
     """Notes in a record that the client got another answer than the handler gave."""
     record.fault = applied
-    if applied.silent:
-        record.status = 0
+    status = 0 if applied.silent else record.status
     if applied.silent or (applied.rule.fault.broken and not applied.rule.has_effect):
-        record.answer = b""
+        record.answered(status, b"")

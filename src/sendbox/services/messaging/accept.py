@@ -12,7 +12,7 @@ from sendbox.services import limits
 from sendbox.services.advice import TEST_NUMBER, advise
 from sendbox.services.messaging.events import expected_case
 from sendbox.services.messaging.model import Send
-from sendbox.services.messaging.records import NAMED, SEVERAL, Accepted, Message, Submission
+from sendbox.services.messaging.records import NAMED, SEVERAL, Accepted, Message, Request, Submission
 from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
@@ -32,13 +32,15 @@ def accept(
     content: bytes,
     origin: str,
     record: RequestRecord | None,
+    kind: type[Request],
 ) -> Accepted:
     """Makes the messages of one request. Recipients that the response rejects get None for an id (A08)."""
     world = home.world
     now = world.clock.now
     several = operation == SEVERAL
     source = content if record is None else record
-    names = world.named("request", operation, content)
+    request = kind(world.naming, *world.numbered(operation, content))
+    names = world.naming.name("request", request.digest, request.equal)
     request_id = uuid_text(names)
     base_ids: list[str] = []
     answers: list[list[str | None]] = []
@@ -51,7 +53,7 @@ def accept(
         base = ""
         if several:
             base = uuid_text(world.name("message", names, send.index))
-        submission = Submission(send, operation, key, names, world.naming, send.index, home.accepted, source)
+        submission = Submission(send, operation, key, request, send.index, home.accepted, source)
         submission.origin = origin
         submission.chooser = world.chooser
         home.accepted += len(send.recipients)
@@ -84,7 +86,7 @@ def accept(
                 _may_overtake(world, submission)
             if submission.messages:
                 world.timeline.at(_instant(send, now), submission.ordinal, home.simulator.submission_due, submission)
-    return Accepted(request_id, base_ids, answers, findings)
+    return Accepted(request, request_id, base_ids, answers, findings)
 
 
 def _leave_out_tests(world: World, submission: Submission) -> None:

@@ -24,6 +24,7 @@ from sendbox.services.messaging.records import (
     Attempt,
     Message,
     Plan,
+    Request,
     Submission,
     operator,
     pack_transition,
@@ -183,7 +184,7 @@ class Simulator:
     def price_of(self, send: Send) -> tuple[int, int]:
         """What the first step costs for all recipients that it is sent to, in millionths (eur, czk)."""
         step = send.steps[0]
-        submission = Submission(send, "", self._account.top, b"", self._world.naming, 0, 0, b"")
+        submission = Submission(send, "", self._account.top, Request(self._world.naming, b"", 0), 0, 0, b"")
         count = prepare(submission, 0, step, self._account).count
         costs = [
             self._home.costs.cost(step.channel, recipient.number, count)

@@ -45,7 +45,7 @@ _UPLOAD: Final = re.compile(r"^(/upload/).+")
 def _name(canon: Canon, message: Message) -> str:
     """A message's canonical name: that of its request, position of object and recipient."""
     submission = message.submission
-    request = canon.request(submission.names, submission.operation, lambda: submission.content)
+    request = canon.request(submission.request, submission.operation, lambda: submission.content)
     return f"{request}:{submission.index}:{message.index}"
 
 

@@ -22,7 +22,7 @@ from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
 from sendbox.services.messaging.prices import Costs
-from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Rows
+from sendbox.services.messaging.records import Accepted, Attempt, Inbound, Link, Message, Request, Rows
 from sendbox.services.messaging.rules.rules import Attempts
 from sendbox.services.ports import Carrier, Key, account_of
 
@@ -146,12 +146,14 @@ class Messaging(Part):
         content: bytes,
         origin: str = "",
         record: RequestRecord | None = None,
+        kind: type[Request] = Request,
     ) -> Accepted:
         """Takes the Message objects of one request; what follows from them is due at the instants they name.
 
         `content` is the canonical request; it is kept unless `record`, the call that brought it, can make it again.
+        `kind` is what is kept of the request in its place.
         """
-        return accept(self, operation, sends, key, content, origin, record)
+        return accept(self, operation, sends, key, content, origin, record, kind)
 
     def is_test(self, phone: str) -> bool:
         """Whether it is the test number, to which nothing is handed over (A89)."""
@@ -193,7 +195,7 @@ class Messaging(Part):
             [Recipient(phone, valid)],
             [Step(USUAL, text, sender)],
             tags=("transactional",),
-            payload=payload,
+            given_payload=payload,
             priority=True,
         )
         accepted = self.accept(operation, [send], key, content, origin)

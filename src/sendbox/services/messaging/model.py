@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from sendbox.services.templates.templates import TemplateUse
     from sendbox.services.windows import Window
 
+#: A place in a body is its first byte, shifted by so many bits, and its length.
+_LENGTH: Final = 16
+_MOST: Final = (1 << _LENGTH) - 1
+#: A text of fewer bytes takes less than a place.
+_SHORT: Final = 8
 #: Ladder of delivery results that a `ttl_condition` compares (§2.2, A64).
 CONDITIONS: Final = ("sent", "delivered", "seen")
 
@@ -77,7 +82,8 @@ class Send:
     recipients: Sequence[Recipient]
     steps: Sequence[Step]
     tags: tuple[str, ...] = ("promotional",)
-    payload: bytes = b"{}"
+    #: JSON, or where it stands in `raw`
+    given_payload: bytes | int = b"{}"
     callback: Target | None = None
     at: int | None = None
     window: Window | None = None
@@ -92,8 +98,37 @@ class Send:
     reference: str | None = None
     #: bit n is set where step n has a sender of its own, else it is that of the message or of the key
     own_senders: int = 0
-    #: the text of the root, for the steps that inherit it
-    body: str | None = None
+    #: the text of the root, for the steps that inherit it, or where it stands in `raw`
+    given_body: str | int | None = None
+    #: the body of the call
+    raw: bytes = b""
+
+    @property
+    def payload(self) -> bytes:
+        """The payload as JSON."""
+        given = self.given_payload
+        return given if isinstance(given, bytes) else self.raw[given >> _LENGTH :][: given & _MOST]
+
+    @property
+    def body(self) -> str | None:
+        """The text of the root."""
+        given = self.given_body
+        return self.raw[given >> _LENGTH :][: given & _MOST].decode() if isinstance(given, int) else given
+
+    def share(self, raw: bytes) -> None:
+        """Keeps payload and text as the places where they stand in the body of the call, as far as they do."""
+        if len(raw) > _MOST:
+            return
+        self.raw = raw
+        if isinstance(self.given_payload, bytes) and len(self.given_payload) > _SHORT:
+            place = raw.find(self.given_payload)
+            if place >= 0:
+                self.given_payload = place << _LENGTH | len(self.given_payload)
+        if isinstance(self.given_body, str):
+            text = self.given_body.encode()
+            place = raw.find(text)
+            if place >= 0:
+                self.given_body = place << _LENGTH | len(text)
 
     def text(self, step: Step) -> str | None:
         """The text of a step as the request gave it, None where it has none."""

@@ -64,13 +64,48 @@ def operator(number: str, chooser: Chooser) -> int:
 
 
 @lru_cache(_RECENT)
-def _id(names: bytes, place: int) -> str:
-    return uuid_text(names, 16 * place)
+def _names(naming: Naming, digest: bytes, equal: int) -> bytes:
+    """64 bytes that name a request and its first three messages."""
+    return naming.name("request", digest, equal)
 
 
 @lru_cache(_RECENT)
-def _derived_id(naming: Naming, names: bytes, place: int) -> str:
-    return uuid_text(naming.name("message", names, place))
+def _id(naming: Naming, digest: bytes, equal: int, place: int) -> str:
+    """The id of a request, or with a place from 1 on of one of its messages."""
+    names = _names(naming, digest, equal)
+    return uuid_text(names, 16 * place) if place <= NAMED else uuid_text(naming.name("message", names, place - 1))
+
+
+@lru_cache(_RECENT)
+def _base_id(naming: Naming, digest: bytes, equal: int, index: int) -> str:
+    return uuid_text(naming.name("message", _names(naming, digest, equal), index))
+
+
+class Request:
+    """An accepted request: what its ids are derived from. So they need not be kept, and most are never asked for.
+
+    `digest` is the hash of its canonical content, `equal` the number of equal requests before it (§2.3).
+    """
+
+    __slots__ = ("digest", "equal", "naming")
+
+    def __init__(self, naming: Naming, digest: bytes, equal: int) -> None:
+        self.naming = naming
+        self.digest = digest
+        self.equal = equal
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return _id(self.naming, self.digest, self.equal, 0)
+
+    def message_id(self, place: int) -> str:
+        """The id of the message to the recipient at a place, of a request with one object."""
+        return _id(self.naming, self.digest, self.equal, place + 1)
+
+    def base_id(self, index: int) -> str:
+        """What the ids of the messages of an object begin with, of a request with several."""
+        return _base_id(self.naming, self.digest, self.equal, index)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -80,10 +115,7 @@ class Submission:
     send: Send
     operation: str
     key: Key
-    #: 64 derived bytes, shared by the submissions of a request: they name it and its first three messages
-    names: bytes
-    #: what further names are derived with
-    naming: Naming
+    request: Request
     index: int
     ordinal: int
     #: the call that sent it, or the canonical request without callback, from which the names were derived
@@ -108,12 +140,12 @@ class Submission:
     @property
     def request_id(self) -> str:
         """The id of the request."""
-        return _id(self.names, 0)
+        return self.request.id
 
     @property
     def base_id(self) -> str:
         """What the ids of its messages begin with where a request has several objects, else ""."""
-        return _derived_id(self.naming, self.names, self.index) if self.several else ""
+        return self.request.base_id(self.index) if self.several else ""
 
     @property
     def several(self) -> bool:
@@ -124,9 +156,7 @@ class Submission:
         """The id of the message to the recipient at a place."""
         if self.several:
             return f"{self.base_id}-{place}"
-        if place < NAMED:
-            return _id(self.names, place + 1)
-        return _derived_id(self.naming, self.names, place)
+        return self.request.message_id(place)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -344,6 +374,7 @@ class Accepted:
     `findings` say why recipients were rejected.
     """
 
+    request: Request
     request_id: str
     base_ids: list[str]
     messages: list[list[str | None]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 #: What a message without tags carries; it is checked against the opt-out list (§2.1).
@@ -12,6 +13,7 @@ _ONE: Final = re.compile(r"[a-z0-9._-]+")
 _DROPPED: Final = re.compile(r"[^a-z0-9._-]+")
 
 
+@lru_cache(1024)
 def normalize(text: str) -> tuple[str, ...]:
     """The tags of a comma-separated text: lower case, only `a-z 0-9 - . _` kept, each once, in order.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sendbox.engine.remarks import Finding
@@ -10,6 +9,7 @@ from sendbox.services.messaging.channels import TEMPLATED
 from sendbox.services.messaging.http.advising import remark_accepted
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Recipient, Send, Step
+from sendbox.services.messaging.records import Request
 
 if TYPE_CHECKING:
     from sendbox.services.http.exchange import Exchange
@@ -17,13 +17,26 @@ if TYPE_CHECKING:
     from sendbox.services.templates.templates import TemplateUse
 
 
-def accept(
-    exchange: Exchange, sends: list[Send], content: bytes, again: Callable[[bytes], bytes] | None = None
-) -> Accepted:
+class Remade(Request):
+    """A request that makes again what is not kept of its call. `count` is how many ids its answer has."""
+
+    __slots__ = ("count",)
+    count: int
+
+    def content(self, body: bytes) -> bytes:
+        """The canonical request without callback."""
+        raise NotImplementedError
+
+    def answer(self) -> bytes:
+        """The answer, in which everything was accepted."""
+        raise NotImplementedError
+
+
+def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Remade] | None = None) -> Accepted:
     """Hands decoded Message objects to the world, and leaves what came of it for the journal.
 
     `content` is the canonical request without callback: names are derived from it, and the digest reads it. It is not
-    kept where it can be made `again` from the body.
+    kept where a request of this `kind` makes it again from the body.
     """
     world, key = exchange.world, exchange.key
     exchange.uses("settings", world.id)
@@ -34,15 +47,19 @@ def accept(
             if step.template is not None:
                 exchange.uses("template", step.template.name)
     record = None
-    if again is not None and exchange.record is not None and b"null" not in exchange.body:
-        record = exchange.record
-        record.content = again  # with a null in it, a setting may have changed what was read (A56)
+    made: type[Request] = Request
+    if kind is not None and b"null" not in exchange.body:  # of a null, a setting decides what was read (A56)
+        record, made = exchange.record, kind
     remarks = remark_accepted(world, sends, key)
     if remarks:
         exchange.advice += remarks
     phone = sends[0].recipients[0].number
     messaging = Messaging.of(world)
-    accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record)
+    accepted = messaging.accept(exchange.route.operation, sends, key, content, exchange.origin, record, made)
+    if record is not None and isinstance(accepted.request, Remade):
+        record.content = accepted.request
+        for send in sends:
+            send.share(exchange.body)
     for send in sends:
         send.recipients = ()  # the messages have what stands there
     exchange.content = content

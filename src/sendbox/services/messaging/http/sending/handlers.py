@@ -12,7 +12,7 @@ from sendbox.services import limits
 from sendbox.services.assume import Assume
 from sendbox.services.http.exchange import Answer, Exchange, Refused
 from sendbox.services.http.requests import canonical, parsed
-from sendbox.services.messaging.http.accepting import accept
+from sendbox.services.messaging.http.accepting import Remade, accept
 from sendbox.services.messaging.http.sending.decode import decode_message
 from sendbox.services.messaging.http.sending.encode import message_response, messages_response, recipients_response
 from sendbox.services.messaging.http.sending.errors import refusal
@@ -22,6 +22,36 @@ from sendbox.services.messaging.http.sending.steps import channel_finding, is_of
 if TYPE_CHECKING:
     from sendbox.engine.remarks import Finding
     from sendbox.services.messaging.model import Send
+    from sendbox.services.messaging.records import Accepted
+
+
+class One(Remade):
+    """A request with one object."""
+
+    __slots__ = ()
+
+    def content(self, body: bytes) -> bytes:
+        """The canonical request without callback."""
+        return canonical(without_callback(orjson.loads(body)))
+
+    def answer(self) -> bytes:
+        """The answer, in which every recipient was accepted."""
+        return message_response(self.id, [self.message_id(place) for place in range(self.count)])
+
+
+class Several(Remade):
+    """A request with several objects."""
+
+    __slots__ = ()
+
+    def content(self, body: bytes) -> bytes:
+        """The canonical request without callbacks."""
+        return canonical([without_callback(message) for message in orjson.loads(body)])
+
+    def answer(self) -> bytes:
+        """The answer, in which every object was accepted."""
+        base_ids = [self.base_id(index) for index in range(self.count)]
+        return messages_response(self.id, base_ids, [[base_id] for base_id in base_ids])
 
 
 def send_message(exchange: Exchange) -> Answer:
@@ -63,7 +93,7 @@ def send_messages(exchange: Exchange) -> Answer:
     if problems and (not sends or assume.messages_refusal != "partial"):
         raise refusal(problems)
     content = canonical([without_callback(message) for message in messages])
-    accepted = accept(exchange, sends, content, _messages_again)
+    accepted = accept(exchange, sends, content, Several)
     base_ids, ids = accepted.base_ids, accepted.messages
     if problems:
         exchange.findings = [*problems, *exchange.findings]
@@ -72,7 +102,10 @@ def send_messages(exchange: Exchange) -> Answer:
         ids = [ids[places[index]] if index in places else _none_of(message) for index, message in enumerate(messages)]
     if assume.messages_accepted == "recipient":
         return Answer(200, recipients_response(accepted.request_id, ids))
-    return Answer(200, messages_response(accepted.request_id, base_ids, ids))
+    answer = Answer(200, messages_response(accepted.request_id, base_ids, ids))
+    if not problems and all(map(any, ids)):
+        _is_remade(exchange, accepted, answer, len(ids))
+    return answer
 
 
 def read_json(exchange: Exchange, line: int = 1) -> Any:
@@ -116,18 +149,20 @@ def _none_of(message: dict[str, Any]) -> list[str | None]:
 
 def _accept_one(exchange: Exchange, message: dict[str, Any], send: Send) -> Answer:
     content = canonical(without_callback(message))
-    accepted = accept(exchange, [send], content, _message_again)
-    return Answer(200, message_response(accepted.request_id, accepted.messages[0]))
+    accepted = accept(exchange, [send], content, One)
+    ids = accepted.messages[0]
+    answer = Answer(200, message_response(accepted.request_id, ids))
+    if None not in ids:
+        _is_remade(exchange, accepted, answer, len(ids))
+    return answer
 
 
-def _message_again(body: bytes) -> bytes:
-    """The canonical content of a request that was accepted."""
-    return canonical(without_callback(orjson.loads(body)))
-
-
-def _messages_again(body: bytes) -> bytes:
-    """The same of a request with several objects."""
-    return canonical([without_callback(message) for message in orjson.loads(body)])
+def _is_remade(exchange: Exchange, accepted: Accepted, answer: Answer, count: int) -> None:
+    """Leaves it to the request to make its answer again, where the request is what is kept of the call."""
+    request = accepted.request
+    if isinstance(request, Remade):
+        request.count = count
+        exchange.remade = answer
 
 
 def without_callback(message: dict[str, Any]) -> dict[str, Any]:
