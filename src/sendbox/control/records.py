@@ -90,12 +90,17 @@ async def journal(
     numbers = [number for number in numbers if number in present]  # a reset may have come in between
     more = last is None and len(numbers) > most
     numbers = numbers if last is not None else numbers[:most]
-    bounds = {"length": len(world.journal), "first": world.journal.first, "more": more}
+    bounds = {"length": len(world.journal), "first": world.journal.first, "more": more, **bound_of(world)}
     if form == "canonical":
         wanted_numbers = frozenset(numbers)
         lines = await Slice().through(canonical_in_slices(world, call.served.kinds))
         return {"form": form, "entries": [line for line in lines if line["n"] in wanted_numbers], **bounds}
     return {"entries": await each(numbers, Observer(world, call.served.kinds).entry), **bounds}
+
+
+def bound_of(world: World) -> dict[str, Any]:
+    """The `bound` because of which a world has forgotten something; nothing where it has not."""
+    return {} if world.record.cut is None else {"bound": world.record.cut}
 
 
 def _most(limit: Any, form: str | None) -> int:
@@ -321,8 +326,9 @@ def proof_of(world: World, text: str) -> dict[str, Any]:
         "digest": text,
         "engine": ENGINE,
         "order_sensitive": journal.ordered,
-        "trusted": not journal.first,
+        "trusted": world.record.cut is None,
         "lost": journal.first,
+        **bound_of(world),
     }
 
 

@@ -48,6 +48,7 @@ def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
         "deliveries": "pull" if hosted.pulling else "push",
         "callback_url": f"{call.origin}/_sandbox/worlds/{world.id}/hook",
         "addresses": addresses(call.origin),
+        **({} if call.runtime.bounds is None else {"bounds": call.runtime.bounds.of_world(hosted)}),
     }
 
 
@@ -97,6 +98,7 @@ async def health(call: Call) -> Any:
         "instance": call.runtime.instance,
         "worlds": len(call.runtime.worlds),
         "dropped": call.runtime.dropped(),
+        **({} if call.runtime.bounds is None else call.runtime.bounds.of_server()),
     }
 
 

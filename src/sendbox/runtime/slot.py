@@ -13,6 +13,7 @@ from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.record import Record
 from sendbox.engine.coverage.tally import Sum
 from sendbox.engine.delivery.batches import Delivery
+from sendbox.engine.keeping.forgetting import Forgetting
 from sendbox.engine.remarks import Advice
 from sendbox.engine.world import World
 from sendbox.runtime import wall
@@ -109,6 +110,8 @@ class Hosted:
     #: the start, in virtual milliseconds, and whether it counts as pinned, of a world that begins with its first
     #: command or reading of time; None once it has begun
     starts: Callable[[], tuple[int, bool]] | None = None
+    #: what of the world may be forgotten; None where nothing ever is
+    forgetting: Forgetting | None = None
     #: the world was closed
     gone: bool = False
     #: advice that the log has said, and how far the journal was read for it

@@ -25,6 +25,7 @@ from sendbox.server.origin import Headers, call_of, headers_of, heading_of, key_
 from sendbox.services.http.desk import Desk, Handled
 from sendbox.services.http.exchange import Answer, Route, Tokens, Whose
 from sendbox.services.http.handling import handled
+from sendbox.services.operations import SENDING
 
 #: So many different remarks are remembered for a world, so that the log says each of them once.
 MOST_TOLD: Final = 1_000
@@ -86,6 +87,13 @@ class Emulated:
                     jwt = None if body is None else route.tokens.given(body)
                     given = jwt is not None
                     key = None if jwt is None else await self._world_of(route.tokens, jwt)
+            bounds = self._runtime.bounds
+            if key is not None and bounds is not None:
+                full = bounds.refusal(key, sends=route.operation in SENDING)
+                if full is not None:
+                    self._runtime.refuse(key, path, *full)
+                    await reply(send, self._refused(scope, route.error(503, full.why)))
+                    return
             hosted = None if key is None else self._runtime.find(key, path)
             if key is None or hosted is None:
                 answer = self._refused(scope, route.deny(given or key is not None))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from sendbox.engine.keeping.kept import Kept
     from sendbox.engine.world import World
     from sendbox.services.assume import Assume
     from sendbox.services.messaging.content.text import Prepared
@@ -41,7 +42,10 @@ class Movements(Protocol):
 class Handsets(Protocol):
     """The recipients' phones (`phones.py`)."""
 
-    inbound: list[Inbound]
+    inbound: Kept[Inbound]
+
+    def look_again(self) -> None:
+        """Messages were forgotten."""
 
     def has(self, number: str, family: str) -> bool:
         """Whether the phone can receive on `sms`, `richmsg` or `chatapp`."""
@@ -85,7 +89,7 @@ class Home(Protocol):
     account: Account
     assume: Assume
     costs: Costs
-    messages: list[Message]
+    messages: Kept[Message]
     by_id: dict[str, Message]
     links: dict[str, Link]
     accepted: int

@@ -84,7 +84,12 @@ def number_of(world: World, text: str) -> str:
 
 def message_of(world: World, message_id: str) -> Message:
     """The message of an id. Raises `ControlError`."""
-    message = Messaging.of(world).by_id.get(message_id)
+    messaging = Messaging.of(world)
+    message = messaging.by_id.get(message_id)
+    if message is None and messaging.past is not None and message_id in messaging.past:
+        bound = messaging.past.bound
+        text = f'"{message_id}" was forgotten: the world no longer has its oldest messages ({bound})'
+        raise ControlError(404, "forgotten", text, bound=bound)
     if message is None:
         raise ControlError(404, "no_such_message", f'"{message_id}" is not a message of this world')
     return message
