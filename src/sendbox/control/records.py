@@ -7,13 +7,14 @@ import base64
 import sys
 from collections.abc import Callable
 from itertools import chain
+from operator import attrgetter
 from typing import Any, get_args
 
 import orjson
 
 from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
-from sendbox.control.reading import chosen, each, newest, wait_for
+from sendbox.control.reading import Page, chosen, each, newest, page, wait_for
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.batches import Delivery
 from sendbox.engine.delivery.bodies import body_of, listed
@@ -131,14 +132,28 @@ async def requests(call: Call, after: Any = -1, limit: Any = None, wait: Any = N
 
 
 @operation("GET", "/worlds/{id}/deliveries")
-async def deliveries(call: Call, state: str | None = None, last: Any = None) -> Any:
-    """Webhooks, each with its tries, oldest first; with `last` the newest."""
+async def deliveries(
+    call: Call, state: str | None = None, last: Any = None, limit: Any = None, cursor: Any = None
+) -> Any:
+    """Webhooks, each with its tries, oldest first; with `last` the newest.
+
+    `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
+    """
     if state is not None:
         one_of(state, "state", DELIVERY_STATES)
     world = call.here.world
-    fitting = await newest(world.outlets.deliveries, lambda delivery: state is None or delivery.state == state, last)
+
+    def fits(delivery: Delivery) -> bool:
+        return state is None or delivery.state == state
+
+    every = world.outlets.deliveries
+    if last is None:
+        found = await page(every, attrgetter("number"), fits, limit, cursor)
+    else:
+        found = Page(await newest(every, fits, last), {})
     on = Observer(world, call.served.kinds)
-    return {"deliveries": await each(fitting, lambda delivery: delivery_view(on, delivery))}
+    views = await each(found.items, lambda delivery: delivery_view(on, delivery))
+    return {"deliveries": views, **found.cursor}
 
 
 @operation("GET", "/worlds/{id}/events")

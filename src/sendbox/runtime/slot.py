@@ -96,6 +96,8 @@ class Hosted:
 
     world: World
     blueprint: Blueprint
+    #: its place among the open worlds (`Order`)
+    number: int = 0
     #: what a scenario change left for the next reset
     next_blueprint: Blueprint | None = None
     #: how addresses of its journal begin, for calls that came to an origin

@@ -25,6 +25,7 @@ from sendbox.runtime import wall
 from sendbox.runtime.bounds import Bounds, resident
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
+from sendbox.runtime.order import Order
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
 from sendbox.runtime.slot import CHECKPOINTS, Conflict, Deliverer, Hosted, Refusal, Slice
@@ -68,6 +69,7 @@ class Runtime:
             insecure=settings.callback_insecure,
         )
         self.worlds: dict[str, Hosted] = {}
+        self.order = Order()
         self.closed: set[str] = set()
         self.refused: deque[Refusal] = deque(maxlen=200)
         self._tags: dict[str, str] = {}
@@ -198,6 +200,7 @@ class Runtime:
         if late:
             hosted.starts = wall.present if start is None else lambda: (opening.start, opening.pinned)
         self.worlds[world_id] = hosted
+        self.order.add(hosted)
         self.closed.discard(world_id)
         self._tags[world.tag] = world_id
         self.kick(hosted)
@@ -252,6 +255,7 @@ class Runtime:
         """Closes a world: its key is denied until it is opened again, and what is under way is dropped."""
         world = hosted.world
         del self.worlds[world.id]
+        self.order.remove(hosted)
         del self._tags[world.tag]
         self.closed.add(world.id)
         hosted.gone = True

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from sendbox.control.arguments import one_of
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import each, newest, past, wait_for
+from sendbox.control.reading import Page, each, newest, page, past, wait_for
 from sendbox.engine.world import World
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
@@ -32,24 +33,36 @@ async def messages(
     tag: str | None = None,
     wait: Any = None,
     last: Any = None,
+    limit: Any = None,
+    cursor: Any = None,
 ) -> Any:
-    """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest."""
+    """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
+
+    `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
+    """
     legal("channel", channel, CHANNELS)
     legal("result", result, STATES)
     hosted = call.here
 
-    async def look() -> tuple[World, list[Message]] | None:
+    def fits(message: Message) -> bool:
+        return _fits(message, channel, result, tag)
+
+    async def look() -> tuple[World, Page[Message]] | None:
         world = hosted.world
         messaging = Messaging.of(world)
         every = messaging.messages if phone is None else messaging.phones.messages_of(number_of(world, phone))
-        fitting = await newest(every, lambda message: _fits(message, channel, result, tag), last)
-        return (world, fitting) if fitting else None
+        if last is None:
+            found = await page(every, attrgetter("ordinal"), fits, limit, cursor)
+        else:
+            found = Page(await newest(every, fits, last), {})
+        return (world, found) if found.items else None
 
     matches = await wait_for(hosted, wait, look)
     if matches is None:
-        return {"messages": []}
-    world, fitting = matches
-    return {"messages": await each(fitting, lambda message: message_view(world, message))}
+        return {"messages": [], **({} if limit is None else {"next_cursor": None})}
+    world, found = matches
+    views = await each(found.items, lambda message: message_view(world, message))
+    return {"messages": views, **found.cursor}
 
 
 def legal(name: str, word: str | None, words: Sequence[str]) -> None:
