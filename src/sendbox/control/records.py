@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import chain
 from operator import attrgetter
 from typing import Any, get_args
@@ -210,19 +210,27 @@ def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: 
     return delivery_view(Observer(world, call.served.kinds), delivery)
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True)
+async def _named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The ids of all deliveries are made, which takes long for many."""
+    work = Slice()
+    for _ in call.here.world.outlets.named():
+        await work.pause()
+    return arguments
+
+
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True, prepare=_named)
 async def replay_delivery(call: Call, delivery: str) -> Any:
     """Sends an ended delivery again."""
     return _act(call, delivery, Outlets.replay, "replayed; wait until it ended")
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True)
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True, prepare=_named)
 async def hold_delivery(call: Call, delivery: str) -> Any:
     """Stops further tries."""
     return _act(call, delivery, Outlets.hold, "held")
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True)
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True, prepare=_named)
 async def release_delivery(call: Call, delivery: str) -> Any:
     """Continues a held delivery."""
     return _act(call, delivery, Outlets.release, "released; only a held one can")
