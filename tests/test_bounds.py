@@ -26,7 +26,6 @@ from sendbox.language import LANGUAGE
 from sendbox.scenario import shape
 from sendbox.scenario.model import errors
 from sendbox.services.operations import CALLS
-from sendbox.settings import size_of
 from tests.box import CONTRACT, KEY, WORLD, Answer, Box, Reading, boxed
 from tests.contract.samples import FULL
 from tests.scenarios import check
@@ -486,19 +485,3 @@ async def test_the_schemas_say_the_same_range() -> None:
     for name in ("expires_at", "expires"):
         assert (url[name]["minimum"], url[name]["maximum"]) == (LOWEST, HIGHEST)
     assert iso(END) == LAST
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("1", 1), ("512MB", 512_000_000), ("1GiB", 2**30), ("1.5 gib", 3 * 2**29), ("64k", 64_000), (" 10 B ", 10)],
-)
-def test_a_size_of_memory(text: str, size: int) -> None:
-    """A number and a unit of a thousand, or of 1,024."""
-    assert size_of(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "0", "0.4", "-1", "1TB", "much", "1e9", "９", "99999999999GiB"])
-def test_what_is_no_size_of_memory(text: str) -> None:
-    """The value, and what would be legal."""
-    with pytest.raises(ValueError, match="is not a size of memory; legal: .*512MB or 1GiB"):
-        size_of(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,7 @@ def acts(box: Box) -> dict[str, Callable[[], Awaitable[object]]]:
         pytest.param({"max_messages": 10**6, "max_journal": 10**7, "when_full": "forget"}, id="within-bounds"),
     ],
 )
-async def test_a_call_does_the_same_in_a_world_that_has_much(settings: dict[str, int]) -> None:
+async def test_a_call_does_the_same_in_a_world_that_has_much(settings: dict[str, Any]) -> None:
     """Twenty times as many messages, and not a tenth more is done."""
     taken: list[dict[str, int]] = []
     async with boxed(check_answers=False, **settings) as box:
