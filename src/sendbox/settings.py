@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
+from sendbox.engine.bounds import HIGHEST
 from sendbox.engine.classes import dataclass
 from sendbox.runtime.callbacks import Callbacks, host_name
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from sendbox.engine.clock import Mode
 
 PORT: Final = 7357
+#: What happens at a bound.
+WhenFull = Literal["refuse", "forget"]
+#: How a size is written: bytes, or with a unit of a thousand or of 1,024.
+_SIZE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmg]i?)?b?", re.IGNORECASE | re.ASCII)
+_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 
 @dataclass(slots=True)
@@ -26,7 +32,9 @@ class Settings:
     `patience` is how long a receiver may take to answer; `quiet` is how long nothing must be open before an `auto`
     clock goes on. `max_rounds` (of deliveries at one instant), `max_instants` and `max_reach_ms` (virtual) bound one
     call of `advance`; so do `max_calls` and `max_chain`, of a receiver that calls while webhooks are under way: at one
-    instant, and one because of the other. `max_journal` is how many entries a world's journal keeps, None = all.
+    instant, and one because of the other. `max_journal` is how many entries a world's journal keeps, `max_messages` how
+    many messages a world keeps, `max_memory` how many bytes the process has, None = no bound; at the last two
+    `when_full` says whether more is refused or the oldest are forgotten.
     `callbacks` says where webhooks may go. With `coverage`, what was tried in a world is kept when it ends or resets.
     `hosts` are further names under which browsers may use control and the pages (`server/hosts.py`), as `hosts_of`
     reads them.
@@ -52,6 +60,9 @@ class Settings:
     max_instants: int = 100_000
     max_reach_ms: int = 400 * 86_400_000
     max_journal: int | None = None
+    max_messages: int | None = None
+    max_memory: int | None = None
+    when_full: WhenFull = "refuse"
     shard: int = 0
     check_answers: bool = False
     callbacks: Callbacks = field(default_factory=lambda: Callbacks.parse("private"))
@@ -83,6 +94,15 @@ def hosts_of(text: str) -> frozenset[str]:
                 "sandbox.example (an IP address needs no entry)"
             )
     return frozenset(filter(None, map(host_name, names)))
+
+
+def size_of(text: str) -> int:
+    """The bytes of a size, at least 1. Raises ValueError."""
+    match = _SIZE.fullmatch(text.strip())
+    size = 0 if match is None else round(float(match[1]) * _UNITS[(match[2] or "").lower()])
+    if not 1 <= size <= HIGHEST:
+        raise ValueError(f"{text!r} is not a size of memory; legal: a number above 0 and a unit, such as 512MB or 1GiB")
+    return size
 
 
 def assumed(entries: Iterable[str]) -> tuple[str, ...]:

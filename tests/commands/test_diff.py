@@ -293,6 +293,6 @@ async def test_worlds_that_forgot_are_compared() -> None:
                 await client.post(f"{served.origin}/_sandbox/worlds/{world}/clock/advance", json={"by": "1m"})
         result = await asyncio.to_thread(sendbox, *(f"{served.origin}/_sandbox/worlds/test-{x}" for x in "ab"))
         assert result.exit_code == OK
-        assert result.output.count("were forgotten (--max-journal)") == 2
+        assert result.output.count("were forgotten (--max-journal=20)") == 2
         proof = (await client.get(f"{served.origin}/_sandbox/worlds/test-a/digest")).json()
         assert (proof["trusted"], proof["lost"] > 0) == (False, True)

@@ -94,7 +94,7 @@ async def test_a_journal_with_a_cap() -> None:
         gone = await box.get(f"{WORLD}/journal/{first - 1}")
         assert (gone.status, gone.json["error"], gone.json["first"]) == (404, "forgotten", first)
         assert gone.json["message"] == (
-            f"entry {first - 1} is forgotten; the journal begins with entry {first} (--max-journal)"
+            f"entry {first - 1} is forgotten; the journal begins with entry {first} (--max-journal=10)"
         )
         assert (await box.get(f"{WORLD}/journal/{first}")).json["n"] == first
         assert (await box.get(f"{WORLD}/journal/999")).json["error"] == "no_such_entry"
@@ -133,7 +133,7 @@ async def test_an_advance_shows_its_entries_before_they_are_forgotten() -> None:
 
 async def test_much_is_forgotten_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A journal that is far over its cap comes down to it in pieces, with the loop's turn between."""
-    monkeypatch.setattr("sendbox.runtime.worlds.FORGOTTEN", 5)
+    monkeypatch.setattr("sendbox.engine.keeping.forgetting._ENTRIES", 5)
     async with boxed(max_journal=10) as box:
         await box.send()
         journal = box.runtime.worlds[KEY].world.journal

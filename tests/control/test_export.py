@@ -202,10 +202,11 @@ async def test_an_act_whose_outcome_is_forgotten() -> None:
         world = box.runtime.worlds["test-1"].world
         number = len(world.journal) - 1
         _, _, what = world.journal.entry(number)
-        world.journal = Capped(1)
+        world.journal = Capped()
+        world.record.cut_off("--max-journal=1")
         for _ in range(number):
             world.journal.add(0, CODE["sent"], None)
-        assert world.journal.forget(number)
+        world.journal.forget(number, "--max-journal=1")
         step = Done(world.journal.add(world.now, CODE["control"], what), world.now, "phone_reply", what)
         with pytest.raises(NoEntry, match="the journal forgot what it did"):
             entry_of(world, step, SERVED.exported)

@@ -149,11 +149,11 @@ def test_a_delivery_under_way_has_no_outcome_yet() -> None:
 
 def test_a_record_that_was_cut() -> None:
     """There is no way back to the opening, and so no script."""
-    world = World("test-w", make_blueprint(), start=START, max_journal=3, services=PARTS)
+    world = World("test-w", make_blueprint(), start=START, forgets=True, services=PARTS)
     for _ in range(5):
         called(world)
     assert isinstance(world.journal, Capped)
-    assert world.journal.forget(1000)
+    world.journal.forget(3, "--max-journal=3")
     world.record.cut_off("--max-journal=3")
     called(world)
     with pytest.raises(Cut, match="--max-journal=3 cut it") as raised:

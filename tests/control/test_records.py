@@ -339,3 +339,34 @@ async def test_assumptions_are_all_that_this_version_builds_on() -> None:
         }  # fmt: skip
         assert shown["settings"]["webhook_retry"] == [5_000, 10_000]
         assert shown["settings"]["timing"]["sent"] == 1_000
+
+
+async def test_messages_and_deliveries_are_listed_in_pages() -> None:
+    """`limit` at a time, those that fit only; the cursor goes on where the page ended, also after new ones."""
+    async with boxed() as box:
+        phones = [f"42077700010{number % 2}" for number in range(7)]
+        ids = [(await box.send(phone, body=f"Hello {number}"))[0] for number, phone in enumerate(phones)]
+        await box.advance("1s")
+        every = (await box.get(f"{WORLD}/deliveries")).json["deliveries"]
+        for what, name, query, wanted in (
+            ("messages", "message_id", "", ids),
+            ("messages", "message_id", "&phone=420777000101", ids[1::2]),
+            (
+                "deliveries",
+                "id",
+                "",
+                [each["id"] for each in every],
+            ),
+        ):
+            found, pages = [], 0
+            first = (await box.get(f"{WORLD}/{what}?limit=2{query}")).json
+            found += [each[name] for each in first[what]]
+            cursor = first["next_cursor"]
+            while cursor is not None:
+                page = (await box.get(f"{WORLD}/{what}?limit=2&cursor={cursor}{query}")).json
+                found += [each[name] for each in page[what]]
+                cursor, pages = page["next_cursor"], pages + 1
+            assert found == wanted
+            assert pages == (len(wanted) - 1) // 2
+        assert (await box.get(f"{WORLD}/messages?cursor=999")).json == {"messages": []}
+        assert (await box.get(f"{WORLD}/messages?limit=1&cursor=999")).json == {"messages": [], "next_cursor": None}

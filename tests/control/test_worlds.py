@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from sendbox.control.operation import Control
 from sendbox.engine.chooser.draws import Chooser
 from sendbox.engine.digest import ENGINE
 from sendbox.scenario.keys import texts
-from tests.box import KEY, ORIGIN, START, WORLD, boxed
+from tests.box import KEY, ORIGIN, START, WORLD, Box, boxed
 from tests.scenarios import load
 
 pytestmark = pytest.mark.asyncio
@@ -248,6 +249,59 @@ async def test_worlds_are_listed_in_the_order_of_their_opening() -> None:
             "last: -1 is not legal; legal: 0 and more"
         )
         assert (await box.get("/_sandbox/worlds?last=x")).json["message"] == "last: 'x' is not a whole number"
+
+
+async def test_worlds_are_listed_in_pages() -> None:
+    """`limit` at a time, those with a prefix only; worlds that are closed or opened meanwhile disturb no page."""
+
+    async def page(box: Box, query: str) -> tuple[list[str], str | None]:
+        answer = (await box.get(f"/_sandbox/worlds?{query}")).json
+        return [world["id"] for world in answer["worlds"]], answer.get("next_cursor")
+
+    async with boxed() as box:
+        for number in range(6):
+            await box.open(f"test-{'ab'[number % 2]}{number}")
+        ids, cursor = await page(box, "limit=3&prefix=test-a")
+        assert (ids, cursor) == (["test-a0", "test-a2", "test-a4"], None)
+        ids, cursor = await page(box, "limit=2")
+        assert ids == ["test-a0", "test-b1"]
+        await box.delete("/_sandbox/worlds/test-b1")
+        await box.delete("/_sandbox/worlds/test-a2")
+        await box.open("test-a0x")
+        ids, cursor = await page(box, f"limit=2&cursor={cursor}")
+        assert ids == ["test-b3", "test-a4"]
+        ids, cursor = await page(box, f"limit=2&cursor={cursor}")
+        assert (ids, cursor) == (["test-b5", "test-a0x"], None)
+        assert (await page(box, "cursor=99")) == ([], None)
+        for wrong in ("limit=0", "cursor=-1", "cursor=x", "last=-1"):
+            assert (await box.get(f"/_sandbox/worlds?{wrong}")).json["error"] == "bad_argument"
+
+
+async def test_a_page_of_worlds_is_found_without_a_look_at_all() -> None:
+    """The newest, and the next page, take as many calls however many worlds are open."""
+
+    async def calls(box: Box, query: str) -> int:
+        count = 0
+
+        def counted(_frame: object, event: str, _argument: object) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(counted)
+        try:
+            await box.get(f"/_sandbox/worlds?{query}")
+        finally:
+            sys.setprofile(None)
+        return count
+
+    async with boxed() as box:
+        taken = []
+        for more in (20, 2_000):
+            for _ in range(more):
+                box.runtime.open()
+            middle = len(box.runtime.worlds) // 2
+            taken.append([await calls(box, query) for query in ("last=5", "limit=5", f"limit=5&cursor={middle}")])
+    assert all(many < 1.1 * few for few, many in zip(*taken, strict=True)), taken
 
 
 # --- closing ----------------------------------------------------------------------------------------------------------

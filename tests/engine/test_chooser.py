@@ -273,6 +273,7 @@ HASHES: Final = {
     "control/export/record.py": "entries of a journal, in short",
     "engine/polling.py": "questions and answers that are equal",
     "fixture/opening.py": "the id of a test's world, by the test's name",
+    "services/messaging/forgetting/past.py": "ids of messages that were forgotten, in short",
     "services/partner/partner.py": "names of signups",
     "services/partner/media.py": "handles of pictures",
 }

@@ -251,3 +251,24 @@ def test_a_delivery_held_under_way_frees_its_line_after_a_restore(behind: int) -
     assert world.outlets.deliveries[0] is held
     assert held.state == "held"
     assert world.outlets.release(held)
+
+
+def test_a_delivery_is_found_by_its_id() -> None:
+    """Those that came since the last time too; one that was forgotten is not there any more."""
+    world = make_world()
+    for number in range(5):
+        send_one(world, body=f"Hello {number}", callback=HOOK)
+        advance(world, 60_000)
+    outlets = world.outlets
+    assert [outlets.find(outlets.id_of(delivery)) for delivery in outlets.deliveries] == outlets.deliveries
+    assert outlets.find("never") is None
+    (oldest, *_), mark = outlets.deliveries, outlets.mark
+    send_one(world, body="Last", callback=HOOK)
+    advance(world, 60_000)
+    for _ in outlets.forget(mark):
+        pass
+    assert outlets.find(oldest.id) is None
+    assert outlets.took.keys() <= {tried for delivery in outlets.deliveries for tried in delivery.tries}
+    assert all(outlets.find(outlets.id_of(delivery)) is delivery for delivery in outlets.deliveries)
+    assert len(outlets.deliveries) > 0
+    assert outlets.deliveries[0].number == mark.deliveries == outlets.deliveries.lost

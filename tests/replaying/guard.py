@@ -29,6 +29,8 @@ LEFT_OUT: Final[dict[tuple[str, str], str]] = {
     ("FaultyDelivery", "id"): "a name, worked out when somebody asks",
     ("Delivery", "body"): "bytes, made from the events when they are sent",
     ("FaultyDelivery", "body"): "bytes, made from the events when they are sent",
+    ("Outlets", "_by_id"): "deliveries by their names, worked out when somebody asks",
+    ("Outlets", "_known"): "how far that goes",
     ("Outlets", "_begun"): "what has begun, for whoever carries it out: it is taken away there",
     ("RequestRecord", "_kept"): "the body, or the file in which the same bytes lie",
     ("World", "record"): "the commands themselves",

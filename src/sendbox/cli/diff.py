@@ -67,7 +67,7 @@ class Difference:
 class Journal:
     """The entries of a journal in canonical form, and what it was read from.
 
-    `lost` are the first ones, which were forgotten (--max-journal); `more` says that others follow, which were not
+    `lost` are the first ones, which were forgotten because of a `bound`; `more` says that others follow, which were not
     saved (limit).
     """
 
@@ -75,6 +75,7 @@ class Journal:
     entries: list[Entry] = field(default_factory=list)
     canonical: bool = True
     lost: int = 0
+    bound: str = "--max-journal"
     more: bool = False
 
 
@@ -111,8 +112,8 @@ def notes(*journals: Journal) -> list[str]:
     """What is left out of the comparison."""
     return [
         *(
-            f"{journal.name}: the first {journal.lost} entries were forgotten (--max-journal); only later instants are "
-            "compared"
+            f"{journal.name}: the first {journal.lost} entries were forgotten ({journal.bound}); only later instants "
+            "are compared"
             for journal in journals
             if journal.lost
         ),
@@ -138,7 +139,7 @@ def read(source: str) -> Journal:
         raise Failure(CANNOT, message)
     lost, more = int(value.get("first") or 0), bool(value.get("more"))
     if "canonical" in value or value.get("form") == "canonical":
-        return Journal(source, entries, lost=lost, more=more)
+        return Journal(source, entries, lost=lost, bound=value.get("bound", "--max-journal"), more=more)
     if lost:
         message = f"{source}: the first {lost} entries were forgotten, so the start is not known; save it with form="
         raise Failure(CANNOT, f"{message}canonical")
@@ -150,7 +151,7 @@ def _fetched(address: str) -> Journal:
     if match is None:
         raise Failure(USAGE, f"{address} is not the address of a world; legal: http://HOST:PORT/_sandbox/worlds/ID")
     answer = call(match[1], "journal", unquote(match[2]), {"form": "canonical"})
-    return Journal(address, answer["entries"], lost=answer["first"])
+    return Journal(address, answer["entries"], lost=answer["first"], bound=answer.get("bound", ""))
 
 
 def _normal(entries: list[Entry]) -> list[Entry]:

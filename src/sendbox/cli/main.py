@@ -29,7 +29,7 @@ from sendbox.engine import bounds
 from sendbox.engine import durations as spans
 from sendbox.runtime.callbacks import Callbacks
 from sendbox.services.messaging.channels import CHANNELS
-from sendbox.settings import PORT, Settings, assumed, hosts_of, keys_of
+from sendbox.settings import PORT, Settings, assumed, hosts_of, keys_of, size_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -255,6 +255,24 @@ def sendbox(context: click.Context) -> None:
     "--max-journal",
     type=Whole(1),
     help="Journal entries that a world keeps; the oldest are forgotten.  [default: all]",
+)
+@setting(
+    "--max-messages",
+    type=Whole(1),
+    help="Messages that a world keeps; see --when-full.  [default: all]",
+)
+@setting(
+    "--max-memory",
+    metavar="SIZE",
+    callback=reading(size_of),
+    help="Memory that the server may use, such as 512MB or 1GiB; see --when-full.  [default: all]",
+)
+@setting(
+    "--when-full",
+    type=click.Choice(["refuse", "forget"]),
+    default="refuse",
+    show_default=True,
+    help="At --max-messages and --max-memory: answer 503 to what would add to it, or forget the oldest that has ended.",
 )
 @setting(
     "--max-calls",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from sendbox.control.arguments import milliseconds, whole
 from sendbox.control.operation import Call, ControlError
@@ -54,6 +55,31 @@ async def newest(items: Sequence[T], fits: Callable[[T], bool], last: Any) -> li
     most = whole(last, "last", 0)
     backwards = (items[index] for index in range(len(items) - 1, -1, -1))
     return (await chosen(backwards, fits, most))[::-1] if most else []
+
+
+class Page(NamedTuple, Generic[T]):
+    """Items of a list; `cursor` is the field of the answer that says how to ask for those that follow."""
+
+    items: list[T]
+    cursor: dict[str, str | None]
+
+
+async def page(
+    items: Sequence[T], number: Callable[[T], int], fits: Callable[[T], bool], limit: Any, cursor: Any
+) -> Page[T]:
+    """Those items that fit behind a `cursor`, at most `limit`. Items have rising numbers, by which they are found."""
+    most = None if limit is None else whole(limit, "limit", 1)
+    first = 0 if cursor is None else bisect_right(items, whole(cursor, "cursor", 0), key=number)
+    there = (items[index] for index in range(first, len(items)))
+    found = await chosen(there, fits, None if most is None else most + 1)
+    return page_of(found, most, number)
+
+
+def page_of(found: list[T], most: int | None, number: Callable[[T], int]) -> Page[T]:
+    """A page of items of which one more than `most` was looked for; None = all of them."""
+    if most is None:
+        return Page(found, {})
+    return Page(found[:most], {"next_cursor": str(number(found[most - 1])) if len(found) > most else None})
 
 
 async def wait_for(hosted: Hosted, wait: Any, look: Callable[[], Awaitable[Any]]) -> Any:

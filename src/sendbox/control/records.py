@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import base64
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, get_args
 
 import orjson
 
 from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
-from sendbox.control.reading import chosen, each, newest, wait_for
+from sendbox.control.reading import Page, chosen, each, newest, page, wait_for
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.delivery.targets import Outlets
@@ -92,12 +93,17 @@ async def journal(
     numbers = [number for number in numbers if number in present]  # a reset may have come in between
     more = last is None and len(numbers) > most
     numbers = numbers if last is not None else numbers[:most]
-    bounds = {"length": len(world.journal), "first": world.journal.first, "more": more}
+    bounds = {"length": len(world.journal), "first": world.journal.first, "more": more, **bound_of(world)}
     if form == "canonical":
         wanted_numbers = frozenset(numbers)
         lines = await Slice().through(canonical_in_slices(world, call.served.kinds))
         return {"form": form, "entries": [line for line in lines if line["n"] in wanted_numbers], **bounds}
     return {"entries": await each(numbers, Observer(world, call.served.kinds).entry), **bounds}
+
+
+def bound_of(world: World) -> dict[str, Any]:
+    """The `bound` because of which a world has forgotten something; nothing where it has not."""
+    return {} if world.record.cut is None else {"bound": world.record.cut}
 
 
 def _most(limit: Any, form: str | None) -> int:
@@ -128,14 +134,28 @@ async def requests(call: Call, after: Any = -1, limit: Any = None, wait: Any = N
 
 
 @operation("GET", "/worlds/{id}/deliveries")
-async def deliveries(call: Call, state: str | None = None, last: Any = None) -> Any:
-    """Webhooks, each with its tries, oldest first; with `last` the newest."""
+async def deliveries(
+    call: Call, state: str | None = None, last: Any = None, limit: Any = None, cursor: Any = None
+) -> Any:
+    """Webhooks, each with its tries, oldest first; with `last` the newest.
+
+    `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
+    """
     if state is not None:
         one_of(state, "state", DELIVERY_STATES)
     world = call.here.world
-    fitting = await newest(world.outlets.deliveries, lambda delivery: state is None or delivery.state == state, last)
+
+    def fits(delivery: Delivery) -> bool:
+        return state is None or delivery.state == state
+
+    every = world.outlets.deliveries
+    if last is None:
+        found = await page(every, attrgetter("number"), fits, limit, cursor)
+    else:
+        found = Page(await newest(every, fits, last), {})
     on = Observer(world, call.served.kinds)
-    return {"deliveries": await each(fitting, lambda delivery: delivery_view(on, delivery))}
+    views = await each(found.items, lambda delivery: delivery_view(on, delivery))
+    return {"deliveries": views, **found.cursor}
 
 
 @operation("GET", "/worlds/{id}/events")
@@ -192,19 +212,27 @@ def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: 
     return delivery_view(Observer(world, call.served.kinds), delivery)
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True)
+async def _named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The ids of all deliveries are made, which takes long for many."""
+    work = Slice()
+    for _ in call.here.world.outlets.named():
+        await work.pause()
+    return arguments
+
+
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/replay", act=True, prepare=_named)
 async def replay_delivery(call: Call, delivery: str) -> Any:
     """Sends an ended delivery again."""
     return _act(call, delivery, Outlets.replay, "replayed; wait until it ended")
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True)
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/hold", act=True, prepare=_named)
 async def hold_delivery(call: Call, delivery: str) -> Any:
     """Stops further tries."""
     return _act(call, delivery, Outlets.hold, "held")
 
 
-@operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True)
+@operation("POST", "/worlds/{id}/deliveries/{delivery}/release", act=True, prepare=_named)
 async def release_delivery(call: Call, delivery: str) -> Any:
     """Continues a held delivery."""
     return _act(call, delivery, Outlets.release, "released; only a held one can")
@@ -323,8 +351,9 @@ def proof_of(world: World, text: str) -> dict[str, Any]:
         "digest": text,
         "engine": ENGINE,
         "order_sensitive": journal.ordered,
-        "trusted": not journal.first,
+        "trusted": world.record.cut is None,
         "lost": journal.first,
+        **bound_of(world),
     }
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox import __version__
 from sendbox.control.addresses import addresses
-from sendbox.control.arguments import beside, compiled, flag, json_object, one_of
+from sendbox.control.arguments import beside, compiled, flag, json_object, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, unreadable
-from sendbox.control.reading import each, newest
+from sendbox.control.reading import Page, chosen, each, page_of
 from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
@@ -46,6 +47,7 @@ def world_view(call: Call, hosted: Hosted) -> dict[str, Any]:
         "deliveries": "pull" if hosted.pulling else "push",
         "callback_url": f"{call.origin}/_sandbox/worlds/{world.id}/hook",
         "addresses": addresses(call.origin),
+        **({} if call.runtime.bounds is None else {"bounds": call.runtime.bounds.of_world(hosted)}),
     }
 
 
@@ -95,6 +97,7 @@ async def health(call: Call) -> Any:
         "instance": call.runtime.instance,
         "worlds": len(call.runtime.worlds),
         "dropped": call.runtime.dropped(),
+        **({} if call.runtime.bounds is None else call.runtime.bounds.of_server()),
     }
 
 
@@ -181,10 +184,26 @@ def to_instant(value: Any, name: str) -> int:
 
 
 @operation("GET", "/worlds")
-async def worlds(call: Call, last: Any = None) -> Any:
-    """All open worlds, in the order in which they were opened; with `last` the newest."""
-    fitting = await newest(list(call.runtime.worlds.values()), lambda hosted: True, last)
-    return {"worlds": await each(fitting, lambda hosted: world_view(call, hosted))}
+async def worlds(call: Call, last: Any = None, limit: Any = None, cursor: Any = None, prefix: str = "") -> Any:
+    """Open worlds, in the order in which they were opened; with `last` the newest.
+
+    `prefix` asks for those whose id begins so, `limit` for so many; `next_cursor` is then the `cursor` that asks for
+    those that follow, null where none do.
+    """
+    order = call.runtime.order
+
+    def fits(hosted: Hosted) -> bool:
+        return hosted.world.id.startswith(prefix)
+
+    if last is not None:
+        count = whole(last, "last", 0)
+        found = Page((await chosen(order.backwards(), fits, count))[::-1] if count else [], {})
+    else:
+        most = None if limit is None else whole(limit, "limit", 1)
+        after = 0 if cursor is None else whole(cursor, "cursor", 0)
+        following = await chosen(order.after(after), fits, None if most is None else most + 1)
+        found = page_of(following, most, attrgetter("number"))
+    return {"worlds": await each(found.items, lambda hosted: world_view(call, hosted)), **found.cursor}
 
 
 @operation("GET", "/worlds/{id}")

@@ -84,23 +84,23 @@ class Journal:
 
 
 class Forgotten(LookupError):
-    """An entry that a journal with a cap has forgotten."""
+    """An entry that a journal has forgotten, because of a bound."""
 
-    def __init__(self, number: int, first: int) -> None:
-        super().__init__(f"entry {number} is forgotten; the journal begins with entry {first} (--max-journal)")
+    def __init__(self, number: int, first: int, bound: str) -> None:
+        super().__init__(f"entry {number} is forgotten; the journal begins with entry {first} ({bound})")
 
 
 class Capped(Journal):
-    """A journal that keeps about `cap` entries: the owner of the world calls `forget` now and then.
+    """A journal that can forget its oldest entries (`engine/keeping/forgetting.py`), because of a `bound`.
 
     Numbers stay what they were, and `len` counts what was forgotten too.
     """
 
-    __slots__ = ("_first", "_ordered", "cap")
+    __slots__ = ("_first", "_ordered", "bound")
 
-    def __init__(self, cap: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.cap = cap
+        self.bound = ""
         self._first = 0
         self._ordered = False
 
@@ -121,24 +121,17 @@ class Capped(Journal):
     def entry(self, number: int) -> tuple[int, int, Any]:
         """(instant, kind's code, subject) of an entry. Raises `Forgotten`, and IndexError for one that never was."""
         if number < self._first:
-            raise Forgotten(number, self._first)
+            raise Forgotten(number, self._first, self.bound)
         return super().entry(number - self._first)
 
     def __len__(self) -> int:
         return len(self.kind) + self._first
 
-    def forget(self, limit: int) -> bool:
-        """Forgets the oldest, at most so many, once there are more than the cap; False when there is nothing to forget.
-
-        A tenth of the cap goes at once, so that the columns are not moved for every entry.
-        """
-        count = len(self.kind)
-        if count <= self.cap:
-            return False
-        forgotten = min(limit, count - self.cap + self.cap // 10)
-        del self.at[:forgotten], self.kind[:forgotten], self.what[:forgotten]
-        self._first += forgotten
+    def forget(self, count: int, bound: str) -> None:
+        """Forgets so many of the oldest entries, because of a bound, which a text names."""
+        del self.at[:count], self.kind[:count], self.what[:count]
+        self._first += count
+        self.bound = bound
         if self.order_sensitive:
             self._ordered = True
             self.order_sensitive = {number for number in self.order_sensitive if number >= self._first}
-        return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 if TYPE_CHECKING:
@@ -84,6 +84,19 @@ class Part:
     def alias(self, name: str) -> str | None:
         """What stands for a name of this service where nothing may differ between worlds; None for other names."""
         return None
+
+    @property
+    def made(self) -> int:
+        """How many things that may be forgotten there were so far, forgotten ones included."""
+        return 0
+
+    def forget(self, until: int, bound: str, most: int) -> Generator[None, None, int]:
+        """Forgets the oldest of the first `until` that have ended, `most` of them, because of a bound; with pauses.
+
+        Returns the number of the first that was not looked at.
+        """
+        yield from ()
+        return 0
 
     def release(self) -> Iterator[None]:
         """The world is closed: takes apart what refers to itself in a circle; pauses now and then."""

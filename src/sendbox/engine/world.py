@@ -3,7 +3,8 @@
 What a service keeps in a world is its part (`engine/part.py`): the world is opened with the parts of all services, and
 knows none of them. It takes commands, which a service gives it, and the passing of time (`run`). What must leave it,
 batches of events on their way to a target, waits in `outlets` until the caller takes it and hands in the outcome.
-Nothing here does I/O or looks at a clock of the machine; one thread touches a world at a time.
+Nothing here does I/O or looks at a clock of the machine; one thread touches a world at a time. The module is long
+because all of that meets here.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from sendbox.engine.durations import iso
 from sendbox.engine.faults.calls import ApiFaults
 from sendbox.engine.identity import Naming, seed_bytes, tag_of, uuid_text
 from sendbox.engine.journal import CODE, Capped, Journal
+from sendbox.engine.keeping.fingerprints import Fingerprints
 from sendbox.engine.polling import Polling
 from sendbox.engine.remarks import Advice
 from sendbox.engine.timeline import Timeline
@@ -112,7 +114,7 @@ class World:
         mode: Mode | None = None,
         shard: int = 0,
         epoch: int = 0,
-        max_journal: int | None = None,
+        forgets: bool = False,
         pinned: bool = True,
         rate: float | None = None,
         record: Record | None = None,
@@ -139,8 +141,8 @@ class World:
         self.epoch = epoch
         self.clock = Clock(start, mode or blueprint.mode or "manual", blueprint.rate if rate is None else rate, reading)
         self.timeline = Timeline()
-        #: `max_journal` bounds the entries that are kept, None = all are
-        self.journal = Journal() if max_journal is None else Capped(max_journal)
+        #: with `forgets` its oldest entries may be forgotten
+        self.journal = Capped() if forgets else Journal()
         #: decides everything that is drawn
         self.chooser = Chooser(seed_bytes(self.seed_given))
         if blueprint.plan:
@@ -156,7 +158,7 @@ class World:
         #: requests that clients repeat while time stands still
         self.polling = Polling()
         self.races = Races()
-        self._equal: dict[bytes, int] = {}
+        self._equal = Fingerprints()
         self.outlets = Outlets(self, blueprint.webhooks)
         #: ids that were given out, to what stands for them in the digest: the same in every world
         self.plain: dict[str, str] = {}
@@ -311,9 +313,7 @@ class World:
 
     def count_equal(self, name: bytes) -> int:
         """How many requests of this content came before (names, §2.3)."""
-        n = self._equal.get(name, 0)
-        self._equal[name] = n + 1
-        return n
+        return self._equal.add(name)
 
     def named(self, scope: str, operation: str, content: bytes) -> bytes:
         """A name for what a request made: derived from its canonical content and how many equal ones came before."""

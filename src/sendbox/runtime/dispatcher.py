@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
 import orjson
@@ -53,7 +54,7 @@ class Carrier:
         """
         world, runtime = hosted.world, self._runtime
         injection, timeline = world.outlets.injection, world.timeline
-        first = len(world.outlets.deliveries)
+        first = world.outlets.deliveries.made
         world.enter(Overtake(requests, leaves=False))
         work = Slice()
         own: list[Delivery] = []
@@ -68,7 +69,8 @@ class Carrier:
         finally:
             if hosted.world is world and not hosted.gone:
                 # those of another request that is answered just now may share a batch with these
-                own = [batch for batch in world.outlets.deliveries[first:] if injection.concerns(batch, requests)]
+                made = islice(world.outlets.deliveries, max(first - world.outlets.deliveries.lost, 0), None)
+                own = [batch for batch in made if injection.concerns(batch, requests)]
                 world.enter(Overtake(requests, leaves=True))
         if hosted.gone or hosted.world is not world:
             return
@@ -170,8 +172,8 @@ class Carrier:
             return
         world = hosted.world
         deliveries = world.outlets.deliveries
-        while hosted.checked < len(deliveries):
-            delivery = deliveries[hosted.checked]
+        while hosted.checked < deliveries.made:
+            delivery = deliveries[hosted.checked - deliveries.lost]
             hosted.checked += 1
             batch = body_of(world, delivery)
             for message in check(orjson.loads(batch)):

@@ -16,6 +16,7 @@ class Host(Protocol):
     """The runtime, as far as its parts know it."""
 
     settings: Settings
+    worlds: dict[str, Hosted]
     senders: Senders
     reading: Callable[[], int]
     log: Callable[[str, str], None]

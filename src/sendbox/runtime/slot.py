@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sendbox.engine.commands.record import Record
     from sendbox.engine.coverage.tally import Sum
     from sendbox.engine.delivery.batches import Delivery
+    from sendbox.engine.keeping.forgetting import Forgetting
     from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
     from sendbox.runtime.callbacks import Callbacks
@@ -98,6 +99,8 @@ class Hosted:
 
     world: World
     blueprint: Blueprint
+    #: its place among the open worlds (`Order`)
+    number: int = 0
     #: what a scenario change left for the next reset
     next_blueprint: Blueprint | None = None
     #: how addresses of its journal begin, for calls that came to an origin
@@ -112,6 +115,8 @@ class Hosted:
     #: the start, in virtual milliseconds, and whether it counts as pinned, of a world that begins with its first
     #: command or reading of time; None once it has begun
     starts: Callable[[], tuple[int, bool]] | None = None
+    #: what of the world may be forgotten; None where nothing ever is
+    forgetting: Forgetting | None = None
     #: the world was closed
     gone: bool = False
     #: advice that the log has said, and how far the journal was read for it

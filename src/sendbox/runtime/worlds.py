@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.identity import tag_of
-from sendbox.engine.journal import Capped
 from sendbox.engine.world import World
 from sendbox.runtime import wall
+from sendbox.runtime.bounds import Bounds, resident
 from sendbox.runtime.coverage import Tried
 from sendbox.runtime.dispatcher import Carrier
+from sendbox.runtime.order import Order
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
 from sendbox.runtime.slot import CHECKPOINTS, Conflict, Deliverer, Hosted, Refusal, Slice
@@ -37,8 +38,6 @@ __all__ = ["Conflict", "Deliverer", "Hosted", "Refusal", "Runtime", "Slice"]
 
 #: Real seconds after which what a closed world left is taken apart.
 SWEEP: Final = 0.05
-#: Entries of a journal that are forgotten at once.
-FORGOTTEN: Final = 2_000
 KEY: Final = re.compile(r"test-[A-Za-z0-9._-]{1,64}")
 
 
@@ -51,7 +50,7 @@ class Runtime:
     """All worlds of one process. Made and used on one event loop.
 
     `services` are the parts of its worlds; `reading` is the monotonic clock, in nanoseconds, that worlds in `real` mode
-    go by.
+    go by, `resident` the memory of the process, in bytes.
     """
 
     def __init__(
@@ -61,6 +60,7 @@ class Runtime:
         services: Sequence[type[Part]],
         *,
         reading: Callable[[], int] = wall.monotonic_ns,
+        resident: Callable[[], int] = resident,
     ) -> None:
         self.settings = settings
         self.services = tuple(services)
@@ -72,6 +72,7 @@ class Runtime:
             insecure=settings.callback_insecure,
         )
         self.worlds: dict[str, Hosted] = {}
+        self.order = Order()
         self.closed: set[str] = set()
         self.refused: deque[Refusal] = deque(maxlen=200)
         self._tags: dict[str, str] = {}
@@ -84,6 +85,9 @@ class Runtime:
         self.mover = Mover(self, self.carrier)
         self.present, self.steady, self.advance = self.mover.present, self.mover.steady, self.mover.advance
         self._loop = asyncio.get_running_loop()
+        #: the bounds of what is kept, None where there are none
+        given = (settings.max_journal, settings.max_messages, settings.max_memory)
+        self.bounds = None if given == (None, None, None) else Bounds(self, resident)
         self._gone: list[tuple[Hosted, World]] = []
         self._sweeper: asyncio.TimerHandle | None = None
         #: what went out against the contract (tests only), and what holds a batch of events against it
@@ -179,6 +183,8 @@ class Runtime:
             raise Conflict("world_exists", f"{world_id} is open already", world=world_id)
         if len(self.worlds) >= self.settings.max_worlds:
             raise Conflict("too_many_worlds", f"{len(self.worlds)} worlds are open, the cap; close some")
+        if self.bounds is not None and self.bounds.full is not None:
+            raise Conflict("memory_full", f"{self.bounds.full.why}; {self.bounds.full.what_to_do}")
         blueprint = blueprint or self.blueprint
         settings = self.settings
         # the server's seed is for its own scenario; one that came with the call has a seed of its own
@@ -202,6 +208,7 @@ class Runtime:
         if late:
             hosted.starts = wall.present if start is None else lambda: (opening.start, opening.pinned)
         self.worlds[world_id] = hosted
+        self.order.add(hosted)
         self.closed.discard(world_id)
         self._tags[world.tag] = world_id
         self.kick(hosted)
@@ -221,7 +228,7 @@ class Runtime:
             shard=opening.shard,
             epoch=opening.epoch,
             pinned=opening.pinned,
-            max_journal=self.settings.max_journal,
+            forgets=self.bounds is not None and self.bounds.forgets,
             services=self.services,
         )
         world.begin()
@@ -256,6 +263,7 @@ class Runtime:
         """Closes a world: its key is denied until it is opened again, and what is under way is dropped."""
         world = hosted.world
         del self.worlds[world.id]
+        self.order.remove(hosted)
         del self._tags[world.tag]
         self.closed.add(world.id)
         hosted.gone = True
@@ -305,7 +313,7 @@ class Runtime:
         world.clock.rebase(self.reading())
         world.follow(old)
         self._capture(hosted)
-        hosted.checked = len(world.outlets.deliveries)
+        hosted.checked = world.outlets.deliveries.made
         hosted.logged = len(world.journal)
         self.changed(hosted)
         self.tried.ended(hosted, old)
@@ -363,6 +371,8 @@ class Runtime:
         self._tags.clear()
         if self._sweeper is not None:
             self._sweeper.cancel()
+        if self.bounds is not None:
+            self.bounds.close()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.senders.close()
 
@@ -388,17 +398,9 @@ class Runtime:
 
     def kick(self, hosted: Hosted) -> None:
         """Sets the timer of a world whose time passes by itself."""
-        if self.settings.max_journal is not None:
-            self._forget(hosted)
+        if self.bounds is not None:
+            self.bounds.changed(hosted)
         self.mover.kick(hosted)
-
-    def _forget(self, hosted: Hosted) -> None:
-        """Keeps a journal at its cap, a chunk at a time; never while it is being read."""
-        journal = hosted.world.journal
-        if not hosted.readers and not hosted.gone and isinstance(journal, Capped) and journal.forget(FORGOTTEN):
-            if hosted.world.record.cut is None:
-                hosted.world.record.cut_off(f"--max-journal={self.settings.max_journal}")
-            self._loop.call_soon(self._forget, hosted)
 
     def keep(self, hosted: Hosted, task: asyncio.Task[None]) -> None:
         """Something that runs for a world; it ends with the world's epoch."""

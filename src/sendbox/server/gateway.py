@@ -21,6 +21,7 @@ from sendbox.server.faults import carry_out, reply
 from sendbox.server.origin import ClientLeft, Headers, call_of, headers_of, heading_of, key_field, origin_of, read_body
 from sendbox.services.http.desk import Desk, Handled
 from sendbox.services.http.handling import handled
+from sendbox.services.operations import SENDING
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -120,6 +121,13 @@ class Emulated:
                     jwt = None if body is None else route.tokens.given(body)
                     given = jwt is not None
                     key = None if jwt is None else await self._world_of(route.tokens, jwt)
+            bounds = self._runtime.bounds
+            if key is not None and bounds is not None:
+                full = bounds.refusal(key, sends=route.operation in SENDING)
+                if full is not None:
+                    self._runtime.refuse(key, path, *full)
+                    await reply(send, self._refused(scope, route.error(503, full.why)))
+                    return
             hosted = None if key is None else self._runtime.find(key, path)
             if key is None or hosted is None:
                 answer = self._refused(scope, route.deny(given or key is not None))

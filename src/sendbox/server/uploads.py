@@ -36,6 +36,11 @@ def upload_route(runtime: Runtime, emulated: Emulated, upload: Upload) -> Route:
         hosted = runtime.by_tag(request.path_params["address"])
         if hosted is None:
             return lost()
+        bounds = runtime.bounds
+        full = None if bounds is None else bounds.refusal(hosted.world.id, sends=True)
+        if full is not None:
+            runtime.refuse(None, upload.path.partition("{")[0], *full)
+            return response(error(503, full.why))
         world = hosted.world
         try:
             body = await _read(request, hosted, upload.longest(world))

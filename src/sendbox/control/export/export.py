@@ -34,7 +34,7 @@ FORMS: Final = ("pytest", "scenario", "record")
 async def record(call: Call) -> Any:
     """All commands of the world in order, each with its place: `sendbox replay` makes the world again from them.
 
-    409 `record_cut` if `--max-journal` removed a part of the record.
+    409 `record_cut` if a bound of the server removed a part of the record.
     """
     hosted = call.here
     await hosted.free()
@@ -53,7 +53,7 @@ def _record(world: World, kinds: Kinds) -> Generator[None, None, dict[str, Any]]
 async def export(call: Call, as_: Any = "pytest") -> Any:
     """The world as a file that repeats what was done to it: `as` pytest, scenario, or record (`sendbox replay`).
 
-    409 `record_cut` if `--max-journal` removed a part of the record.
+    409 `record_cut` if a bound of the server removed a part of the record.
     """
     one_of(as_, "as", FORMS)
     hosted = call.here

@@ -79,7 +79,7 @@ def done(world: World, step: Done, kind: str) -> Any:
     for _, code, about in before(world, step):
         if code == CODE[kind]:
             return about
-    raise NoEntry("the journal forgot what it did (--max-journal)")
+    raise NoEntry(f"the journal forgot what it did ({world.record.cut})")
 
 
 def some(detail: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery
     from sendbox.engine.delivery.events import Events
     from sendbox.engine.journal import Journal
+    from sendbox.engine.keeping.kept import Kept
     from sendbox.engine.timeline import Timeline
 
 
@@ -27,7 +28,7 @@ class Carriage(Protocol):
 class Lines(Protocol):
     """The lines of a world to its targets, as far as faults of deliveries use them."""
 
-    deliveries: list[Delivery]
+    deliveries: Kept[Delivery]
     captured: bool
 
     def queue(self, delivery: Delivery) -> None:

@@ -143,7 +143,7 @@ class Injection:
         outlets = self.world.outlets
         rule, events = parcel.rule, tuple(parcel.events)
         if rule is None:
-            delivery = Delivery(len(outlets.deliveries), "", outlet, events, self.world.clock.now)
+            delivery = Delivery(outlets.deliveries.made, "", outlet, events, self.world.clock.now)
             entry = outlets.made(delivery)
             if parcel.order_sensitive:
                 self.world.journal.mark(entry)
@@ -156,7 +156,7 @@ class Injection:
 
     def _made(self, outlet: Outlet, rule: Rule, events: tuple[Any, ...]) -> FaultyDelivery:
         outlets = self.world.outlets
-        faulty = FaultyDelivery(len(outlets.deliveries), outlet, events, self.world.clock.now, rule)
+        faulty = FaultyDelivery(outlets.deliveries.made, outlet, events, self.world.clock.now, rule)
         outlets.made(faulty)
         return faulty
 

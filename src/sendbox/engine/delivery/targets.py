@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, paired, succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
 from sendbox.engine.journal import CODE
+from sendbox.engine.keeping.kept import Kept
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.home import Home
@@ -32,6 +33,25 @@ _BUNDLED: Final = 512
 _FAULTY: Final = 8
 #: So many targets are begun with in one tick.
 _AT_ONCE: Final = 256
+#: So many deliveries are forgotten between two pauses; an even number, since an event has two places.
+_FORGOTTEN: Final = 1_000
+#: So many ids of deliveries are made between two pauses.
+_NAMED: Final = 100
+
+
+class Mark(NamedTuple):
+    """A place in what was sent: the number of the next delivery, and of the next place in the row of events."""
+
+    deliveries: int
+    posted: int
+
+    def covers(self, delivery: Delivery) -> bool:
+        """Whether a delivery was made before it."""
+        return delivery.number < self.deliveries
+
+
+def _is_over(delivery: Delivery) -> bool:
+    return delivery.state in ("delivered", "failed", "dropped")
 
 
 class Outlets:
@@ -40,11 +60,16 @@ class Outlets:
     def __init__(self, world: Home, rules: Sequence[WebhookRule]) -> None:
         self._world = world
         self._lines: dict[Target, Outlet] = {}
-        self.deliveries: list[Delivery] = []
+        self.deliveries: Kept[Delivery] = Kept()
+        #: by their ids, once one was looked for; and how many of them have a place there, forgotten ones included
+        self._by_id: dict[str, Delivery] = {}
+        self._known = 0
         #: what the built-in receiver got, oldest first
-        self.hook: list[Delivery] = []
+        self.hook: Kept[Delivery] = Kept()
         #: every event that was posted, in the order in which it occurred, in one row as those of a delivery
         self._posted: list[Any] = []
+        #: how many of them were forgotten
+        self._unposted = 0
         #: lines with events of this instant
         self.dirty: list[Outlet] = []
         #: lines with a batch that may be tried now, in order; the values say nothing
@@ -92,6 +117,33 @@ class Outlets:
         """Every event that was posted, in the order in which it occurred; once for each of its targets."""
         return paired(self._posted)
 
+    @property
+    def mark(self) -> Mark:
+        """How many deliveries were made, and how many events were posted, up to here."""
+        return Mark(self.deliveries.made, self._unposted + len(self._posted))
+
+    def forget(self, mark: Mark) -> Iterator[None]:
+        """Forgets what was posted before a mark, and the deliveries before it that have ended; with pauses."""
+        place, left = 0, mark.deliveries - self.deliveries.lost
+        while place < left:
+            gone, place = self.deliveries.forget(place, min(place + _FORGOTTEN, left), _is_over)
+            for delivery in gone:
+                if self._by_id.get(delivery.id) is delivery:
+                    del self._by_id[delivery.id]
+                for tried in delivery.tries:
+                    self.took.pop(tried, None)
+            left -= len(gone)
+            yield
+        place = 0
+        while received := sum(1 for _ in takewhile(mark.covers, islice(self.hook, place, place + _FORGOTTEN))):
+            place = self.hook.forget(place, place + received, _is_over).place
+            yield
+        while self._unposted < mark.posted:
+            count = min(_FORGOTTEN, mark.posted - self._unposted)
+            del self._posted[:count]
+            self._unposted += count
+            yield
+
     def no_target(self, event: Any) -> None:
         """An event that has no target (A68)."""
         self._world.journal.add(self._world.clock.now, CODE["no_target"], event)
@@ -117,7 +169,7 @@ class Outlets:
                 if faulty:
                     self.injection.sort(outlet, events, size)
                 else:
-                    delivery = Delivery(len(self.deliveries), "", outlet, events, self._world.clock.now)
+                    delivery = Delivery(self.deliveries.made, "", outlet, events, self._world.clock.now)
                     self.made(delivery)
                     self.queue(delivery)
             outlet.pending = outlet.pending[first:]
@@ -273,9 +325,20 @@ class Outlets:
         """What names an event that leaves at an instant."""
         return self._world.events[type(event)].key(self._world, event, at)
 
+    def named(self) -> Iterator[None]:
+        """Notes the ids of the deliveries made since the last time, which `find` needs; pauses now and then."""
+        while self._known < self.deliveries.made:
+            first = max(self._known - self.deliveries.lost, 0)
+            for delivery in self.deliveries[first : first + _NAMED]:
+                self._by_id.setdefault(self.id_of(delivery), delivery)
+            self._known = self.deliveries.lost + min(first + _NAMED, len(self.deliveries))
+            yield
+
     def find(self, delivery_id: str) -> Delivery | None:
-        """A delivery by its id."""
-        return next((d for d in self.deliveries if self.id_of(d) == delivery_id), None)
+        """A delivery by its id: of those that have one id, the first."""
+        for _ in self.named():
+            pass
+        return self._by_id.get(delivery_id)
 
     def hold(self, delivery: Delivery) -> bool:
         """Stops further tries until released; False when it has ended."""

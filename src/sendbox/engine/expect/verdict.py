@@ -54,8 +54,9 @@ def verdict_in_slices(
     or open, and `passed` says whether it is the first; with `ended` nothing is open. `step` is 0 for the entry itself
     and n for the nth of its `then`; `never` has the conditions that nothing can meet, each with its rule and a message;
     `subjects` counts those that `each` found, and `failed` names those that failed or are open. `lost` counts forgotten
-    journal entries, and with any of them the verdict is not `trusted`; `next_due` says that something is still to come;
-    `unused` are the rules that never decided anything, without the `usual` ones.
+    journal entries, and where anything was forgotten the verdict is not `trusted`, and has the `bound` that did it;
+    `next_due` says that something is still to come; `unused` are the rules that never decided anything, without the
+    `usual` ones.
     """
     judged: list[dict[str, Any]] = []
     for expectation in expectations:
@@ -63,12 +64,12 @@ def verdict_in_slices(
         judged += [view]
     states = {view["state"] for view in judged}
     due = world.timeline.next_due()
-    lost = world.journal.first
     return {
         "passed": states <= {PASSED},
         "state": FAILED if FAILED in states else OPEN if OPEN in states else PASSED,
-        "trusted": not lost,
-        "lost": lost,
+        "trusted": world.record.cut is None,
+        "lost": world.journal.first,
+        **({} if world.record.cut is None else {"bound": world.record.cut}),
         "next_due": None if due is None else iso(due),
         "expectations": judged,
         "unused": (yield from _unused(world, usual)),
@@ -84,7 +85,7 @@ def untrusted(verdict: dict[str, Any]) -> str | None:
     """Why a verdict cannot be trusted, None where it can."""
     if verdict["trusted"]:
         return None
-    return f"NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten (--max-journal)"
+    return f"NOT TO BE TRUSTED: {verdict['lost']} entries of the journal were forgotten ({verdict['bound']})"
 
 
 def lines(verdict: dict[str, Any]) -> list[str]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+#: So many places of a series are always kept.
+_FEW: Final = 16
 
 
 class Place(NamedTuple):
@@ -19,11 +22,20 @@ class Place(NamedTuple):
 class Series:
     """Cases in order of arrival; one that comes again has the place that it had."""
 
-    __slots__ = ("_known", "latest")
+    __slots__ = ("_full", "_known", "latest")
 
     def __init__(self, *, returning: bool) -> None:
         self._known: dict[int, Place] | None = {} if returning else None
+        #: how many places are kept before those of forgotten cases are looked for
+        self._full = _FEW
         self.latest: Place | None = None
+
+    def forget(self, before: int) -> None:
+        """Forgets the places of cases before an ordinal, which do not come again, once there are twice as many."""
+        known = self._known
+        if known is not None and len(known) > self._full:
+            self._known = known = {ordinal: place for ordinal, place in known.items() if ordinal >= before}
+            self._full = 2 * len(known) + _FEW
 
     def __len__(self) -> int:
         return 0 if self.latest is None else self.latest.number + 1
@@ -49,17 +61,21 @@ class Series:
 class Memory:
     """All series of one list, by what is counted and for whom."""
 
-    __slots__ = ("_returning", "_series")
+    __slots__ = ("_returning", "_series", "before")
 
     def __init__(self, *, returning: bool) -> None:
         self._returning = returning
         self._series: dict[tuple[str, ...], Series] = {}
+        #: cases before this ordinal are forgotten; what is counted stays
+        self.before = 0
 
     def series(self, *key: str) -> Series:
         """The series of a key."""
         series = self._series.get(key)
         if series is None:
             series = self._series[key] = Series(returning=self._returning)
+        elif self.before:
+            series.forget(self.before)
         return series
 
     def known(self, *key: str) -> Series | None:

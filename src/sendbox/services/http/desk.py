@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sendbox.contract.validators import NotLoaded, preload
-from sendbox.engine.commands.command import Body, Call
 from sendbox.engine.commands.requests import RequestRecord
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE

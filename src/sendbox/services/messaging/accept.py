@@ -11,7 +11,6 @@ from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.advice import TEST_NUMBER, advise
 from sendbox.services.messaging.events import expected_case
-from sendbox.services.messaging.model import Send
 from sendbox.services.messaging.records import NAMED, SEVERAL, Accepted, Message, Request, Submission
 from sendbox.services.templates import templates
 

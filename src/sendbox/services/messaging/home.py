@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from sendbox.engine.keeping.kept import Kept
     from sendbox.engine.world import World
     from sendbox.services.assume import Assume
     from sendbox.services.messaging.content.text import Prepared
@@ -50,7 +51,10 @@ class Movements(Protocol):
 class Handsets(Protocol):
     """The recipients' phones (`phones.py`)."""
 
-    inbound: list[Inbound]
+    inbound: Kept[Inbound]
+
+    def look_again(self) -> None:
+        """Messages were forgotten."""
 
     def has(self, number: str, family: str) -> bool:
         """Whether the phone can receive on `sms`, `richmsg` or `chatapp`."""
@@ -87,6 +91,18 @@ class Cutting(Protocol):
         """Whether what is due for an attempt is put off, or ends it."""
 
 
+class Ids(Protocol):
+    """The messages by their ids."""
+
+    def __contains__(self, message_id: object, /) -> bool: ...
+
+    def get(self, message_id: str, /) -> Message | None:
+        """The message of an id, None where there is none."""
+
+    def forget(self, gone: Iterable[Message]) -> None:
+        """Messages that are no longer there."""
+
+
 class Home(Protocol):
     """The messaging of one world."""
 
@@ -94,13 +110,13 @@ class Home(Protocol):
     account: Account
     assume: Assume
     costs: Costs
-    messages: list[Message]
+    messages: Kept[Message]
     links: dict[str, Link]
     accepted: int
     rows: Rows
 
     @property
-    def by_id(self) -> Mapping[str, Message]: ...
+    def by_id(self) -> Ids: ...
     @property
     def attempts(self) -> Attempts: ...
     @property

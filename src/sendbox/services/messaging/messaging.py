@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Iterator, Mapping
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from sendbox.engine.chooser.draws import UNSEEDED
+from sendbox.engine.keeping.kept import Kept
 from sendbox.engine.part import Part
 from sendbox.engine.texts import Text
 from sendbox.services import limits
@@ -18,6 +18,8 @@ from sendbox.services.messaging.content.gaps import Line
 from sendbox.services.messaging.content.interpolation import fill
 from sendbox.services.messaging.events import EVENTS
 from sendbox.services.messaging.flow import Simulator
+from sendbox.services.messaging.forgetting.passes import forget
+from sendbox.services.messaging.forgetting.past import Past, take_apart
 from sendbox.services.messaging.model import Recipient, Send, Step
 from sendbox.services.messaging.outages import Outages
 from sendbox.services.messaging.phones import Phones
@@ -64,6 +66,12 @@ class Index(Mapping[str, "Message"]):
                 self._read += 1
             yield
 
+    def forget(self, gone: Iterable[Message]) -> None:
+        """Messages that are no longer there."""
+        for message in gone:
+            if self._by_id.pop(message.id, None) is not None:
+                self._read -= 1
+
     def __getitem__(self, message_id: str) -> Message:
         return self._whole[message_id]
 
@@ -88,7 +96,7 @@ class Messaging(Part):
     LAPSES: ClassVar[frozenset[str]] = frozenset({"conversation"})
     __slots__ = (
         "accepted", "account", "assume", "attempts", "bulks", "by_id", "costs", "links", "messages",
-        "outages", "phones", "rows", "simulator", "world",
+        "outages", "past", "phones", "rows", "simulator", "world",
     )  # fmt: skip
 
     def __init__(self, world: World) -> None:
@@ -97,8 +105,9 @@ class Messaging(Part):
         self.assume = Assume.of(world)
         self.attempts = Attempts(world.blueprint.compiled["attempts"], world.chooser, world.start)
         self.costs = Costs(self.assume.prices)
-        self.messages: list[Message] = []
+        self.messages: Kept[Message] = Kept()
         self.by_id = Index(self.messages)
+        self.past: Past | None = None
         self.links: dict[str, Link] = {}
         #: how many recipients were taken so far; the ordinal of the next message
         self.accepted = 0
@@ -127,6 +136,17 @@ class Messaging(Part):
     def counts(self) -> Mapping[str, int]:
         """How many messages there are."""
         return {"messages": len(self.messages)}
+
+    @property
+    def made(self) -> int:
+        """How many messages there were so far, forgotten ones included."""
+        return self.messages.made
+
+    def forget(self, until: int, bound: str, most: int) -> Generator[None, None, int]:
+        """Forgets the oldest messages that have ended, with all that hangs on them."""
+        if self.past is None:
+            self.past = Past()
+        return forget(self, self.past, until, bound, most)
 
     def follow(self, old: Messaging) -> None:
         """Lines of uploads are read as before."""
@@ -253,12 +273,9 @@ class Messaging(Part):
 
     def release(self) -> Iterator[None]:
         """Breaks the circles of references between messages and their parts."""
-        for number, message in enumerate(self.messages):
-            message.last = message.links = None
-            message.submission.messages = ()
-            message.submission.carrier = None
-            message.submission.chooser = UNSEEDED  # a plan's knows the journal, which has the messages
-            if number % _RELEASED == _RELEASED - 1:
+        for first in range(0, len(self.messages), _RELEASED):
+            take_apart(self.messages[first : first + _RELEASED])
+            if first + _RELEASED <= len(self.messages):
                 yield
         for holder in (self.simulator, self.phones, self.outages, self.bulks):
             del holder._home

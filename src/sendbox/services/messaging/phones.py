@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sendbox.engine.journal import CODE
+from sendbox.engine.keeping.kept import Kept
 from sendbox.services import limits
 from sendbox.services.advice import NO_TARGET, advise
 from sendbox.services.messaging.accept import outlet_for
@@ -56,7 +57,7 @@ class Phones:
         self.conversations: dict[str, int] = {}
         self.offline: dict[str, bool] = {}
         self._parked: dict[str, list[Attempt]] = {}
-        self.inbound: list[Inbound] = []
+        self.inbound: Kept[Inbound] = Kept()
         self._by_phone: dict[str, list[Message]] = {}
         self._indexed = 0
 
@@ -104,10 +105,15 @@ class Phones:
     def messages_of(self, number: str) -> list[Message]:
         """All messages to a number, oldest first."""
         messages = self._home.messages
-        for message in messages[self._indexed :]:
+        for message in messages[max(self._indexed - messages.lost, 0) :]:
             self._by_phone.setdefault(message.phone, []).append(message)
-        self._indexed = len(messages)
+        self._indexed = messages.made
         return self._by_phone.get(number, [])
+
+    def look_again(self) -> None:
+        """Messages were forgotten: those that are left are sorted by their numbers anew, when one is asked for."""
+        self._by_phone = {}
+        self._indexed = 0
 
     def inbox(self, number: str) -> list[Attempt]:
         """What arrived on the handset, in the order of arrival."""
@@ -206,7 +212,7 @@ class Phones:
                 replied.replied_at = now
         if recipient is None:
             recipient = min(self._account.numbers, default=DEFAULT_NUMBER)
-        inbound = Inbound(now, family, number, recipient, body, replied, len(self.inbound))
+        inbound = Inbound(now, family, number, recipient, body, replied, self.inbound.made)
         self.inbound.append(inbound)
         world.journal.add(now, CODE["inbound"], inbound)
         if family in CONVERSING:

@@ -17,6 +17,7 @@ from sendbox.engine.chooser.draws import UNSEEDED, Chooser
 from sendbox.engine.classes import dataclass
 from sendbox.engine.identity import Naming, uuid_text
 from sendbox.engine.journal import enter
+from sendbox.engine.keeping.kept import Kept
 from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
 from sendbox.services.numbers.countries import country
 
@@ -386,7 +387,7 @@ class Rows:
     """The messages of a world that have a row, oldest first, and the instants from which they have it."""
 
     at: array[int] = field(default_factory=lambda: array("q"))
-    messages: list[Message] = field(default_factory=list)
+    messages: Kept[Message] = field(default_factory=Kept)
 
     def add(self, message: Message, now: int) -> None:
         """A message is about to be handed over, or refused, for the first time."""

@@ -7,7 +7,8 @@ not a message of the client: nothing is reported about it, and answers of its ph
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import orjson
@@ -38,6 +39,8 @@ SENDER: Final = "Verify"
 TEXT: Final = "Your verification code is {}"
 #: The offline check does not accept a proof that is older than this (A51).
 PROOF_VALID_MS: Final = DAY
+#: So many sessions are forgotten between two pauses.
+_FORGOTTEN: Final = 500
 
 
 Scope = Literal["account", "number"]
@@ -84,6 +87,8 @@ class Verify(Part):
         #: by token, oldest first
         self.sessions: dict[str, Session] = {}
         self._by_phone: dict[str, list[Session]] = {}
+        #: how many of them were forgotten
+        self._lost = 0
         #: instants of sessions that a limit counts: of the account (""), and of each number
         self._counted: dict[str, deque[int]] = {}
         #: when each limit that was reached ends
@@ -97,6 +102,27 @@ class Verify(Part):
     def lapses(self, at: int, kind: str, session: Session) -> bool:
         """Whether a session really expires now; it may have come to another end since (A72)."""
         return session.lapse()
+
+    @property
+    def made(self) -> int:
+        """How many sessions there were so far, forgotten ones included."""
+        return self._lost + len(self.sessions)
+
+    def forget(self, until: int, bound: str, most: int) -> Generator[None, None, int]:
+        """Forgets the sessions before a number whose time is over."""
+        first = list(islice(self.sessions.values(), until - self._lost))
+        for number, session in enumerate(first, 1):
+            if session.expires_at > self._world.now:
+                continue
+            del self.sessions[session.token]
+            same = self._by_phone[session.phone]
+            same.remove(session)
+            if not same:
+                del self._by_phone[session.phone]
+            self._lost += 1
+            if number % _FORGOTTEN == 0:
+                yield
+        return until
 
     # -- sessions
 
@@ -176,8 +202,8 @@ class Verify(Part):
 
     def arrived(self, token: str) -> None:
         """The SMS of a session is on its phone."""
-        session = self.sessions[token]
-        if session.state_at(self._world.clock.now) == PENDING:
+        session = self.sessions.get(token)  # it may have ended long ago, and be forgotten
+        if session is not None and session.state_at(self._world.clock.now) == PENDING:
             self._move(session, "code_arrived")
 
     def _move(self, session: Session, event: str) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from sendbox.control.arguments import one_of
 from sendbox.control.operation import Call, ControlError, operation
-from sendbox.control.reading import each, newest, past, through, wait_for
-from sendbox.engine.world import World
+from sendbox.control.reading import Page, each, newest, page, past, through, wait_for
 from sendbox.services.messaging.channels import CHANNELS, IllegalTransition
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.phones import NoSuchThing
@@ -35,24 +35,36 @@ async def messages(
     tag: str | None = None,
     wait: Any = None,
     last: Any = None,
+    limit: Any = None,
+    cursor: Any = None,
 ) -> Any:
-    """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest."""
+    """Messages with attempts, oldest first; `wait` is a long poll until there is one, `last` asks for the newest.
+
+    `limit` asks for so many; `next_cursor` is then the `cursor` that asks for those that follow, null where none do.
+    """
     legal("channel", channel, CHANNELS)
     legal("result", result, STATES)
     hosted = call.here
 
-    async def look() -> tuple[World, list[Message]] | None:
+    def fits(message: Message) -> bool:
+        return _fits(message, channel, result, tag)
+
+    async def look() -> tuple[World, Page[Message]] | None:
         world = hosted.world
         messaging = Messaging.of(world)
         every = messaging.messages if phone is None else messaging.phones.messages_of(number_of(world, phone))
-        fitting = await newest(every, lambda message: _fits(message, channel, result, tag), last)
-        return (world, fitting) if fitting else None
+        if last is None:
+            found = await page(every, attrgetter("ordinal"), fits, limit, cursor)
+        else:
+            found = Page(await newest(every, fits, last), {})
+        return (world, found) if found.items else None
 
     matches = await wait_for(hosted, wait, look)
     if matches is None:
-        return {"messages": []}
-    world, fitting = matches
-    return {"messages": await each(fitting, lambda message: message_view(world, message))}
+        return {"messages": [], **({} if limit is None else {"next_cursor": None})}
+    world, found = matches
+    views = await each(found.items, lambda message: message_view(world, message))
+    return {"messages": views, **found.cursor}
 
 
 def legal(name: str, word: str | None, words: Sequence[str]) -> None:
@@ -88,7 +100,12 @@ def number_of(world: World, text: str) -> str:
 async def message_of(world: World, message_id: str) -> Message:
     """The message of an id. Raises `ControlError`."""
     await through(Messaging.of(world).by_id.read())
-    message = Messaging.of(world).by_id.get(message_id)
+    messaging = Messaging.of(world)
+    message = messaging.by_id.get(message_id)
+    if message is None and messaging.past is not None and message_id in messaging.past:
+        bound = messaging.past.bound
+        text = f'"{message_id}" was forgotten: the world no longer has its oldest messages ({bound})'
+        raise ControlError(404, "forgotten", text, bound=bound)
     if message is None:
         raise ControlError(404, "no_such_message", f'"{message_id}" is not a message of this world')
     return message

@@ -56,7 +56,8 @@ class Page(NamedTuple):
 def page(world: World, day: int, wanted: Filter, after: int = -1) -> Generator[None, None, Page]:
     """The rows of a day (its first instant) that come after a place; pauses now and then."""
     rows = Messaging.of(world).rows
-    first = max(bisect_left(rows.at, day), after + 1)
+    lost = rows.messages.lost  # the places of a cursor count what was forgotten too
+    first = max(bisect_left(rows.at, day), after + 1 - lost)
     last = bisect_left(rows.at, day + DAY)
     places: list[int] = []
     for count, place in enumerate(range(first, last)):
@@ -73,7 +74,7 @@ def page(world: World, day: int, wanted: Filter, after: int = -1) -> Generator[N
         shown.append(row(world, rows.messages[place]))
         if len(shown) % _MADE == 0:
             yield
-    return Page(shown, None if last < 0 else cursor(world, day, places[-1]))
+    return Page(shown, None if last < 0 else cursor(world, day, lost + places[-1]))
 
 
 def _fits(world: World, message: Message, wanted: Filter) -> bool:

@@ -1,0 +1,191 @@
+"""The bounds of a server: of what each world keeps, and of the memory of the process.
+
+At a bound either what would add to it is refused (`when_full` refuse), or the oldest of what has ended goes (forget);
+entries of a journal always go. Memory is the process' own: it is read now and then, and no call waits for that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sendbox.engine.keeping.forgetting import MESSAGES, Forgetting
+
+if TYPE_CHECKING:
+    from sendbox.engine.part import Part
+    from sendbox.engine.world import World
+    from sendbox.runtime.host import Host
+    from sendbox.runtime.slot import Hosted
+
+#: Real seconds between two readings of the memory.
+PERIOD: Final = 0.25
+#: Memory is no longer full once so much of it is used, as a share of the bound.
+RELEASED: Final = 0.95
+#: So few entries of a world are left where memory is full: what they take is no tenth of anything.
+LEAST: Final = 100
+_STATM: Final = "/proc/self/statm"
+
+
+class Full(NamedTuple):
+    """A bound that is reached, and what to do about it."""
+
+    why: str
+    what_to_do: str
+
+
+def resident() -> int:
+    """The bytes of memory that the process has. Raises OSError where the system does not say it in `/proc`."""
+    with open(_STATM, "rb") as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def give_back() -> None:
+    """Gives free memory back to the system, where the C library can."""
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+class Bounds:
+    """The bounds of one runtime. `reading` tells the memory of the process, in bytes."""
+
+    def __init__(self, runtime: Host, reading: Callable[[], int] = resident) -> None:
+        settings = runtime.settings
+        self._runtime = runtime
+        self._loop = asyncio.get_running_loop()
+        self._reading = reading
+        self._entries, self._messages, self._memory = settings.max_journal, settings.max_messages, settings.max_memory
+        #: whether a world ever forgets
+        self.forgets = self._entries is not None or settings.when_full == "forget"
+        self._drops = settings.when_full == "forget"
+        #: the memory that was read last, and why nothing more is taken in; None while there is room
+        self.used = 0
+        self.full: Full | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._giving: asyncio.Future[None] | None = None
+        if self._memory is not None:
+            try:
+                self.look()
+            except OSError as error:
+                text = f"--max-memory: this system does not say how much memory the server uses ({error})"
+                raise ValueError(text) from None
+            self._timer = self._loop.call_later(PERIOD, self._tick)
+
+    def close(self) -> None:
+        """No more readings."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    # -- one world
+
+    def changed(self, hosted: Hosted) -> None:
+        """Something happened in a world: it is marked, and forgets what it must."""
+        if not self.forgets or hosted.gone:
+            return
+        forgetting = self._of(hosted)
+        forgetting.note()
+        self._begin(forgetting)
+        if not forgetting.waits:
+            self._step(hosted, forgetting)
+
+    def _begin(self, forgetting: Forgetting) -> None:
+        """Begins a pass, if the world keeps too much."""
+        if self._entries is not None:
+            forgetting.of_entries(self._entries, f"--max-journal={self._entries}")
+        if self._messages is not None and self._drops:
+            forgetting.of_messages(self._messages, f"--max-messages={self._messages}")
+
+    @staticmethod
+    def _of(hosted: Hosted) -> Forgetting:
+        if hosted.forgetting is None or hosted.forgetting.world is not hosted.world:
+            hosted.forgetting = Forgetting(hosted.world)
+        return hosted.forgetting
+
+    def _step(self, hosted: Hosted, forgetting: Forgetting) -> None:
+        """Forgets a part, and the next one at the loop's next turn; never while the world is read or at work."""
+        forgetting.waits = False
+        reads = hosted.readers or hosted.working is not None or hosted.advancing
+        if reads or hosted.gone or hosted.forgetting is not forgetting or hosted.world is not forgetting.world:
+            return
+        if forgetting.step():
+            self._begin(forgetting)  # more may have come meanwhile
+        if forgetting.work is not None:
+            forgetting.waits = True
+            self._loop.call_soon(self._step, hosted, forgetting)
+
+    def refusal(self, key: str, *, sends: bool) -> Full | None:
+        """Why a call with a key is refused; None for one that is let in. `sends` says that it makes messages."""
+        if self.full is not None or self._messages is None or not sends:
+            return self.full
+        hosted = self._runtime.worlds.get(key.partition("~")[0])
+        if hosted is None:
+            return None
+        count = hosted.world.counts.get(MESSAGES, 0)
+        if count < self._messages or (hosted.forgetting is not None and hosted.forgetting.work is not None):
+            return None
+        why = f"the world keeps {count} messages, and --max-messages is {self._messages}"
+        if self._drops:
+            return Full(f"{why}; too few have ended to be forgotten", "move the clock, or raise --max-messages")
+        return Full(why, "reset the world, raise --max-messages, or start with --when-full forget")
+
+    # -- memory
+
+    def _tick(self) -> None:
+        self._timer = self._loop.call_later(PERIOD, self._tick)
+        self.look()
+
+    def look(self) -> None:
+        """Reads the memory: above its bound worlds forget, or nothing more is taken in until it is well below."""
+        assert self._memory is not None
+        self.used = self._reading()
+        if self.used < self._memory:
+            if self.used < self._memory * RELEASED:
+                self.full = None
+            return
+        if self._drops:
+            self._giving = self._loop.run_in_executor(None, give_back)
+            largest = max(self._runtime.worlds.values(), key=_size, default=None)
+            if largest is not None and _size(largest) > LEAST:
+                forgetting = self._of(largest)
+                forgetting.note()
+                forgetting.of_entries(_size(largest) * 9 // 10, f"--max-memory={self._memory}")
+                if not forgetting.waits:
+                    self._step(largest, forgetting)
+                return
+        why = f"the server uses {_megabytes(self.used)}, and --max-memory is {_megabytes(self._memory)}"
+        self.full = Full(why, "close or reset worlds, or raise --max-memory")
+
+    # -- what is shown
+
+    def of_server(self) -> dict[str, Any]:
+        """The use of memory against its bound, if there is one."""
+        if self._memory is None:
+            return {}
+        return {"memory": {"used": self.used, "most": self._memory, "full": self.full is not None}}
+
+    def of_world(self, hosted: Hosted) -> dict[str, Any]:
+        """What of a world is bounded: how many are kept, the most, and how many were forgotten."""
+        world, shown = hosted.world, {}
+        if self._messages is not None:
+            kept, made = world.counts.get(MESSAGES, 0), sum(part.made for part in _with_messages(world))
+            shown[MESSAGES] = {"kept": kept, "most": self._messages, "forgotten": made - kept}
+        if self._entries is not None:
+            shown["entries"] = {"kept": _size(hosted), "most": self._entries, "forgotten": world.journal.first}
+        return shown
+
+
+def _with_messages(world: World) -> Iterator[Part]:
+    return (part for part in world.parts.values() if MESSAGES in part.counts)
+
+
+def _size(hosted: Hosted) -> int:
+    journal = hosted.world.journal
+    return len(journal) - journal.first
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 2**20:.0f} MiB"

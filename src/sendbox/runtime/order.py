@@ -1,0 +1,48 @@
+"""The order in which worlds were opened, so that a part of them is found without a look at all."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sendbox.runtime.slot import Hosted
+
+_number = attrgetter("number")
+
+
+class Order:
+    """The open worlds, oldest first. Each has a number, higher than those before it."""
+
+    __slots__ = ("_opened", "_worlds")
+
+    def __init__(self) -> None:
+        self._worlds: list[Hosted] = []
+        self._opened = 0
+
+    def add(self, hosted: Hosted) -> None:
+        """A world was opened."""
+        self._opened += 1
+        hosted.number = self._opened
+        self._worlds.append(hosted)
+
+    def remove(self, hosted: Hosted) -> None:
+        """A world was closed."""
+        del self._worlds[bisect_left(self._worlds, hosted.number, key=_number)]
+
+    def after(self, number: int) -> Iterator[Hosted]:
+        """The worlds with a higher number; those opened or closed meanwhile may be missing."""
+        while (place := bisect_right(self._worlds, number, key=_number)) < len(self._worlds):
+            hosted = self._worlds[place]
+            number = hosted.number
+            yield hosted
+
+    def backwards(self) -> Iterator[Hosted]:
+        """The worlds, newest first; those closed meanwhile may be missing."""
+        number = self._opened + 1
+        while place := bisect_left(self._worlds, number, key=_number):
+            hosted = self._worlds[place - 1]
+            number = hosted.number
+            yield hosted

@@ -1,0 +1,88 @@
+"""Which messages have ended, and a pass that forgets them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Generator, Iterator
+from functools import partial
+from itertools import chain, compress
+from typing import TYPE_CHECKING, Final
+
+from sendbox.services.messaging.flow import met
+from sendbox.services.messaging.results import DELIVERED
+
+if TYPE_CHECKING:
+    from sendbox.services.messaging.forgetting.past import Past
+    from sendbox.services.messaging.home import Handsets, Home
+    from sendbox.services.messaging.records import Message, Rows
+
+#: So many are looked at between two pauses.
+_LOOKED: Final = 500
+
+
+def has_ended(home: Home, message: Message) -> bool:
+    """Whether nothing happens to a message any more by itself: no result, no further step, no reply, no click."""
+    last, now = message.last, home.world.now
+    if last is None:
+        return home.is_test(message.phone)
+    if last.plan is not None:
+        return False
+    history = last.transitions()
+    ttl = last.step.ttl if last.number + 1 < len(message.submission.send.steps) else None
+    if history and ttl is not None and history[0][1] + ttl >= now and not met(last):
+        return False
+    for attempt in message.attempts:
+        fate = attempt.fate
+        if fate is None or not (fate.replies or fate.click):
+            continue
+        at = attempt.reached(DELIVERED)
+        planned = [after for after, _ in (*(fate.replies or ()), *(fate.click or ()))]
+        if at is not None and at + max(planned) >= now:
+            return False
+    return True
+
+
+def forget(home: Home, past: Past, until: int, bound: str, most: int) -> Generator[None, None, int]:
+    """Forgets the oldest messages before number `until` that have ended, `most` at most, and what hangs on them.
+
+    Pauses now and then. Returns the number of the first message that was not looked at.
+    """
+    world, messages = home.world, home.messages
+    past.bound = bound
+    yield from past.left(world.journal.first)
+    place, left = 0, until - messages.lost
+    while place < left and most:
+        gone, place = messages.forget(place, min(place + _LOOKED, left), partial(has_ended, home), most)
+        past.leave(len(world.journal), gone)
+        home.by_id.forget(gone)
+        for message in gone:
+            for link in chain.from_iterable((message.links or {}).values()):
+                del home.links[link.code]
+        most, left = most - len(gone), left - len(gone)
+        yield
+    boundary = messages.lost + place
+    since = messages[place].accepted_at if place < len(messages) else world.now
+    yield from _without(home.rows, past, since)
+    yield from _without_words(home.phones, since)
+    home.phones.look_again()
+    home.attempts.memory.before = messages[0].ordinal if messages else home.accepted
+    return boundary
+
+
+def _without(rows: Rows, past: Past, since: int) -> Iterator[None]:
+    """Takes out the rows of forgotten messages, as far as they were handed over up to an instant."""
+    place = 0
+    while place < len(rows.messages) and rows.at[place] <= since:
+        looked = rows.messages[place : place + _LOOKED]
+        stays = [message.id not in past for message in looked]
+        rows.at[place : place + len(looked)] = array("q", compress(rows.at[place : place + len(looked)], stays))
+        rows.messages.forget(place, place + len(looked), lambda message: message.id in past)
+        place += sum(stays)
+        yield
+
+
+def _without_words(phones: Handsets, since: int) -> Iterator[None]:
+    """Takes out what phones wrote before an instant."""
+    while phones.inbound and phones.inbound[0].at < since:
+        phones.inbound.forget(0, _LOOKED, lambda inbound: inbound.at < since)
+        yield
