@@ -130,3 +130,15 @@ async def test_a_server_that_starts_has_language_and_catalog() -> None:
         assert box.runtime.tried.item_of("/v2/message", None) == "sending denied key"
     finally:
         await box.runtime.aclose()
+
+
+@pytest.mark.asyncio
+async def test_a_health_check_loads_nothing() -> None:
+    """What asks again and again whether a server answers is answered without control."""
+    box = server()
+    try:
+        answer = await box.call("GET", "/_sandbox/health")
+        assert (answer.status, answer.json) == (200, box.runtime.health())
+        assert box.app._made is None
+    finally:
+        await box.runtime.aclose()

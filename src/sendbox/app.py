@@ -102,7 +102,7 @@ def make_app(runtime: Runtime, contract: Contract, served: Served | None = None)
     emulated = Emulated(runtime, desk)
     if runtime.settings.check_answers:
         runtime.check_batch = _batches(contract)
-    return Application(emulated, partial(tools, runtime, contract, emulated, served), runtime.settings)
+    return Application(emulated, partial(tools, runtime, contract, emulated, served), runtime)
 
 
 def _batches(contract: Contract) -> Callable[[Any], list[str]]:

@@ -88,4 +88,4 @@ def make_server(runtime: Runtime, contract: Contract, served: Callable[[], Serve
         return catalog(served())
 
     runtime.tried.load = tried
-    return Application(emulated, made, runtime.settings, later=True)
+    return Application(emulated, made, runtime, later=True)

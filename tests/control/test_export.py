@@ -12,7 +12,7 @@ import yaml
 from sendbox.app import SERVED
 from sendbox.control.export.rows import Done, NoEntry
 from sendbox.control.export.scenario import entry_of
-from sendbox.engine.digest import ENGINE
+from sendbox.engine import ENGINE
 from sendbox.engine.durations import instant, iso
 from sendbox.engine.journal import CODE, Capped
 from sendbox.scenario import library

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sendbox.control import records
-from sendbox.engine.digest import ENGINE
+from sendbox.engine import ENGINE
 from sendbox.services.assumptions import registry
 from tests.box import KEY, ORIGIN, WORLD, boxed, turns
 from tests.receivers import answering, receiving

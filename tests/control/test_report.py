@@ -11,8 +11,8 @@ from sendbox import __version__
 from sendbox.app import SERVED
 from sendbox.control.catalog import catalog
 from sendbox.control.report import Report, Unreadable, minimum, scope_of
+from sendbox.engine import ENGINE
 from sendbox.engine.coverage.tally import Catalog, FieldRow, Item, Row, Tally
-from sendbox.engine.digest import ENGINE
 from sendbox.services.coverage.catalog import DIMENSIONS, FACTS
 
 #: A service with one operation that has one field.

@@ -11,8 +11,8 @@ import pytest
 from sendbox import __version__
 from sendbox.app import SERVED
 from sendbox.control.operation import Control
+from sendbox.engine import ENGINE
 from sendbox.engine.chooser.draws import Chooser
-from sendbox.engine.digest import ENGINE
 from sendbox.scenario.keys import texts
 from tests.box import KEY, ORIGIN, START, WORLD, Box, boxed
 from tests.scenarios import load

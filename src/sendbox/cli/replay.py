@@ -79,7 +79,7 @@ async def _replay(recorded: Recorded, served: Served) -> tuple[list[str], int]:
 
 def _report(recorded: Recorded, comparison: Comparison, stopped: str | None) -> tuple[list[str], int]:
     from sendbox import __version__
-    from sendbox.engine.digest import ENGINE
+    from sendbox.engine import ENGINE
 
     by = f"recorded by Sendbox {recorded.version}, engine {recorded.engine}; replayed by {__version__}, engine {ENGINE}"
     if comparison.first is None and stopped is None and comparison.digest == recorded.digest:

@@ -15,10 +15,11 @@ import orjson
 from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
 from sendbox.control.reading import Page, chosen, each, newest, page, wait_for
+from sendbox.engine import ENGINE
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.bodies import body_of, listed
 from sendbox.engine.delivery.targets import Outlets
-from sendbox.engine.digest import ENGINE, canonical_in_slices, digest_in_slices
+from sendbox.engine.digest import canonical_in_slices, digest_in_slices
 from sendbox.engine.durations import iso
 from sendbox.engine.expect.verdict import lines, proves, verdict_in_slices
 from sendbox.engine.journal import CODE, Forgotten

@@ -8,9 +8,9 @@ from html import escape
 from typing import Any, Final, Literal
 
 from sendbox import __version__
+from sendbox.engine import ENGINE
 from sendbox.engine.characters import nearest
 from sendbox.engine.coverage.tally import Catalog, Item, Sum, Tally
-from sendbox.engine.digest import ENGINE
 from sendbox.services.assumptions import registry
 
 #: Formats by the suffix of a file.

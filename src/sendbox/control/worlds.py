@@ -8,7 +8,6 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox import __version__
 from sendbox.control.addresses import addresses
 from sendbox.control.arguments import beside, compiled, flag, json_object, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, unreadable
@@ -16,7 +15,6 @@ from sendbox.control.reading import Page, chosen, each, page_of
 from sendbox.engine import bounds
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.bounds import FASTEST, SLOWEST
-from sendbox.engine.digest import ENGINE
 from sendbox.engine.durations import instant, iso, shown
 from sendbox.scenario.keys.texts import invents
 from sendbox.scenario.model import ScenarioError
@@ -90,15 +88,7 @@ async def read_scenario(language: Language, source: Any) -> Blueprint:
 @operation("GET", "/health")
 async def health(call: Call) -> Any:
     """Answers once the scenario is loaded. `dropped` counts lines of the log that could not be written."""
-    return {
-        "status": "ok",
-        "version": __version__,
-        "engine": ENGINE,
-        "instance": call.runtime.instance,
-        "worlds": len(call.runtime.worlds),
-        "dropped": call.runtime.dropped(),
-        **({} if call.runtime.bounds is None else call.runtime.bounds.of_server()),
-    }
+    return call.runtime.health()
 
 
 @operation("GET", "/schema")

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Version of our rules; raised whenever an equal input has another outcome.
-ENGINE: Final = 4
 _MODULUS: Final = 2**256
 _SLICE: Final = 200
 #: The key in the form of a legacy call, which is the world's id.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from sendbox.engine.digest import ENGINE
+from sendbox.engine import ENGINE
 from sendbox.engine.durations import iso
 from sendbox.scenario.library import folder
 from sendbox.services.messaging.views import message_view

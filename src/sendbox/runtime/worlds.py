@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from sendbox import __version__
+from sendbox.engine import ENGINE
 from sendbox.engine.commands.command import Capture, Checkpoint, Open, Tune
 from sendbox.engine.identity import tag_of
 from sendbox.engine.world import World
@@ -360,6 +362,18 @@ class Runtime:
             if work.over:
                 self._loop.call_soon(self._take_apart, steps)
                 return
+
+    def health(self) -> dict[str, Any]:
+        """What tells that the server answers, and which one it is."""
+        return {
+            "status": "ok",
+            "version": __version__,
+            "engine": ENGINE,
+            "instance": self.instance,
+            "worlds": len(self.worlds),
+            "dropped": self.dropped(),
+            **({} if self.bounds is None else self.bounds.of_server()),
+        }
 
     async def aclose(self) -> None:
         """Ends all worlds and the client that delivers."""

@@ -15,8 +15,8 @@ from sendbox.services.http.exchange import Answer
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from sendbox.runtime.worlds import Runtime
     from sendbox.server.gateway import Emulated
-    from sendbox.settings import Settings
 
 
 class Application:
@@ -27,14 +27,15 @@ class Application:
     """
 
     def __init__(
-        self, emulated: Emulated, tools: Callable[[], ASGIApp], settings: Settings, *, later: bool = False
+        self, emulated: Emulated, tools: Callable[[], ASGIApp], runtime: Runtime, *, later: bool = False
     ) -> None:
         self._emulated = emulated
         self._paths = emulated.desk.paths
         self._make = tools
         self._made: ASGIApp | None = None
         self._making: asyncio.Future[ASGIApp] | None = None
-        self._settings = settings
+        self._settings = runtime.settings
+        self._health = runtime.health
         self._later = later
 
     def quick(self, scope: Scope, body: bytes) -> Answer | None:
@@ -56,6 +57,8 @@ class Application:
             if self._later and self._paths.lacks(scope["path"]):
                 await asyncio.get_running_loop().run_in_executor(None, self._paths.load)
             await self._emulated.handle(scope, receive, send)
+        elif scope["type"] == "http" and self._made is None and _asks_for_health(scope):
+            await reply(send, Answer(200, orjson.dumps(self._health())))
         else:
             await (self._made or await self.tools())(scope, receive, send)
 
@@ -68,3 +71,8 @@ class Application:
         if self._making is not None:
             self._made = await asyncio.shield(self._making)
         return self._made
+
+
+def _asks_for_health(scope: Scope) -> bool:
+    """Whether a request is that of a health check, which is answered before control is loaded."""
+    return scope["path"] == "/_sandbox/health" and scope["method"] == "GET" and not scope["query_string"]

@@ -17,9 +17,10 @@ import orjson
 
 from sendbox import __version__
 from sendbox.control.export.source import source_of
+from sendbox.engine import ENGINE
 from sendbox.engine.blueprint import Blueprint
 from sendbox.engine.commands.command import COMMANDS, Open, Stamp
-from sendbox.engine.digest import ENGINE, digest
+from sendbox.engine.digest import digest
 from sendbox.engine.durations import instant, iso
 from sendbox.engine.kinds.rows import Kinds, Observer
 from sendbox.scenario.model import ScenarioError
