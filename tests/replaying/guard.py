@@ -33,6 +33,8 @@ LEFT_OUT: Final[dict[tuple[str, str], str]] = {
     ("Outlets", "_known"): "how far that goes",
     ("Outlets", "_begun"): "what has begun, for whoever carries it out: it is taken away there",
     ("RequestRecord", "_kept"): "the body, or the file in which the same bytes lie",
+    ("Index", "_by_id"): "messages by their ids, worked out when somebody asks",
+    ("Index", "_read"): "how far that goes",
     ("World", "record"): "the commands themselves",
     ("World", "plain"): "what names stand for, noted when one is worked out",
     ("Attempt", "operator"): "the operator of a phone, looked up when somebody asks",

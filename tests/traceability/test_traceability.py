@@ -9,6 +9,8 @@ from collections import Counter
 import pytest
 
 from sendbox.services.assumptions import registry
+from sendbox.services.messaging.content import tags
+from sendbox.services.messaging.http.sending import steps
 from tests.box import boxed
 from tests.conformance import exchanges
 from tests.traceability import sentences
@@ -73,9 +75,20 @@ def test_a_proof_fails_when_what_it_proves_is_switched_off(id_: str, monkeypatch
     assert asyncio.run(_outcome(proof.case)) == []
     with monkeypatch.context() as patch:
         proof.off(patch)
+        _forget()
         found = asyncio.run(_outcome(proof.case))
+    _forget()
     assert found
     assert [line for line in found if "status 500" in line] == []
+
+
+_normalize = tags.normalize
+
+
+def _forget() -> None:
+    """What is remembered of earlier requests is read anew."""
+    _normalize.cache_clear()
+    steps._FLOWS.clear()
 
 
 async def _outcome(case: exchanges.Case) -> list[str]:
