@@ -243,3 +243,16 @@ def test_without_slots() -> None:
     """A class without slots is refused: `dataclasses` makes it."""
     with pytest.raises(TypeError, match="slots=False"):
         dataclass(slots=False)
+
+
+def test_two_threads_may_make_the_first_object() -> None:
+    """The one that comes second finds the method that the first one made."""
+
+    @dataclass(slots=True)
+    class Point:
+        x: int
+
+    first = Point.__init__
+    made = Point(1)
+    first(made, 2)
+    assert made.x == 2

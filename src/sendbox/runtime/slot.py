@@ -121,6 +121,8 @@ class Hosted:
     gone: bool = False
     #: advice that the log has said, and how far the journal was read for it
     told: set[Advice] = field(default_factory=set)
+    #: the addresses of these objects: most remarks are the same ones again
+    heard: set[int] = field(default_factory=set)
     logged: int = 0
     #: what was tried in earlier epochs, where it is kept (`Tried`)
     tried: Sum | None = None

@@ -276,8 +276,9 @@ def _log_remarks(runtime: Runtime, hosted: Hosted, record: RequestRecord) -> Non
         word = "refused" if record.status >= 400 else "rejected"
         runtime.log(world_id, f"{word} {record.operation}: {finding.message} at {finding.path}")
     for advice in record.advice:
-        if advice in hosted.told:
+        if id(advice) in hosted.heard or advice in hosted.told:
             continue
         if len(hosted.told) < MOST_TOLD:
             hosted.told.add(advice)
+            hosted.heard.add(id(advice))
         runtime.log(world_id, f"advice {advice.code} on {record.operation}: {advice.message} at {advice.path}")

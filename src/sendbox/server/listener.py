@@ -49,6 +49,11 @@ class CannotListen(OSError):
     """The server cannot listen at the given address; the message says why and what to do."""
 
 
+async def _broken(error: Exception, _scope: Scope, _receive: Receive, _send: Send) -> None:
+    """An application that breaks, for uvicorn to say so: in its log, and to the client by a 500."""
+    raise error
+
+
 def _nothing() -> None:
     """In place of a connection that a request no longer needs."""
 
@@ -131,8 +136,8 @@ class Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Begins a request, unless its head is to be read again."""
-        self._heading, self._head = False, 0
-        if sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > HEAD:
+        read, self._heading, self._head = self._head + len(self._packet), False, 0
+        if read > HEAD and sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > HEAD:
             self._too_long = True
             raise ValueError("the head of the request is too long")  # the parser stops, and a refusal is sent
         self._offered = self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
@@ -165,7 +170,10 @@ class Protocol(HttpToolsProtocol):
         self._begun = None
         answer = None
         if self._quick is not None and app is self.app and not self.flow.write_paused:
-            answer = self._quick(cast("Scope", cycle.scope), bytes(cycle.body))
+            try:
+                answer = self._quick(cast("Scope", cycle.scope), bytes(cycle.body))
+            except Exception as error:  # the parser would take it for a fault of the client
+                app = partial(_broken, error)
         if answer is None:
             super()._start_asgi_task(cycle, app)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from sendbox.engine.remarks import Finding
@@ -23,13 +24,13 @@ class Remade(Request):
     __slots__ = ("count",)
     count: int
 
+    @abstractmethod
     def content(self, body: bytes) -> bytes:
         """The canonical request without callback."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self) -> bytes:
         """The answer, in which everything was accepted."""
-        raise NotImplementedError
 
 
 def accept(exchange: Exchange, sends: list[Send], content: bytes, kind: type[Remade] | None = None) -> Accepted:
