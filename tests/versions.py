@@ -1,6 +1,6 @@
 """The versions that the scripts, continuous integration and the image install: `constraints.txt`, which this writes.
 
-`scripts/constraints` runs it in an environment that holds nothing but `packaging`. pip decides what it would install with
+`scripts/constraints` runs it in an environment that holds nothing but `packaging`. pip says what it would install with
 every extra of `pyproject.toml`, and installs nothing. `test_versions.py` holds the file against the project.
 """
 
