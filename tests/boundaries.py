@@ -176,8 +176,10 @@ OWNERS: Final = (
     owner("aiohttp", "runtime.sender", "the product's traffic out goes through one module; 190 ms", lazy=True),
     owner("anyascii", "services.messaging.content", "only sms steps of type `sms` need its tables", lazy=True),
     owner("click", "cli", "one module owns arguments and exit codes"),
-    owner("faker", "scenario.keys.texts", "a quarter of a second for texts that few scenarios ask for", lazy=True),
-    owner("freezegun", "fixture pytest_plugin", "only `freeze()` needs it, and it patches modules", lazy=True),
+    owner("faker", "scenario.keys.texts", "part of the extra `people`; texts that few scenarios ask for", lazy=True),
+    owner(
+        "freezegun", "fixture", "part of the extra `test`; only `freeze()` needs it, and it patches modules", lazy=True
+    ),
     owner(
         "httpx",
         "cli.explain cli.forward control fixture pytest_plugin server.wire",
@@ -189,7 +191,7 @@ OWNERS: Final = (
     owner("jsonschema_rs", "contract scenario.shape", "requests, and scenario files: nothing else is held to a schema"),
     owner("jwt", "services.partner.http.tokens", "signup tokens; 70 ms with the cryptography it looks for", lazy=True),
     owner("orjson", "", "JSON is everywhere"),
-    owner("pytest", "fixture pytest_plugin", "what is served runs without it"),
+    owner("pytest", "fixture pytest_plugin", "part of the extra `test`: what is served runs without it"),
     owner(
         "starlette",
         "app control page server services.http tools " + " ".join(f"services.{name}.http" for name in SERVICES),

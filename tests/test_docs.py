@@ -32,7 +32,10 @@ from tests.scenarios import load
 
 DOCS: Final = ROOT / "docs"
 #: Options of programs that are not ours, and of scripts.
-FOREIGN: Final = {"--add-host", "--cacert", "--data-binary", "--help", "--rm"}
+FOREIGN: Final = {
+    *("--add-host", "--cacert", "--data-binary", "--health-interval", "--health-start-interval"),
+    *("--health-start-period", "--help", "--rm", "--upgrade"),
+}
 #: Options that only the tests of Sendbox itself read.
 OF_TESTS: Final = {"--show"}
 #: Packages that are imported under another name.
@@ -64,11 +67,13 @@ def rows(heading: str) -> Iterator[list[str]]:
     ("extra", "heading"),
     [
         (None, "What `pip install sendbox` brings"),
+        ("people", "Extra `people`"),
+        ("test", "Extra `test`"),
         ("tls", "Extra `tls`"),
         ("dev", "Extra `dev`"),
         ("mutation", "Extra `mutation`"),
     ],
-    ids=["main", "tls", "dev", "mutation"],
+    ids=["main", "people", "test", "tls", "dev", "mutation"],
 )
 def test_dependencies_have_one_reason_in_both_places(extra: str | None, heading: str) -> None:
     """docs/dependencies.md lists exactly what pyproject.toml names, with the same reason, and no reason is missing."""
@@ -81,7 +86,8 @@ def test_dependencies_say_where_they_are_imported() -> None:
     """The columns `where` and `lazily` say what the boundaries hold the code to."""
     owners = {each.package: each for each in OWNERS}
     listed = {}
-    for name, _, where, lazily in [*rows("What `pip install sendbox` brings"), *rows("Extra `tls`")]:
+    headings = ("What `pip install sendbox` brings", "Extra `people`", "Extra `test`", "Extra `tls`")
+    for name, _, where, lazily in (row for heading in headings for row in rows(heading)):
         if not where.startswith("nowhere"):
             listed[IMPORTED_AS.get(name, name)] = (where, lazily)
     assert listed == {

@@ -59,10 +59,12 @@ def test_every_block_is_run() -> None:
 
 def test_it_is_installed_and_served_by_these_names(folder: Folder) -> None:
     """The package and its command are called so, and what is served by default has the address of the examples."""
-    (block,) = bash("pip")
+    block, with_pytest = bash("pip")
     assert block.text.splitlines() == ["pip install sendbox", "sendbox serve"]
+    assert with_pytest.text.splitlines() == ["pip install 'sendbox[test]'"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["name"] == "sendbox"
+    assert "test" in project["optional-dependencies"]
     assert project["scripts"] == {"sendbox": "sendbox.cli.main:main"}
     assert project["requires-python"] == ">=3.11"
     assert "Python 3.11 or newer" in prose(README)

@@ -240,7 +240,7 @@ def _copies(count: int) -> Iterator[list[Path]]:
                 ROOT,
                 copy,
                 symlinks=True,
-                ignore=shutil.ignore_patterns(".git", ".venv", "*cache*", "build", ".coverage*"),
+                ignore=shutil.ignore_patterns(".git", ".venv*", "*cache*", "build", ".coverage*"),
             )
         yield copies
 

@@ -11,6 +11,7 @@ from faker import config
 
 from sendbox.engine.texts import FAKES, POOL, Fake
 from sendbox.scenario.keys import texts
+from sendbox.scenario.model import ScenarioError
 from sendbox.scenario.shape import schema
 from tests.scenarios import load
 
@@ -79,3 +80,15 @@ def test_a_scenario_of_the_library_that_invents_is_known(monkeypatch: pytest.Mon
     assert texts.invents("chatty")
     assert texts.invents({"sendbox": 1, "extends": "chatty"})
     assert not texts.invents("default")
+
+
+def test_without_faker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is to be invented is a problem at its place, which names the extra; other texts need nothing."""
+    monkeypatch.setitem(sys.modules, "faker", None)
+    texts._invented.cache_clear()
+    replies = [{"body": "{{body}}"}, {"body": "I am {{fake.name}}"}]
+    with pytest.raises(ScenarioError) as caught:
+        load({"sendbox": 1, "attempts": [{"locale": "fi_FI", "replies": replies}]})
+    (problem,) = caught.value.problems
+    assert problem.path == "$.attempts[0].replies[1].body"
+    assert problem.message == "\"{{fake.name}}\" needs Faker, which is not installed: pip install 'sendbox[people]'"

@@ -1,7 +1,8 @@
 """Compiles texts with gaps (`{{name}}`), and generates the values of those that are to be generated.
 
 Faker is imported when the first such text is compiled, which takes a fifth of a second: a caller on an event loop asks
-`invents` first, and compiles on another thread.
+`invents` first, and compiles on another thread. Faker comes with the extra `people`; without it such a text is a
+problem of its scenario.
 """
 
 from __future__ import annotations
@@ -55,7 +56,12 @@ def _gap(name: str, node: Node, reader: Reader, gaps: Collection[str], locale: s
     word, _, name_in_family = name.partition(".")
     if word == "fake":
         if name_in_family in FAKES:
-            return Fake(name_in_family, locale, _pool(locale, name_in_family, reader.chooser))
+            try:
+                return Fake(name_in_family, locale, _pool(locale, name_in_family, reader.chooser))
+            except ImportError:
+                missing = "needs Faker, which is not installed: pip install 'sendbox[people]'"
+                reader.complain(node, "gap", f'"{{{{{name}}}}}" {missing}')
+                return None
         legal = [f"fake.{legal_name}" for legal_name in FAKES]
         _unknown(name, node, reader, legal, f"not a value that can be generated; legal: {listed(legal)}")
     elif word == "payload" and word in gaps:
