@@ -8,7 +8,7 @@ on request: a transition costs 17 bytes, not a dictionary. What is said about a 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 #: The code of every kind of entry, by its name. A service enters its own; codes hold in this process only.
@@ -42,6 +42,12 @@ class Journal:
         self.kind.append(kind)
         self.what.append(what)
         return len(self.kind) - 1
+
+    def extend(self, at: int, kinds: bytes, whats: Sequence[Any]) -> None:
+        """Appends, for each of these subjects in turn, an entry of each kind."""
+        self.at.extend([at] * (len(kinds) * len(whats)))
+        self.kind += kinds * len(whats)
+        self.what += whats if len(kinds) == 1 else [what for what in whats for _ in kinds]
 
     @property
     def first(self) -> int:

@@ -280,11 +280,11 @@ class _Way:
 
     def _busy_with(self) -> str:
         """What keeps the world busy, for a tester."""
-        steps = self._world.timeline.steps
-        if not steps:
+        timeline = self._world.timeline
+        if not timeline.steps:
             return "its receivers cause deliveries without end"
-        at, _, _, handler, _ = steps[0]
-        count = f"{len(steps)} steps are" if len(steps) > 1 else "one step is"
+        at, _, _, handler, _ = timeline.steps[0]
+        count = f"{timeline.scheduled} steps are" if timeline.scheduled > 1 else "one step is"
         return f"{count} scheduled, next {handler.__name__.removesuffix('_due').strip('_')} at {iso(at)}"
 
     async def _landed(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, paired, succeeded
+from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, in_one_row, paired, succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
@@ -80,12 +80,12 @@ class Outlets:
             outlet = self._lines[target] = Outlet(target, builtin)
         return outlet
 
-    def post(self, outlet: Outlet, event: Any) -> None:
-        """An event for a target."""
+    def post(self, outlet: Outlet, *events: Any) -> None:
+        """Events for a target."""
         if not outlet.pending:
             self.dirty.append(outlet)
-        outlet.pending.append(event)
-        self._posted += event if isinstance(event, tuple) else (event, None)
+        outlet.pending += events
+        self._posted += in_one_row(events)
 
     @property
     def posted(self) -> Iterator[Any]:

@@ -357,8 +357,8 @@ class Rows:
     at: array[int] = field(default_factory=lambda: array("q"))
     messages: list[Message] = field(default_factory=list)
 
-    def add(self, message: Message, now: int) -> None:
-        """A message is about to be handed over, or refused, for the first time."""
-        if message.submission.operation != _WITHOUT_ROW:
-            self.at.append(now)
-            self.messages.append(message)
+    def add(self, messages: Sequence[Message], now: int) -> None:
+        """Messages of one submission are about to be handed over, or refused, for the first time."""
+        if messages[0].submission.operation != _WITHOUT_ROW:
+            self.at.extend([now] * len(messages))
+            self.messages += messages
