@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, Final
 
 #: The code of every kind of entry, by its name. A service enters its own; codes hold in this process only.
@@ -45,9 +46,10 @@ class Journal:
 
     def extend(self, at: int, kinds: bytes, whats: Sequence[Any]) -> None:
         """Appends, for each of these subjects in turn, an entry of each kind."""
-        self.at.extend([at] * (len(kinds) * len(whats)))
-        self.kind += kinds * len(whats)
-        self.what += whats if len(kinds) == 1 else [what for what in whats for _ in kinds]
+        count = len(whats)
+        self.at += array("q", (at,)) * (len(kinds) * count)
+        self.kind += kinds * count
+        self.what += whats if len(kinds) == 1 else chain.from_iterable(zip(*[whats] * len(kinds), strict=True))
 
     @property
     def first(self) -> int:

@@ -132,6 +132,7 @@ CHECKS: Final = (
         "§7.3",
         "[302] Invalid phone number format",
         ends_message=True,
+        may=lambda _checks, message, _number, _step: not all(each.valid for each in message.submission.messages),
     ),
     Check(
         "allowed",
@@ -210,15 +211,14 @@ class Checks:
         self._identical = assume.identical
         off = {CREDIT.word} | ({"allowed"} if self._allowed is None else set())
         off |= {"identical"} if self._identical is None else set()
-        #: the checks before the price is known, in order; by their words, which a checkpoint can copy
-        self._words = tuple(check.word for check in CHECKS if check.word not in off)
+        #: the checks before the price is known, in order
+        self._checks = tuple(check for check in CHECKS if check.word not in off)
         #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
 
     def asked(self, message: Message, number: int, step: Step) -> list[Check]:
         """The checks that may now refuse flow step `number` of a message, or of others of its submission."""
-        checks = [BY_WORD[word] for word in self._words]
-        return [check for check in checks if check.may(self, message, number, step)]
+        return [check for check in self._checks if check.may(self, message, number, step)]
 
     @property
     def remembering(self) -> bool:

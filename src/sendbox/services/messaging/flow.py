@@ -163,14 +163,13 @@ class Simulator:
         prepared: Prepared | None = None
         refusal: Check | None = None
         begun: list[Attempt] = []
-        place, alone, noting = first, decided, False
-        while place < last:
-            message = messages[place]
+        alone, noting = decided, False
+        place = first
+        for message in messages[first:last]:
             if message.submission is not submission:
                 break
             place += 1
-            attempt = Attempt(message, number, message.last)
-            message.last = attempt
+            message.last = attempt = Attempt(message, number, message.last)
             for check in asked:
                 if check.refuses(checks, message, number, step):
                     refusal = check
@@ -179,7 +178,7 @@ class Simulator:
                 break
             if decided:
                 plan = self._fate(attempt, step)
-            if not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over, so never charged
+            if not decided or not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over
                 if prepared is None:
                     prepared = prepare(submission, number, step, self._account)
                     cost_of = home.costs.of(step.channel, prepared.count)
@@ -200,12 +199,12 @@ class Simulator:
                         checks.remark_entry(message)
                     if prepared.targets:
                         phones.make_links(attempt, prepared)
-                if message is submission.messages[-1]:
-                    submission.prepared = None  # no recipient follows
             attempt.plan = plan
             begun.append(attempt)
             if alone or (place == first + 1 and self._alone(attempt, plan)):
                 break
+        if begun and begun[-1].message is submission.messages[-1]:
+            submission.prepared = None  # no recipient follows
         if number == 0:
             home.rows.add(messages[first:place], now)
         if begun:
@@ -337,24 +336,19 @@ class Simulator:
         """The next entry of their plans has come. Returns where it stopped: where one does not do as the first."""
         attempt = attempts[first]
         plan = attempt.plan
-        place = first + 1
         if plan is None:
-            return place
-        if place < last and not self._alone(attempt, plan):
-            state, size, submission = attempt.state, len(attempt.history), attempt.message.submission
-            while place < last:
-                other = attempts[place]
-                if (
-                    other.plan is not plan
-                    or other.state != state
-                    or other.fate is not None
-                    or len(other.history) != size
-                    or (other.message.submission is not submission and not _similar(other, attempt))
-                ):
+            return first + 1
+        alike = [attempt]
+        if first + 1 < last and not self._alone(attempt, plan):
+            history, submission = attempt.history, attempt.message.submission
+            for other in attempts[first + 1 : last]:
+                if other.plan is not plan or other.history != history or other.fate is not None:
                     break
-                place += 1
-        self._move(attempts[first:place], plan)
-        return place
+                if other.message.submission is not submission and not _similar(other, attempt):
+                    break
+                alike.append(other)
+        self._move(alike, plan)
+        return first + len(alike)
 
     def _move(self, attempts: Sequence[Attempt], plan: Plan) -> None:
         """The next entry of a plan, for all of these or for one alone."""
@@ -384,14 +378,16 @@ class Simulator:
         attempt = attempts[0]
         submission = attempt.message.submission
         first, fate, outlet = attempt.state == ACCEPTED, attempt.fate, submission.outlet
-        reached, before, after = pack_transition(code, now), None, b""
+        before, reached = attempt.history, pack_transition(code, now)
+        after = before + reached
         for each in attempts:
             each.state = code
             if each.history is not before:
                 before = each.history
                 after = before + reached
             each.history = after  # one for all that went the same way
-            if info is not None:
+        if info is not None:
+            for each in attempts:
                 each.note(f"info{code}", info)
         if fate is not None and fate.order_sensitive:
             world.journal.mark(len(world.journal))

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from sendbox.services.messaging.channels import FAMILY
-from sendbox.services.numbers.countries import country
+from sendbox.services.numbers.countries import country, decided
 from sendbox.services.tables import table
 
 if TYPE_CHECKING:
@@ -50,14 +50,15 @@ class Costs:
         """What `count` segments to a phone cost, in millionths (eur, czk); one pair for all attempts of that price."""
         family = FAMILY[channel]
         costs = self._costs.setdefault((family, count), {})
+        heads = decided()
 
         def cost(phone: str) -> tuple[int, int]:
-            place = country(phone)
+            place = heads.get(phone[:3]) or country(phone)
             code = "" if place is None else place.code
-            price = costs.get(code)
-            if price is None:
-                eur, czk = self._prices.get((family, code)) or self._prices[family, ""]
-                price = costs[code] = (eur * count, czk * count)
+            if (price := costs.get(code)) is not None:
+                return price
+            eur, czk = self._prices.get((family, code)) or self._prices[family, ""]
+            price = costs[code] = (eur * count, czk * count)
             return price
 
         return cost
