@@ -79,6 +79,12 @@ class Delivery:
         return list(paired(self._events))
 
     @property
+    def first(self) -> Any:
+        """The first event that it carries."""
+        event, code = self._events[:2]
+        return event if code is None else (event, code)
+
+    @property
     def address(self) -> str:
         """Where it goes; `hook` stands for the built-in receiver."""
         return "hook" if self.outlet.builtin else self.outlet.target.url

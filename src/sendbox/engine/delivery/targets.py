@@ -260,7 +260,7 @@ class Outlets:
     def id_of(self, delivery: Delivery) -> str:
         """The id of a delivery: its `X-Request-Id`, the same on every try (A21). Made when first asked."""
         if not delivery.id:
-            key = self.key_of(delivery.events[0], delivery.made_at)
+            key = self.key_of(delivery.first, delivery.made_at)
             if isinstance(delivery, FaultyDelivery):
                 if delivery.of is not None:
                     return self.id_of(delivery.of)

@@ -287,6 +287,9 @@ class Attempt:
 
     def entered(self, code: int, until: int) -> int:
         """The instant of the newest transition to a state up to `until`: an illegal path may reach one twice."""
+        newest, entered = _TRANSITION.unpack_from(self.history, len(self.history) - TRANSITION_SIZE)
+        if newest == code and entered <= until:
+            return int(entered)
         return max((int(at) for state, at in iter_transitions(self.history) if state == code and at <= until))
 
     def info(self, code: int) -> str | None:
