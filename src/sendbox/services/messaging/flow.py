@@ -3,6 +3,9 @@
 An attempt is made for one flow step at a time (§2.2): checks may refuse it (§1, A61, A62), else it is charged, rules
 decide its fate, and the timeline carries it from result to result through the table of `engine/lifecycle.py`. When its
 condition cannot be met any more (A04) or is not met in time (A64), the flow moves on to the next step.
+
+Messages that go the same way are handed over and moved together. What is decided about one of them alone, by a rule, an
+outage or a flow, happens to it alone, so that everything keeps its order. It is long because all ways meet here.
 """
 
 from __future__ import annotations
@@ -166,8 +169,6 @@ class Simulator:
         alone, noting = decided, False
         place = first
         for message in messages[first:last]:
-            if message.submission is not submission:
-                break
             place += 1
             message.last = attempt = Attempt(message, number, message.last)
             for check in asked:
