@@ -6,11 +6,13 @@ from typing import Any, Final
 
 import pytest
 
+from sendbox.engine.patterns import Pattern
 from sendbox.engine.world import World
 from sendbox.services.account.spec import AccountSpec
-from sendbox.services.assume import Assume
+from sendbox.services.assume import Assume, Timing
 from sendbox.services.limits import TEST_NUMBER
 from sendbox.services.messaging.messaging import Messaging
+from sendbox.services.messaging.model import PhoneSpec
 from sendbox.services.messaging.records import Attempt
 from tests.core.observed import digest
 from tests.core.worlds import HOOK, HOUR, PHONE, PLENTY, TEN, answer_200, answer_all, make_world, rule, send, step
@@ -63,6 +65,9 @@ def played(budget: int, blueprint: dict[str, Any], sends: list[tuple[tuple[str, 
         pytest.param({"assume": Assume(test_number="on")}, [((*TEN[:4], TEST_NUMBER, *TEN[4:]), {})], id="test number"),
         pytest.param({"account": AccountSpec(credit=100_000)}, [(TEN, {})], id="credit ends"),
         pytest.param({"account": AccountSpec(blacklist=frozenset(TEN[3:5]))}, [(TEN, {})], id="blacklist"),
+        pytest.param({**QUIET, "assume": Assume(timing=Timing(sent=0))}, [(TEN, {})], id="sent at once"),
+        pytest.param({**QUIET, "assume": Assume(timing=Timing(sending=500))}, [(TEN, {})], id="handed over later"),
+        pytest.param({"phones": (PhoneSpec(Pattern(TEN[4]), offline=True),)}, [(TEN, {})], id="one is off"),
         pytest.param({"attempts": (rule("undelivered"),)}, [(TEN, {"steps": FLOW})], id="rules"),
     ],
 )
