@@ -127,7 +127,7 @@ async def test_an_error_inside_is_500_and_in_the_log(caplog: pytest.LogCaptureFi
     """What breaks says so, and the server goes on."""
     async with boxed() as box:
         await box.open()
-        box.runtime.worlds[KEY].world.timeline.steps = None  # type: ignore[assignment]
+        box.runtime.worlds[KEY].world.timeline.steps = [None]  # type: ignore[list-item]
         answer = await box.get(f"{WORLD}/clock")
         assert (answer.status, answer.json["error"]) == (500, "internal")
         assert "control failed at clock" in caplog.text

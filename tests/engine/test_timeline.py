@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from heapq import heappop
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.engine.bounds import END
-from sendbox.engine.timeline import LATE, Timeline
+from sendbox.engine.timeline import LATE, LONGEST, Timeline
 
 
 def fire(timeline: Timeline) -> None:
     """Fires every step in order, as a world does."""
     while timeline.steps:
-        _, _, _, handler, what = heappop(timeline.steps)
-        handler(what)
+        timeline.fire(END, 1)
 
 
 @pytest.mark.parametrize(
@@ -114,3 +113,69 @@ def test_lapses_can_be_taken_in_slices() -> None:
         timeline.lapse(1, "link", n)
     assert [what for _, _, what in timeline.lapsed(1, 2)] == [0, 1]
     assert [what for _, _, what in timeline.lapsed(1, 2)] == [2]
+
+
+def schedule(timeline: Timeline, fired: list[str], text: str, instant: int = 1, rank: int = 0) -> None:
+    """Schedules a run of steps, each of which appends its letter."""
+
+    def due(letters: Sequence[str], first: int, last: int) -> int:
+        fired.extend(letters[first:last])
+        return last
+
+    timeline.together(instant, rank, due, text)
+
+
+@pytest.mark.parametrize(
+    ("rank", "late", "expected"),
+    [(-1, 0, "-abcd"), (0, 0, "a-bcd"), (2, 0, "abc-d"), (3, 0, "abcd-"), (2, LATE, "abcd-")],
+    ids=["before all", "with the first", "with one within", "with the last", "late"],
+)
+@pytest.mark.parametrize("most", [1, 3, 100])
+def test_a_run_is_steps_in_a_row(rank: int, late: int, expected: str, most: int) -> None:
+    """Each of its steps has its own place: another step of the instant comes where it would without the run."""
+    fired: list[str] = []
+    timeline = Timeline()
+    schedule(timeline, fired, "abcd")
+    timeline.at(1, rank + late, fired.append, "-")
+    assert timeline.scheduled == 5
+    while timeline.steps:
+        before = len(fired)
+        assert timeline.fire(1, most) == len(fired) - before <= most
+    assert ("".join(fired), timeline.scheduled, timeline.fired) == (expected, 0, 5)
+
+
+def test_a_step_that_was_scheduled_before_a_run_comes_first_in_its_rank() -> None:
+    """As it does among single steps."""
+    fired: list[str] = []
+    timeline = Timeline()
+    timeline.at(1, 2, fired.append, "-")
+    schedule(timeline, fired, "abcd")
+    fire(timeline)
+    assert "".join(fired) == "ab-cd"
+
+
+def test_runs_that_follow_each_other_are_one() -> None:
+    """Where instant, handler, rank and order go on, and while none of it was fired; up to a length."""
+    fired: list[int] = []
+
+    def due(numbers: Sequence[int], first: int, last: int) -> int:
+        fired.extend(numbers[first:last])
+        return last
+
+    timeline = Timeline()
+    for number in range(LONGEST + 1):
+        timeline.together(1, number, due, (number,))
+    assert (len(timeline.steps), timeline.scheduled) == (2, LONGEST + 1)
+    timeline.fire(1, LONGEST + 1)
+    timeline.together(1, LONGEST + 1, due, (LONGEST + 1,))  # the one before has gone
+    timeline.together(2, LONGEST + 2, due, (LONGEST + 2,))
+    timeline.together(2, LONGEST + 4, due, (LONGEST + 4,))
+    timeline.at(2, 0, fired.append, 0)
+    timeline.together(2, LONGEST + 5, due, (LONGEST + 5,))
+    timeline.together(END + 1, 0, due, (0,))
+    assert len(timeline.steps) == 5
+    fire(timeline)
+    assert fired == [*range(LONGEST + 2), 0, LONGEST + 2, LONGEST + 4, LONGEST + 5]
+    timeline.together(3, 0, due, (0,))
+    timeline.clear()
+    assert timeline.steps == []

@@ -28,7 +28,7 @@ async def pending(call: Call, limit: Any = SHOWN) -> Any:
     return {
         "now": iso(world.now),
         "steps": next_steps(world, call.served.kinds.steps, most),
-        "scheduled": len(world.timeline.steps),
+        "scheduled": world.timeline.scheduled,
         "deliveries": await each(waiting, lambda delivery: delivery_view(on, delivery)),
         **{name: await items(world, most) for name, items in call.served.pending.items()},
     }

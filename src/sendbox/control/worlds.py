@@ -58,7 +58,7 @@ def clock_view(hosted: Hosted) -> dict[str, Any]:
         "mode": world.clock.mode,
         "rate": world.clock.rate / 1000,
         "next_due": None if due is None else iso(due),
-        "pending": len(world.timeline.steps),
+        "pending": world.timeline.scheduled,
     }
 
 

@@ -8,7 +8,8 @@ on request: a transition costs 17 bytes, not a dictionary. What is said about a 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, Final
 
 #: The code of every kind of entry, by its name. A service enters its own; codes hold in this process only.
@@ -42,6 +43,13 @@ class Journal:
         self.kind.append(kind)
         self.what.append(what)
         return len(self.kind) - 1
+
+    def extend(self, at: int, kinds: bytes, whats: Sequence[Any]) -> None:
+        """Appends, for each of these subjects in turn, an entry of each kind."""
+        count = len(whats)
+        self.at += array("q", (at,)) * (len(kinds) * count)
+        self.kind += kinds * count
+        self.what += whats if len(kinds) == 1 else chain.from_iterable(zip(*[whats] * len(kinds), strict=True))
 
     @property
     def first(self) -> int:

@@ -7,12 +7,16 @@ The order of steps at one instant: cause before effect (what a step schedules at
 order of acceptance (`rank`: the ordinal of the message), then order of scheduling. A rank with `LATE` added comes after
 every plain rank of its instant: a TTL is looked at when all receipts of that instant are in (A64).
 
+Steps that were scheduled one after another, for one instant and handler and with ranks that follow each other, make a
+*run*, which has one place in the heap. Each of them is a step with its own place in the order all the same: as many
+are fired at once as nothing else comes between.
+
 What falls due after the end of time is not noted: no clock comes there, and it never happens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final
 
@@ -20,18 +24,40 @@ from sendbox.engine.bounds import END
 
 LATE: Final = 1 << 60
 Handler = Callable[[Any], None]
+#: Fires the steps of a run from one place on, up to another, at least one, and returns the place where it stopped. It
+#: stops after a step that scheduled something for its own instant.
+RunHandler = Callable[[Sequence[Any], int, int], int]
+#: The most steps of a run.
+LONGEST: Final = 512
+
+
+class Run:
+    """Steps in a row: what each is about, and how many of them were fired. The rest tells what would follow them."""
+
+    __slots__ = ("first", "handler", "instant", "next_rank", "seq", "whats")
+
+    def __init__(self, instant: int, handler: RunHandler) -> None:
+        self.instant = instant
+        self.handler = handler
+        self.whats: list[Any] = []
+        self.first = self.next_rank = self.seq = 0
 
 
 class Timeline:
     """A heap of steps and a heap of lapses. Instants in virtual milliseconds."""
 
-    __slots__ = ("_lapse_seq", "_seq", "lapses", "steps")
+    __slots__ = ("_lapse_seq", "_newest", "_seq", "fired", "lapses", "steps")
 
     def __init__(self) -> None:
-        self.steps: list[tuple[int, int, int, Handler, Any]] = []
+        #: (instant, rank, order of scheduling, handler, what it is about or a `Run`)
+        self.steps: list[tuple[int, int, int, Any, Any]] = []
         self.lapses: list[tuple[int, int, str, Any]] = []
+        #: how many steps were fired
+        self.fired = 0
         self._seq = 0
         self._lapse_seq = 0
+        #: the run that was scheduled last, while all of it is to come
+        self._newest: Run | None = None
 
     def at(self, instant: int, rank: int, handler: Handler, what: Any) -> None:
         """Schedules a step: `handler(what)` at `instant`."""
@@ -40,12 +66,67 @@ class Timeline:
         self._seq = seq = self._seq + 1
         heappush(self.steps, (instant, rank, seq, handler, what))
 
+    def together(self, instant: int, rank: int, handler: RunHandler, whats: Sequence[Any]) -> None:
+        """Schedules a step for each of these, with ranks from `rank` on."""
+        if instant > END:
+            return
+        run, seq = self._newest, self._seq
+        if (
+            run is None
+            or run.seq != seq
+            or run.next_rank != rank
+            or run.instant != instant
+            or run.handler != handler
+            or len(run.whats) + len(whats) > LONGEST
+        ):
+            self._newest = run = Run(instant, handler)
+            heappush(self.steps, (instant, rank, seq + 1, handler, run))
+        run.whats += whats
+        self._seq = run.seq = seq + len(whats)
+        run.next_rank = rank + len(whats)
+
+    def fire(self, now: int, most: int) -> int:
+        """Fires what is due, in order and at most so many, until something lapses; returns how many were fired."""
+        steps, lapses = self.steps, self.lapses
+        fired = 0
+        while fired < most and steps and steps[0][0] <= now and not (lapses and lapses[0][0] <= now):
+            instant, rank, seq, handler, what = heappop(steps)
+            if type(what) is not Run:
+                handler(what)
+                fired += 1
+                continue
+            if what is self._newest:
+                self._newest = None
+            first = what.first
+            last = min(len(what.whats), first + most - fired)
+            if steps and steps[0][0] == instant:  # those before it
+                apart = steps[0][1] - rank
+                last = min(last, first + apart + (steps[0][2] > seq + apart))
+            done = handler(what.whats, first, last) - first
+            fired += done
+            what.first += done
+            if what.first < len(what.whats):
+                heappush(steps, (instant, rank + done, seq + done, handler, what))
+        self.fired += fired
+        return fired
+
+    @property
+    def scheduled(self) -> int:
+        """How many steps are scheduled."""
+        return self._seq - self.fired
+
     def lapse(self, instant: int, kind: str, what: Any) -> None:
         """Notes that something of `kind` stops being true at `instant`."""
         if instant > END:
             return
         self._lapse_seq = seq = self._lapse_seq + 1
         heappush(self.lapses, (instant, seq, kind, what))
+
+    def clear(self) -> None:
+        """Forgets what is to come, when the world ends."""
+        self._newest = None
+        self.steps.clear()
+        self.lapses.clear()
 
     def next_due(self) -> int | None:
         """The instant of the next step, None when there is none."""

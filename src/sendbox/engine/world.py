@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from hashlib import blake2b
-from heapq import heappop
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.chooser.draws import Chooser
@@ -79,7 +78,6 @@ class World:
         "epoch",
         "events",
         "expect",
-        "fired",
         "id",
         "instants",
         "journal",
@@ -152,7 +150,6 @@ class World:
         #: what the scenario expects; judged when asked
         self.expect = blueprint.expect
         self.api = ApiFaults(blueprint.api, self.chooser, start)
-        self.fired = 0
         #: how many ticks were done in this epoch (`run`), and how many instants the clock was moved to
         self.ticks = self.instants = 0
         #: requests that clients repeat while time stands still
@@ -195,6 +192,11 @@ class World:
         """The present virtual instant."""
         return self.clock.now
 
+    @property
+    def fired(self) -> int:
+        """How many steps were fired."""
+        return self.timeline.fired
+
     def run(self, until: int, budget: int, *, rest: bool = True, settle: bool = True) -> int:
         """Does what is due, in order, up to `until` or `budget` ticks, and returns how many these were.
 
@@ -206,7 +208,8 @@ class World:
         before anything else happens. When nothing more is due, `now` becomes `until`; without `rest` it stays at the
         last step.
         """
-        steps, lapses = self.timeline.steps, self.timeline.lapses
+        timeline = self.timeline
+        steps, lapses = timeline.steps, timeline.lapses
         clock, outlets = self.clock, self.outlets
         clock.switched = False
         ticks = 0
@@ -219,12 +222,7 @@ class World:
                 more = self._lapse()
                 ticks += 1
             elif steps and steps[0][0] <= now:
-                before = ticks
-                while ticks < budget and steps and steps[0][0] <= now and not (lapses and lapses[0][0] <= now):
-                    _, _, _, handler, subject = heappop(steps)
-                    handler(subject)
-                    ticks += 1
-                self.fired += ticks - before
+                ticks += timeline.fire(now, budget - ticks)
                 if ticks >= budget:
                     break
             elif outlets.dirty:
@@ -389,8 +387,7 @@ class World:
 
     def dispose(self) -> Iterator[None]:
         """Takes the cycles of a closed world apart, so that it is freed by its counts; pauses now and then."""
-        self.timeline.steps.clear()
-        self.timeline.lapses.clear()
+        self.timeline.clear()
         self.outlets.clear()
         del self.outlets._world, self.outlets.faults._world, self.outlets.injection.world
         for part in self.parts.values():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.host import Host
 
 #: Ticks between two looks at the machine's clock.
-CHUNK: Final = 32
+CHUNK: Final = 64
 #: The longest real seconds a timer is set for; then it is set again.
 LONGEST_TIMER: Final = 86_400.0
 
@@ -280,11 +280,11 @@ class _Way:
 
     def _busy_with(self) -> str:
         """What keeps the world busy, for a tester."""
-        steps = self._world.timeline.steps
-        if not steps:
+        timeline = self._world.timeline
+        if not timeline.steps:
             return "its receivers cause deliveries without end"
-        at, _, _, handler, _ = steps[0]
-        count = f"{len(steps)} steps are" if len(steps) > 1 else "one step is"
+        at, _, _, handler, _ = timeline.steps[0]
+        count = f"{timeline.scheduled} steps are" if timeline.scheduled > 1 else "one step is"
         return f"{count} scheduled, next {handler.__name__.removesuffix('_due').strip('_')} at {iso(at)}"
 
     async def _landed(self) -> None:

@@ -36,6 +36,8 @@ CONCURRENT: Final = 256
 IDLE: Final = 1.0
 #: Bodies from this size are handed over as a stream: aiohttp warns of longer ones in one piece.
 LARGE: Final = 2**20
+#: Places that are allowed are remembered, so many of them.
+REMEMBERED: Final = 1_024
 
 
 class Sender:
@@ -61,6 +63,8 @@ class Sender:
         self._ca = ca
         self._insecure = insecure
         self._slots = asyncio.Semaphore(CONCURRENT)
+        #: names, of which the resolver is asked, and addresses that were allowed: the setting of a sender stays
+        self._allowed: set[tuple[str, int]] = set()
         self._session: aiohttp.ClientSession | None = None
         self._timers: aiohttp.ClientTimeout | None = None
         self._opening: asyncio.Task[aiohttp.ClientSession] | None = None
@@ -141,10 +145,15 @@ class Sender:
 
     def _allow_literal(self, url: str) -> None:
         """Raises `NotAllowed` for an address that may not be connected to; of a name the resolver is asked."""
-        host, port = _place(url)
+        place = _place(url)
+        if place in self._allowed and place not in self._own and ("", place[1]) not in self._own:
+            return
+        host, port = place
         address = literal(host)
         if address is not None:
             self._callbacks.check(host, port, [address], own=self._is_own(host, port, [address]))
+        if len(self._allowed) < REMEMBERED:
+            self._allowed.add(place)
 
     def _is_own(self, host: str, port: int, addresses: Iterable[str]) -> bool:
         """Whether this sandbox is what a call would reach."""
@@ -184,7 +193,7 @@ class _Resolver:
         """Nothing is open."""
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=REMEMBERED)
 def _place(url: str) -> tuple[str, int]:
     """Host and port of an address, as aiohttp reads them; ("", 0) where it cannot."""
     try:

@@ -21,7 +21,7 @@ class Senders:
         #: where this server itself is called: (host, port), the host "" for any of this machine's
         self._own: set[tuple[str, int]] = set()
         self._senders: dict[Callbacks, Sender] = {}
-        self.of(callbacks)  # what is wrong in the settings is said at the start
+        self._usual = self.of(callbacks)  # what is wrong in the settings is said at the start
 
     def serves_at(self, port: int) -> None:
         """The server listens here: only an item with a port lets webhooks go here, or to its public address."""
@@ -32,7 +32,8 @@ class Senders:
 
     def of(self, callbacks: Callbacks | None) -> Sender:
         """What sends under a setting, None = that of the server."""
-        callbacks = callbacks or self._callbacks
+        if callbacks is None:
+            return self._usual
         sender = self._senders.get(callbacks)
         if sender is None:
             sender = Sender(callbacks, own=self._own, ca=self._ca, insecure=self._insecure)

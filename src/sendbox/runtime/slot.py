@@ -210,6 +210,8 @@ class Hosted:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Waits, for an advance, until something holds; looks whenever it is stirred."""
+        if holds():
+            return
         self.stirred = asyncio.Event()
         try:
             while not holds():

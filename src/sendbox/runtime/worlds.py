@@ -403,7 +403,7 @@ class Runtime:
         world = hosted.world
         journal = world.journal
         hosted.logged, logged = len(journal), hosted.logged
-        if hosted.logged == logged + 1 and journal.kind[-1] not in self.logged:  # a request, and nothing else
+        if self.logged.keys().isdisjoint(journal.kind[max(0, logged - journal.first) :]):  # nothing for the log
             return
         for code, lines_of in self.logged.items():
             for number in journal.find(code, logged):

@@ -28,6 +28,11 @@ def succeeded(status: int | None, error: str | None) -> bool:
     return status is not None and error is None and 200 <= status < 300
 
 
+def in_one_row(events: Sequence[Any]) -> Iterator[Any]:
+    """Events in a row in which each has two places."""
+    return chain.from_iterable(event if isinstance(event, tuple) else (event, None) for event in events)
+
+
 def paired(row: Sequence[Any]) -> Iterator[Any]:
     """The events of a row in which each has two places."""
     places = iter(row)
@@ -59,7 +64,7 @@ class Delivery:
         self.id = delivery_id
         self.outlet = outlet
         # event by event in one row: a pair each would cost more than what it holds
-        self._events = tuple(chain.from_iterable(e if isinstance(e, tuple) else (e, None) for e in events))
+        self._events = tuple(in_one_row(events))
         self.made_at = at
         self.state = "waiting"
         #: whether it is in the queue of its line
@@ -72,6 +77,12 @@ class Delivery:
     def events(self) -> list[Any]:
         """What the batch carries, in order."""
         return list(paired(self._events))
+
+    @property
+    def first(self) -> Any:
+        """The first event that it carries."""
+        event, code = self._events[:2]
+        return event if code is None else (event, code)
 
     @property
     def address(self) -> str:

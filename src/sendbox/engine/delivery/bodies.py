@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -17,7 +18,13 @@ def body_of(world: Home, delivery: Delivery) -> bytes:
         return delivery.body
     rows = world.events
     events = delivery.events
-    bodies = [rows[type(event)].body(world, event, delivery.made_at) for event in events]
+    bodies: list[dict[str, Any]] = []
+    for kind, alike in groupby(events, type):
+        row = rows[kind]
+        if row.bodies is not None:
+            bodies += row.bodies(world, list(alike), delivery.made_at)
+        else:
+            bodies += [row.body(world, event, delivery.made_at) for event in alike]
     body = orjson.dumps(bodies[0] if rows[type(events[0])].single else bodies)
     if delivery.state == "sending":
         delivery.body = body

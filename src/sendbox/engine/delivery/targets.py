@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, paired, succeeded
+from sendbox.engine.delivery.batches import Delivery, Outlet, Target, Try, in_one_row, paired, succeeded
 from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
@@ -105,12 +105,12 @@ class Outlets:
             outlet = self._lines[target] = Outlet(target, builtin)
         return outlet
 
-    def post(self, outlet: Outlet, event: Any) -> None:
-        """An event for a target."""
+    def post(self, outlet: Outlet, *events: Any) -> None:
+        """Events for a target."""
         if not outlet.pending:
             self.dirty.append(outlet)
-        outlet.pending.append(event)
-        self._posted += event if isinstance(event, tuple) else (event, None)
+        outlet.pending += events
+        self._posted += in_one_row(events)
 
     @property
     def posted(self) -> Iterator[Any]:
@@ -312,7 +312,7 @@ class Outlets:
     def id_of(self, delivery: Delivery) -> str:
         """The id of a delivery: its `X-Request-Id`, the same on every try (A21). Made when first asked."""
         if not delivery.id:
-            key = self.key_of(delivery.events[0], delivery.made_at)
+            key = self.key_of(delivery.first, delivery.made_at)
             if isinstance(delivery, FaultyDelivery):
                 if delivery.of is not None:
                     return self.id_of(delivery.of)

@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 
 from sendbox.engine.durations import iso
+from sendbox.engine.timeline import Run
 
 if TYPE_CHECKING:
     from sendbox.engine.delivery.batches import Delivery, Outlet
@@ -39,16 +40,21 @@ def next_steps(world: World, words: Mapping[str, Callable[[Any], About]], limit:
     return steps
 
 
-def _soonest(world: World) -> Iterator[tuple[int, Callable[[Any], None], Any]]:
+def _soonest(world: World) -> Iterator[tuple[int, Callable[..., Any], Any]]:
     """The steps in order, by a walk down the heap: it takes as long as steps are asked for, however many there are."""
     steps = world.timeline.steps
-    front = [(steps[0], 0)] if steps else []
+    front = [(steps[0][:3], 0, 0)] if steps else []
     while front:
-        (instant, _, _, handler, subject), index = heappop(front)
-        yield instant, handler, subject
+        (instant, rank, seq), index, passed = heappop(front)
+        handler, what = steps[index][3:]
+        if isinstance(what, Run):
+            if what.first + passed + 1 < len(what.whats):
+                heappush(front, ((instant, rank + 1, seq + 1), index, passed + 1))
+            what = what.whats[what.first + passed]
+        yield instant, handler, what
         for child in (2 * index + 1, 2 * index + 2):
-            if child < len(steps):
-                heappush(front, (steps[child], child))
+            if not passed and child < len(steps):
+                heappush(front, (steps[child][:3], child, 0))
 
 
 def _faulty(step: tuple[FaultyDelivery, Any]) -> About:

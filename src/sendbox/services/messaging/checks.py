@@ -30,7 +30,8 @@ class Check(NamedTuple):
 
     `word` is for the journal, `says` and `source` for people: what it means and where it is written. `info` is the
     `result_info` (None = the default), `ends_message` whether further steps are not tried either, `order_sensitive`
-    whether the order of messages decides.
+    whether the order of messages decides. `may` says, of the first of some messages of a submission, whether it may
+    refuse any of them: what does not depend on the recipient is asked once.
     """
 
     word: str
@@ -40,15 +41,27 @@ class Check(NamedTuple):
     info: str | None = None
     ends_message: bool = False
     order_sensitive: bool = False
+    may: Callable[[Checks, Message, int, Step], bool] = lambda _checks, _message, _number, _step: True
+
+
+def _may_blacklist(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
+    own = message.submission.key.billing
+    return bool(checks.account.blacklist or (own is not None and own.blacklist))
 
 
 def _blacklisted(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
     now = checks.world.clock.now
     own = message.submission.key.billing
     return bool(
-        (checks.account.blacklist and checks.account.blacklisted(message.phone, now))
+        checks.account.blacklisted(message.phone, now)
         or (own is not None and own.blacklisted(message.phone, now))  # a sub-key asks both (A90)
     )
+
+
+def _may_opt_out(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
+    own = message.submission.key.billing
+    listed = checks.account.optout or (own is not None and own.optout)
+    return bool(listed) and "promotional" in message.submission.send.tags
 
 
 def _opted_out(checks: Checks, message: Message, _number: int, _step: Step) -> bool:
@@ -56,10 +69,7 @@ def _opted_out(checks: Checks, message: Message, _number: int, _step: Step) -> b
         return False
     now = checks.world.clock.now
     own = message.submission.key.billing
-    return bool(
-        (checks.account.optout and checks.account.opted_out(message.phone, now))
-        or (own is not None and own.opted_out(message.phone, now))
-    )
+    return bool(checks.account.opted_out(message.phone, now) or (own is not None and own.opted_out(message.phone, now)))
 
 
 def _unregistered(checks: Checks, message: Message, _number: int, step: Step) -> bool:
@@ -71,6 +81,14 @@ def _unregistered(checks: Checks, message: Message, _number: int, step: Step) ->
 
 def _without_channel(checks: Checks, message: Message, _number: int, step: Step) -> bool:
     return not checks.phones.has(message.phone, FAMILY[step.channel])
+
+
+def _may_lack_channel(checks: Checks, _message: Message, _number: int, _step: Step) -> bool:
+    return checks.phones.differ
+
+
+def _needs_conversation(_checks: Checks, _message: Message, _number: int, step: Step) -> bool:
+    return ROWS[step.channel].conversation
 
 
 def _no_conversation(checks: Checks, message: Message, _number: int, step: Step) -> bool:
@@ -92,7 +110,7 @@ def _too_dear(checks: Checks, message: Message, number: int, step: Step) -> bool
     """Whether the balance does not cover the step; when it is handed over, the charge itself says so."""
     billing = message.submission.key.billing or checks.account
     count = prepare(message.submission, number, step, checks.account).count
-    eur, czk = checks.costs.cost(step.channel, message.phone, count)
+    eur, czk = checks.costs.of(step.channel, count)(message.phone)
     return (eur if billing.currency == "EUR" else czk) > billing.balance
 
 
@@ -114,6 +132,7 @@ CHECKS: Final = (
         "§7.3",
         "[302] Invalid phone number format",
         ends_message=True,
+        may=lambda _checks, message, _number, _step: not all(each.valid for each in message.submission.messages),
     ),
     Check(
         "allowed",
@@ -123,7 +142,15 @@ CHECKS: Final = (
         "[303] Phone number is not in allowed list",
         ends_message=True,
     ),
-    Check("blacklist", _blacklisted, "the number is on the account's blacklist", "§1", _LISTED, ends_message=True),
+    Check(
+        "blacklist",
+        _blacklisted,
+        "the number is on the account's blacklist",
+        "§1",
+        _LISTED,
+        ends_message=True,
+        may=_may_blacklist,
+    ),
     Check(
         "optout",
         _opted_out,
@@ -131,6 +158,7 @@ CHECKS: Final = (
         "§2.1",
         _LISTED,
         ends_message=True,
+        may=_may_opt_out,
     ),
     Check(
         "identical",
@@ -141,16 +169,29 @@ CHECKS: Final = (
         ends_message=True,
         order_sensitive=True,
     ),
-    Check("sender", _unregistered, "the sender is not registered for this channel", "A59"),
-    Check("channel", _without_channel, "the phone cannot receive on this channel", "A62"),
+    Check("sender", _unregistered, "the sender is not registered for this channel", "A59", may=_unregistered),
+    Check("channel", _without_channel, "the phone cannot receive on this channel", "A62", may=_may_lack_channel),
     Check(
         "conversation",
         _no_conversation,
         "no conversation is open: the recipient has not written in the last 24 hours",
         "§2.2",
+        may=_needs_conversation,
     ),
-    Check("template-unknown", _template_unknown, "the account has no template of this name and language", "§2.2"),
-    Check("template-not-approved", _template_not_approved, "the template is not approved", "§2.2"),
+    Check(
+        "template-unknown",
+        _template_unknown,
+        "the account has no template of this name and language",
+        "§2.2",
+        may=_template_unknown,
+    ),
+    Check(
+        "template-not-approved",
+        _template_not_approved,
+        "the template is not approved",
+        "§2.2",
+        may=_template_not_approved,
+    ),
     CREDIT,
 )
 BY_WORD: Final = {check.word: check for check in CHECKS}
@@ -170,18 +211,19 @@ class Checks:
         self._identical = assume.identical
         off = {CREDIT.word} | ({"allowed"} if self._allowed is None else set())
         off |= {"identical"} if self._identical is None else set()
-        #: the checks before the price is known, in order; by their words, which a checkpoint can copy
-        self._words = tuple(check.word for check in CHECKS if check.word not in off)
+        #: the checks before the price is known, in order
+        self._checks = tuple(check for check in CHECKS if check.word not in off)
         #: (phone, text, its links) to the messages that were handed over with it: ordinal to instant (A83)
         self._same: dict[tuple[str, ...], dict[int, int]] = {}
 
-    def refusal(self, message: Message, number: int, step: Step) -> Check | None:
-        """What refuses flow step `number` at this instant, None when it may be handed over."""
-        for word in self._words:
-            check = BY_WORD[word]
-            if check.refuses(self, message, number, step):
-                return check
-        return None
+    def asked(self, message: Message, number: int, step: Step) -> list[Check]:
+        """The checks that may now refuse flow step `number` of a message, or of others of its submission."""
+        return [check for check in self._checks if check.may(self, message, number, step)]
+
+    @property
+    def remembering(self) -> bool:
+        """Whether texts that were handed over are remembered."""
+        return self._identical is not None
 
     def remark_entry(self, message: Message) -> None:
         """Advice on a message that is handed over although its phone is on a list: the entry is not in force yet."""

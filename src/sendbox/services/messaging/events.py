@@ -15,9 +15,11 @@ from sendbox.engine.durations import iso
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SENT, STATES, UNDELIVERED
-from sendbox.services.numbers.countries import country
+from sendbox.services.numbers.countries import country, decided
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sendbox.engine.world import World
 
 #: `result_info` of a result when nothing else was said (A23); the others have none and the field is left out.
@@ -43,38 +45,47 @@ def timeline_of(attempt: Attempt) -> list[dict[str, Any]]:
     ]
 
 
-def channel_details(attempt: Attempt) -> dict[str, Any]:
-    """Sender, country (MCC), operator (MNC), prices and segments of an attempt (A67, A82)."""
+def _shared_details(attempt: Attempt) -> dict[str, Any]:
+    """Sender and gateway, the same for each message of a submission; the rest is the message's own."""
     step = attempt.step
-    place = country(attempt.message.phone) if attempt.message.valid else None
-    eur, czk = attempt.price or (0, 0)
     details: dict[str, Any] = {}
     gateway = ROWS[step.channel].gateway
     if gateway is not None:
         details["gateway"] = gateway or step.gateway
-    return details | {
-        "sender": attempt.shown_sender,
-        "country": 0 if place is None else place.mcc,
-        "operator": attempt.mnc,
-        "price_czk": czk / 1_000_000,
-        "price_eur": eur / 1_000_000,
-        "count": attempt.count,
-    }
+    details["sender"] = attempt.shown_sender
+    return details
 
 
-def sent_message(attempt: Attempt, code: int, until: int) -> dict[str, Any]:
-    """One `sentMessage` event: a status of an outgoing message changed, at `until` at the latest (§6)."""
+def _own_details(attempt: Attempt, details: dict[str, Any]) -> dict[str, Any]:
+    """The same with country (MCC), operator (MNC), prices and segments of an attempt (A67, A82)."""
     message = attempt.message
-    submission = message.submission
+    place = (decided().get(message.phone[:3]) or country(message.phone)) if message.valid else None
+    eur, czk = attempt.price or (0, 0)
+    details["country"] = 0 if place is None else place.mcc
+    details["operator"] = attempt.mnc
+    details["price_czk"] = czk / 1_000_000
+    details["price_eur"] = eur / 1_000_000
+    details["count"] = attempt.count
+    return details
+
+
+def channel_details(attempt: Attempt) -> dict[str, Any]:
+    """Sender, country (MCC), operator (MNC), prices and segments of an attempt (A67, A82)."""
+    return _own_details(attempt, _shared_details(attempt))
+
+
+def _shared(attempt: Attempt, code: int) -> dict[str, Any]:
+    """What the events of a result have in common for each message of a submission; None stands for what is its own."""
+    submission = attempt.message.submission
     channel = attempt.step.channel
     event: dict[str, Any] = {
         "request_id": submission.request_id,
-        "message_id": message.id,
+        "message_id": None,
         "gateway": channel,
-        "timestamp": attempt.entered(code, until) // 1000,
+        "timestamp": None,
         "payload": orjson.Fragment(submission.send.payload),
         "type": "outgoing",
-        "to": {"phone_number": message.phone},
+        "to": None,
         "result": STATES[code],
     }
     if submission.send.reference is not None:
@@ -82,8 +93,35 @@ def sent_message(attempt: Attempt, code: int, until: int) -> dict[str, Any]:
     info = info_of(attempt, code)
     if info is not None:
         event["result_info"] = info
-    event[ROWS[channel].details] = channel_details(attempt)
+    event[ROWS[channel].details] = None
     return event
+
+
+def sent_messages(events: Sequence[tuple[Attempt, int]], until: int) -> list[dict[str, Any]]:
+    """`sentMessage` events: statuses of outgoing messages changed, at `until` at the latest (§6).
+
+    What those of one step of a submission have in common is asked once.
+    """
+    bodies = []
+    submission = extra = code = number = None
+    for attempt, result in events:
+        message = attempt.message
+        if (
+            message.submission is not submission
+            or result != code
+            or attempt.number != number
+            or attempt.extra is not extra  # where an info may be
+        ):
+            submission, code, number, extra = message.submission, result, attempt.number, attempt.extra
+            shared, details = _shared(attempt, result), _shared_details(attempt)
+            field = ROWS[attempt.step.channel].details
+        event = shared.copy()
+        event["message_id"] = message.id
+        event["timestamp"] = attempt.entered(result, until) // 1000
+        event["to"] = {"phone_number": message.phone}
+        event[field] = _own_details(attempt, details.copy())
+        bodies.append(event)
+    return bodies
 
 
 def incoming(inbound: Inbound) -> dict[str, Any]:
@@ -171,7 +209,8 @@ EVENTS: Final[dict[type, EventKind]] = {
         _older_of_sent,
         lambda event: event[0].message,
         _key_of_sent,
-        lambda _world, event, until: sent_message(event[0], event[1], until),
+        lambda _world, event, until: sent_messages([event], until)[0],
+        bodies=lambda _world, events, until: sent_messages(events, until),
     ),
     Inbound: EventKind(
         _case_of_incoming,

@@ -3,21 +3,24 @@
 An attempt is made for one flow step at a time (§2.2): checks may refuse it (§1, A61, A62), else it is charged, rules
 decide its fate, and the timeline carries it from result to result through the table of `engine/lifecycle.py`. When its
 condition cannot be met any more (A04) or is not met in time (A64), the flow moves on to the next step.
+
+Messages that go the same way are handed over and moved together. What is decided about one of them alone, by a rule, an
+outage or a flow, happens to it alone, so that everything keeps its order. It is long because all ways meet here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from sendbox.engine.cases import Case
 from sendbox.engine.journal import CODE
-from sendbox.engine.timeline import LATE
+from sendbox.engine.timeline import LATE, RunHandler
 from sendbox.services.messaging.channels import LEGAL, ROWS, IllegalTransition
 from sendbox.services.messaging.checks import CREDIT, Check, Checks
-from sendbox.services.messaging.content.text import prepare
+from sendbox.services.messaging.content.text import Prepared, prepare
 from sendbox.services.messaging.hours import hours_of, meeting
 from sendbox.services.messaging.records import (
     TRANSITION_SIZE,
@@ -51,12 +54,22 @@ if TYPE_CHECKING:
 _BAD_ENDS: Final = frozenset({UNDELIVERED, REJECTED, FAILED})
 #: Results that the handset reports: while it is off they wait.
 _BY_HANDSET: Final = frozenset({DELIVERED, SEEN})
+#: The kinds of entries that a result makes, by its code: where it is reported, and where it has no target (A68).
+_ENTERED: Final = [bytes((entry,)) for entry in ENTRY]
+_UNHEARD: Final = [bytes((entry, CODE["no_target"])) for entry in ENTRY]
 
 
 def met(attempt: Attempt) -> bool:
     """Whether the step's `ttl_condition` was met by its state or a later one (A64)."""
     needed = REACH[CODES[attempt.step.condition]]
     return any(REACH[code] >= needed for code, _ in attempt.transitions())
+
+
+def _similar(attempt: Attempt, other: Attempt) -> bool:
+    """Whether attempts of two submissions report to the same target, and no flow goes on after them."""
+    ours, theirs = attempt.message.submission, other.message.submission
+    ends = attempt.number + 1 == len(ours.send.steps) and other.number + 1 == len(theirs.send.steps)
+    return ends and ours.outlet is theirs.outlet and ours.carrier is None
 
 
 class NotHandedOver(IllegalTransition):
@@ -85,38 +98,44 @@ class Simulator:
     def submission_due(self, submission: Submission) -> None:
         """The instant of a submission's hand-over has come: its recipients are tried in order."""
         messages = submission.messages
-        if len(messages) > 1:
-            timeline = self._world.timeline
-            now = self._world.clock.now
-            for message in messages[1:]:  # a step each, so that no step takes long
-                timeline.at(now, message.ordinal, self.message_due, message)
-        self.message_due(messages[0])
+        now, timeline = self._world.clock.now, self._world.timeline
+        if messages[-1].index - messages[0].index == len(messages) - 1:
+            if len(messages) > 1:  # a step each, so that no step takes long
+                timeline.together(now, messages[1].ordinal, self.message_due, messages[1:])
+        else:  # some were left out
+            for message in messages[1:]:
+                timeline.together(now, message.ordinal, self.message_due, (message,))
+        self.message_due(messages, 0, 1)
 
-    def message_due(self, message: Message) -> None:
-        """Begins the first attempt, unless promotional hours or the normal queue hold the message back (A84, A18)."""
+    def message_due(self, messages: Sequence[Message], first: int, last: int) -> int:
+        """Begins first attempts, unless promotional hours or the normal queue hold a message back (A84, A18)."""
+        assume = self._home.assume
+        if assume.promotional_window is None and assume.queue is None:
+            return self.begin(messages, 0, first, last)
+        message = messages[first]
         now = self._world.clock.now
         opens = self._opens(message)
+        rate, send = assume.queue, message.submission.send
         if opens > now:
             self._postpone(message, opens, self.message_due)
-            return
-        rate = self._home.assume.queue
-        send = message.submission.send
-        if rate is None or send.priority or send.unlimited:
-            self.begin(message, 0)
-            return
-        turn = max(now, self._queue_free_at)
-        self._queue_free_at = turn + -(-rate.within // rate.count)
-        if turn > now:
-            self._world.journal.mark(self._postpone(message, turn, self.turn_due))
-            return
-        self.begin(message, 0)
-
-    def turn_due(self, message: Message) -> None:
-        """The message's turn in the normal queue has come; where hours have closed meanwhile, it needs another."""
-        if self._opens(message) > self._world.clock.now:
-            self.message_due(message)
+        elif rate is None or send.priority or send.unlimited:
+            self.begin(messages, 0, first, first + 1)
         else:
-            self.begin(message, 0)
+            turn = max(now, self._queue_free_at)
+            self._queue_free_at = turn + -(-rate.within // rate.count)
+            if turn > now:
+                self._world.journal.mark(self._postpone(message, turn, self.turn_due))
+            else:
+                self.begin(messages, 0, first, first + 1)
+        return first + 1
+
+    def turn_due(self, messages: Sequence[Message], first: int, _last: int) -> int:
+        """A message's turn in the normal queue has come; where hours have closed meanwhile, it needs another."""
+        due = self.message_due if self._opens(messages[first]) > self._world.clock.now else self._begin
+        return due(messages, first, first + 1)
+
+    def _begin(self, messages: Sequence[Message], first: int, last: int) -> int:
+        return self.begin(messages, 0, first, last)
 
     def _opens(self, message: Message) -> int:
         """The first instant from now at which promotional hours let the message through, in its own window too."""
@@ -127,47 +146,74 @@ class Simulator:
         hours = hours_of(self._home.assume, send, message.phone, valid=message.valid)
         return now if hours is None else meeting(now, hours, send.window)
 
-    def _postpone(self, message: Message, until: int, handler: Callable[[Message], None]) -> int:
+    def _postpone(self, message: Message, until: int, handler: RunHandler) -> int:
         world = self._world
-        world.timeline.at(until, message.ordinal, handler, message)
+        world.timeline.together(until, message.ordinal, handler, (message,))
         return world.journal.add(world.clock.now, CODE["postponed"], (message, until))
 
-    def begin(self, message: Message, number: int) -> None:
-        """Tries flow step `number`: checks, charge, fate, first transition."""
-        world = self._world
-        attempt = Attempt(message, number, message.last)
-        message.last = attempt
-        submission = message.submission
-        if number == 0:
-            self._home.rows.add(message, world.clock.now)
+    def begin(self, messages: Sequence[Message], number: int, first: int, last: int) -> int:
+        """Tries flow step `number` of messages: checks, charge, fate, first transition. Returns where it stopped.
+
+        Those of one submission that go the default way are begun together, up to one that is refused.
+        """
+        world, home, checks, phones = self._world, self._home, self.checks, self._home.phones
+        now = world.clock.now
+        submission = messages[first].submission
         step = submission.send.steps[number]
-        refusal = self.checks.refusal(message, number, step)
+        asked = checks.asked(messages[first], number, step)
+        billing = submission.key.billing or self._account
+        plan = self.goal_plan(step.channel, "delivered")
+        decided = bool(self.rules_for(messages[first]) or home.outages.current)
+        prepared: Prepared | None = None
+        refusal: Check | None = None
+        begun: list[Attempt] = []
+        alone, noting = decided, False
+        place = first
+        for message in messages[first:last]:
+            place += 1
+            message.last = attempt = Attempt(message, number, message.last)
+            for check in asked:
+                if check.refuses(checks, message, number, step):
+                    refusal = check
+                    break
+            if refusal is not None:
+                break
+            if decided:
+                plan = self._fate(attempt, step)
+            if not decided or not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over
+                if prepared is None:
+                    prepared = prepare(submission, number, step, self._account)
+                    cost_of = home.costs.of(step.channel, prepared.count)
+                    late = billing.complete_at > now
+                    noting = late or world.chooser.noted or bool(prepared.targets) or checks.remembering
+                    alone = alone or noting
+                price = cost_of(message.phone)
+                if not billing.charge(*price):
+                    refusal = CREDIT
+                    break
+                attempt.price = price
+                attempt.count = prepared.count
+                if noting:
+                    if world.chooser.noted:  # else it is found when an event needs it
+                        attempt.operator = operator(message.phone, world.chooser)
+                    checks.handed_over(message, prepared, now)
+                    if late:
+                        checks.remark_entry(message)
+                    if prepared.targets:
+                        phones.make_links(attempt, prepared)
+            attempt.plan = plan
+            begun.append(attempt)
+            if alone or (place == first + 1 and self._alone(attempt, plan)):
+                break
+        if begun and begun[-1].message is submission.messages[-1]:
+            submission.prepared = None  # no recipient follows
+        if number == 0:
+            home.rows.add(messages[first:place], now)
+        if begun:
+            self._next(begun, plan)
         if refusal is not None:
             self._refuse(attempt, refusal)
-            return
-        plan = self._fate(attempt, step)
-        home = self._home
-        if home.outages.current:
-            plan = home.outages.cut_off(attempt, plan)
-        if not plan or plan[0][0] != REJECTED:  # what a rule rejects is never handed over, so never charged
-            prepared = prepare(submission, number, step, self._account)
-            cost = home.costs.cost(step.channel, message.phone, prepared.count)
-            if not (submission.key.billing or self._account).charge(*cost):
-                self._refuse(attempt, CREDIT)
-                return
-            attempt.price = cost
-            attempt.count = prepared.count
-            if world.chooser.noted:  # else it is found when an event needs it
-                attempt.operator = operator(message.phone, world.chooser)
-            self.checks.handed_over(message, prepared, world.clock.now)
-            if (submission.key.billing or self._account).complete_at > world.clock.now:
-                self.checks.remark_entry(message)
-            if prepared.targets:
-                home.phones.make_links(attempt, prepared)
-            if message is submission.messages[-1]:
-                submission.prepared = None  # no recipient follows
-        attempt.plan = plan
-        self._next(attempt, plan)
+        return place
 
     def _refuse(self, attempt: Attempt, refusal: Check) -> None:
         world = self._world
@@ -175,7 +221,7 @@ class Simulator:
         if refusal.order_sensitive:
             world.journal.mark(entry)
         attempt.note("why", refusal.word)
-        self.enter(attempt, REJECTED, refusal.info)
+        self.enter((attempt,), REJECTED, refusal.info)
         if not refusal.ends_message:
             self._move_on(attempt, "refused")
 
@@ -185,9 +231,9 @@ class Simulator:
         """What the first step costs for all recipients that it is sent to, in millionths (eur, czk)."""
         step = send.steps[0]
         submission = Submission(send, "", self._account.top, Request(self._world.naming, b"", 0), 0, 0, b"")
-        count = prepare(submission, 0, step, self._account).count
+        cost_of = self._home.costs.of(step.channel, prepare(submission, 0, step, self._account).count)
         costs = [
-            self._home.costs.cost(step.channel, recipient.number, count)
+            cost_of(recipient.number)
             for recipient in send.recipients
             if recipient.valid and not self._home.is_test(recipient.number)
         ]
@@ -196,17 +242,15 @@ class Simulator:
     # -- fate
 
     def _fate(self, attempt: Attempt, step: Step) -> Plan:
-        world = self._world
+        home = self._home
         rules = self.rules_for(attempt.message)
-        if not rules:
-            return self.goal_plan(step.channel, "delivered")
-        fate = self._home.attempts.fate(rules, self.case(attempt, world.clock.now))
-        if fate is None:
-            return self.goal_plan(step.channel, "delivered")
+        fate = home.attempts.fate(rules, self.case(attempt, self._world.clock.now)) if rules else None
         attempt.fate = fate
-        if fate.entries is None:
-            return self.goal_plan(step.channel, fate.goal or "delivered")
-        return tuple((CODES[result], after, info) for result, after, info in fate.entries)
+        if fate is None or fate.entries is None:
+            plan = self.goal_plan(step.channel, (fate and fate.goal) or "delivered")
+        else:
+            plan = tuple((CODES[result], after, info) for result, after, info in fate.entries)
+        return home.outages.cut_off(attempt, plan) if home.outages.current else plan
 
     def rules_for(self, message: Message) -> Sequence[Rule]:
         """The rules that are asked about a message; what its own service decided about it comes after a tester's."""
@@ -260,31 +304,65 @@ class Simulator:
 
     # -- transitions
 
-    def _next(self, attempt: Attempt, plan: Plan) -> None:
-        """Schedules the next entry of the plan; one that is due at the hand-over itself happens at once."""
+    def _next(self, attempts: Sequence[Attempt], plan: Plan) -> None:
+        """Schedules the next entry of a plan; one that is due at the hand-over itself happens at once."""
+        attempt = attempts[0]
         position = len(attempt.history) // TRANSITION_SIZE
         if position >= len(plan):
-            attempt.plan = None
+            for each in attempts:
+                each.plan = None
             return
         after = plan[position][1]
         if after == 0 and attempt.state == ACCEPTED:
-            self.transition_due(attempt)
+            self._move(attempts, plan)
             return
         world = self._world
-        world.timeline.at(world.clock.now + after, attempt.message.ordinal, self.transition_due, attempt)
+        world.timeline.together(world.clock.now + after, attempt.message.ordinal, self.transition_due, attempts)
 
-    def transition_due(self, attempt: Attempt) -> None:
-        """The next entry of the attempt's plan has come."""
+    def _alone(self, attempt: Attempt, plan: Plan) -> bool:
+        """Whether the next entry of a plan may do more than others of its kind, or something else at this instant."""
+        home, submission = self._home, attempt.message.submission
+        position = len(attempt.history) // TRANSITION_SIZE
+        if attempt.fate is not None or home.outages.current or submission.carrier is not None or position >= len(plan):
+            return True
+        code, first = plan[position][0], attempt.state == ACCEPTED
+        if position + 1 < len(plan) and plan[position + 1][1] == 0:
+            return True
+        if attempt.number + 1 < len(submission.send.steps) and (
+            code in _BAD_ENDS or (first and attempt.step.ttl is not None)
+        ):
+            return True
+        return (code in _BY_HANDSET and home.phones.may_be_off) or not LEGAL[attempt.step.channel][attempt.state][code]
+
+    def transition_due(self, attempts: Sequence[Attempt], first: int, last: int) -> int:
+        """The next entry of their plans has come. Returns where it stopped: where one does not do as the first."""
+        attempt = attempts[first]
         plan = attempt.plan
         if plan is None:
-            return
-        code, _, info = plan[len(attempt.history) // TRANSITION_SIZE]
-        if self._home.outages.current:
-            if self._home.outages.hold(attempt, plan, code):
+            return first + 1
+        alike = [attempt]
+        if first + 1 < last and not self._alone(attempt, plan):
+            history, submission = attempt.history, attempt.message.submission
+            for other in attempts[first + 1 : last]:
+                if other.plan is not plan or other.history != history or other.fate is not None:
+                    break
+                if other.message.submission is not submission and not _similar(other, attempt):
+                    break
+                alike.append(other)
+        self._move(alike, plan)
+        return first + len(alike)
+
+    def _move(self, attempts: Sequence[Attempt], plan: Plan) -> None:
+        """The next entry of a plan, for all of these or for one alone."""
+        attempt, home = attempts[0], self._home
+        position = len(attempt.history) // TRANSITION_SIZE
+        code, _, info = plan[position]
+        if home.outages.current:
+            if home.outages.hold(attempt, plan, code):
                 return
             plan = attempt.plan or plan
-            code, _, info = plan[len(attempt.history) // TRANSITION_SIZE]
-        if code in _BY_HANDSET and self._home.phones.park(attempt):
+            code, _, info = plan[position]
+        if code in _BY_HANDSET and home.phones.park(attempt):
             return
         if not LEGAL[attempt.step.channel][attempt.state][code]:
             self._world.journal.add(self._world.clock.now, CODE["illegal"], (attempt, STATES[code]))
@@ -292,34 +370,40 @@ class Simulator:
                 # a path written for one channel, met by another (`seen` by sms): what cannot be is left out
                 attempt.plan = None
                 return
-        self.enter(attempt, code, info)
-        self._next(attempt, plan)
+        self.enter(attempts, code, info)
+        self._next(attempts, plan)
 
-    def enter(self, attempt: Attempt, code: int, info: str | None) -> None:
-        """A result is reached: journaled, reported to the attempt's target, and checked by the flow."""
+    def enter(self, attempts: Sequence[Attempt], code: int, info: str | None) -> None:
+        """A result is reached by one attempt, or by some of the same kind: journaled, reported, checked by the flow."""
         world = self._world
         now = world.clock.now
-        message = attempt.message
-        first = attempt.state == ACCEPTED
-        attempt.state = code
-        attempt.history += pack_transition(code, now)
+        attempt = attempts[0]
+        submission = attempt.message.submission
+        first, fate, outlet = attempt.state == ACCEPTED, attempt.fate, submission.outlet
+        before, reached = attempt.history, pack_transition(code, now)
+        after = before + reached
+        for each in attempts:
+            each.state = code
+            if each.history is not before:
+                before = each.history
+                after = before + reached
+            each.history = after  # one for all that went the same way
         if info is not None:
-            attempt.note(f"info{code}", info)
-        number = world.journal.add(now, ENTRY[code], attempt)
-        submission = message.submission
-        outlet = submission.outlet
+            for each in attempts:
+                each.note(f"info{code}", info)
+        if fate is not None and fate.order_sensitive:
+            world.journal.mark(len(world.journal))
         if outlet is not None:
-            world.outlets.post(outlet, (attempt, code))
+            world.journal.extend(now, _ENTERED[code], attempts)
+            world.outlets.post(outlet, *[(each, code) for each in attempts])
         elif submission.carrier is None:
-            world.outlets.no_target(attempt)
-        elif code == DELIVERED:
-            submission.carrier.arrived()
-        fate = attempt.fate
-        if fate is not None:
-            if fate.order_sensitive:
-                world.journal.mark(number)
+            world.journal.extend(now, _UNHEARD[code], attempts)
+        else:
+            world.journal.extend(now, _ENTERED[code], attempts)
             if code == DELIVERED:
-                self._delivered(attempt, fate)
+                submission.carrier.arrived()
+        if fate is not None and code == DELIVERED:
+            self._delivered(attempt, fate)
         if attempt.number + 1 < len(submission.send.steps):
             self._watch(attempt, code, first)
 
@@ -365,7 +449,7 @@ class Simulator:
             return
         world = self._world
         world.journal.add(world.clock.now, CODE["fallback"], (attempt, why))
-        self.begin(attempt.message, attempt.number + 1)
+        self.begin((attempt.message,), attempt.number + 1, 0, 1)
 
     @staticmethod
     def _stays(attempt: Attempt) -> bool:
@@ -388,4 +472,4 @@ class Simulator:
         if not LEGAL[attempt.step.channel][attempt.state][code]:
             raise IllegalTransition(attempt.step.channel, STATES[attempt.state], result)
         attempt.plan = None
-        self.enter(attempt, code, info)
+        self.enter((attempt,), code, info)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ class Movements(Protocol):
     def goal_plan(self, channel: str, goal: str) -> Plan:
         """The default path and timing to a result."""
 
-    def transition_due(self, attempt: Attempt) -> None:
-        """The next entry of the attempt's plan has come."""
+    def transition_due(self, attempts: Sequence[Attempt], first: int, last: int) -> int:
+        """The next entry of the plan of attempts has come."""
 
-    def enter(self, attempt: Attempt, code: int, info: str | None) -> None:
-        """A result is reached."""
+    def enter(self, attempts: Sequence[Attempt], code: int, info: str | None) -> None:
+        """A result is reached, by one attempt or by some of the same kind."""
 
     def move_by_hand(self, message: Message, result: str, info: str | None) -> None:
         """Moves the current attempt of a message; the rest of its plan is dropped."""
@@ -55,6 +55,16 @@ class Handsets(Protocol):
 
     def look_again(self) -> None:
         """Messages were forgotten."""
+
+    @property
+    def differ(self) -> bool:
+        """Whether the scenario says of any phone what it can receive."""
+        ...
+
+    @property
+    def may_be_off(self) -> bool:
+        """Whether any phone may be switched off."""
+        ...
 
     def has(self, number: str, family: str) -> bool:
         """Whether the phone can receive on `sms`, `richmsg` or `chatapp`."""

@@ -179,7 +179,7 @@ class Outages:
             return False
         simulator = self._home.simulator
         if word == "wait":
-            world.timeline.at(current.until, attempt.message.ordinal, simulator.transition_due, attempt)
+            world.timeline.together(current.until, attempt.message.ordinal, simulator.transition_due, (attempt,))
             return True
         if attempt.extra is not None and _CUT_OFF in attempt.extra:
             return False  # it is on the way to its bad end
@@ -190,5 +190,5 @@ class Outages:
         end = FAILED if word == "failed" or attempt.state == SENDING else UNDELIVERED
         if LEGAL[attempt.step.channel][attempt.state][end]:  # else it has arrived, and only the receipt is lost
             attempt.note(_CUT_OFF, STATES[end])
-            simulator.enter(attempt, end, current.outage.info)
+            simulator.enter((attempt,), end, current.outage.info)
         return True

@@ -70,6 +70,11 @@ class Phones:
                 return spec
         return None
 
+    @property
+    def differ(self) -> bool:
+        """Whether the scenario says of any phone what it can receive."""
+        return bool(self.specs)
+
     def has(self, number: str, family: str) -> bool:
         """Whether the phone can receive on a family of channels."""
         if not self.specs:
@@ -92,9 +97,14 @@ class Phones:
             return spec is not None and spec.offline
         return switched
 
+    @property
+    def may_be_off(self) -> bool:
+        """Whether any phone may be switched off."""
+        return bool(self.offline or self.specs)
+
     def park(self, attempt: Attempt) -> bool:
         """Keeps an attempt that would be delivered while the phone is offline; True when it was kept."""
-        if not self.offline and not self.specs:
+        if not self.may_be_off:
             return False
         number = attempt.message.phone
         if not self.is_offline(number):
@@ -257,8 +267,9 @@ class Phones:
         self.offline[number] = False
         self.note(number, "online")
         world = self._world
+        due = self._home.simulator.transition_due
         for attempt in self._parked.pop(number, ()):
-            world.timeline.at(world.clock.now, attempt.message.ordinal, self._home.simulator.transition_due, attempt)
+            world.timeline.together(world.clock.now, attempt.message.ordinal, due, (attempt,))
 
     def see(self, message: Message) -> None:
         """The owner opens a message, by the newest attempt that can be seen. Raises `IllegalTransition` (§3.1)."""

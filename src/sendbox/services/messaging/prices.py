@@ -6,11 +6,12 @@ depends on country and channel. Millionths of the currency, so that sums stay in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from sendbox.services.messaging.channels import FAMILY
-from sendbox.services.numbers.countries import country
+from sendbox.services.numbers.countries import country, decided
 from sendbox.services.tables import table
 
 if TYPE_CHECKING:
@@ -37,20 +38,27 @@ def combined(own: Prices | None) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 class Costs:
-    """What attempts cost in one world, looked up once for each channel, country and count."""
+    """What attempts cost in one world, looked up once for each channel, count and country."""
 
     __slots__ = ("_costs", "_prices")
 
     def __init__(self, own: Prices | None) -> None:
         self._prices = combined(own)
-        self._costs: dict[tuple[str, str, int], tuple[int, int]] = {}
+        self._costs: dict[tuple[str, int], dict[str, tuple[int, int]]] = {}
 
-    def cost(self, channel: str, phone: str, count: int) -> tuple[int, int]:
-        """What `count` segments cost, in millionths (eur, czk); one pair for all attempts of that price."""
-        place = country(phone)
-        key = (FAMILY[channel], "" if place is None else place.code, count)
-        cost = self._costs.get(key)
-        if cost is None:
-            eur, czk = self._prices.get(key[:2]) or self._prices[key[0], ""]
-            cost = self._costs[key] = (eur * count, czk * count)
+    def of(self, channel: str, count: int) -> Callable[[str], tuple[int, int]]:
+        """What `count` segments to a phone cost, in millionths (eur, czk); one pair for all attempts of that price."""
+        family = FAMILY[channel]
+        costs = self._costs.setdefault((family, count), {})
+        heads = decided()
+
+        def cost(phone: str) -> tuple[int, int]:
+            place = heads.get(phone[:3]) or country(phone)
+            code = "" if place is None else place.code
+            if (price := costs.get(code)) is not None:
+                return price
+            eur, czk = self._prices.get((family, code)) or self._prices[family, ""]
+            price = costs[code] = (eur * count, czk * count)
+            return price
+
         return cost

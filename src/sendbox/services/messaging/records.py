@@ -318,6 +318,9 @@ class Attempt:
 
     def entered(self, code: int, until: int) -> int:
         """The instant of the newest transition to a state up to `until`: an illegal path may reach one twice."""
+        newest, entered = _TRANSITION.unpack_from(self.history, len(self.history) - TRANSITION_SIZE)
+        if newest == code and entered <= until:
+            return int(entered)
         return max((int(at) for state, at in iter_transitions(self.history) if state == code and at <= until))
 
     def info(self, code: int) -> str | None:
@@ -389,8 +392,8 @@ class Rows:
     at: array[int] = field(default_factory=lambda: array("q"))
     messages: Kept[Message] = field(default_factory=Kept)
 
-    def add(self, message: Message, now: int) -> None:
-        """A message is about to be handed over, or refused, for the first time."""
-        if message.submission.operation != _WITHOUT_ROW:
-            self.at.append(now)
-            self.messages.append(message)
+    def add(self, messages: Sequence[Message], now: int) -> None:
+        """Messages of one submission are about to be handed over, or refused, for the first time."""
+        if messages[0].submission.operation != _WITHOUT_ROW:
+            self.at.extend([now] * len(messages))
+            self.messages += messages

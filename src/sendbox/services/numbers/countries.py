@@ -36,7 +36,7 @@ def _by_prefix() -> dict[str, Country]:
 
 
 @cache
-def _decided() -> dict[str, Country]:
+def decided() -> dict[str, Country]:
     """Three digits that decide: one look-up for each country that has a calling code of its own."""
     table = _by_prefix()
     deep = {prefix[:3] for prefix in table if len(prefix) > 3}
@@ -54,7 +54,7 @@ def _deepest() -> int:
 
 def country(number: str) -> Country | None:
     """The country of a normalized number, None when it begins with no assigned calling code."""
-    place = _decided().get(number[:3])
+    place = decided().get(number[:3])
     if place is not None:
         return place
     table = _by_prefix()

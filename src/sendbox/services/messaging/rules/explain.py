@@ -7,7 +7,7 @@ conditions are evaluated anew, and what they count is read from their memory. No
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sendbox.engine.durations import iso
@@ -70,15 +70,16 @@ class Witness:
         simulator = Messaging.of(world).simulator
         begin = simulator.begin
 
-        def begins(message: Message, number: int) -> None:
+        def begins(messages: Sequence[Message], number: int, first: int, _last: int) -> int:
+            message = messages[first]
             if message.id != self._id:
-                begin(message, number)
-                return
+                return begin(messages, number, first, first + 1)
             checked = checks(world, message, number)
-            begin(message, number)
+            place = begin(messages, number, first, first + 1)
             attempt = message.last
             assert attempt is not None
             self.seen[number] = Seen(checked, _rules(world, attempt, then=True))
+            return place
 
         setattr(simulator, "begin", begins)  # noqa: B010 # of this one world, not of its class
 
