@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sendbox.runtime.host import Host
 
 #: Ticks between two looks at the machine's clock.
-CHUNK: Final = 64
+CHUNK: Final = 32
 #: The longest real seconds a timer is set for; then it is set again.
 LONGEST_TIMER: Final = 86_400.0
 
