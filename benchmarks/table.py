@@ -164,8 +164,8 @@ ROWS: Final[tuple[Row, ...]] = (
         "s more",
         at_most(0.03),
         commands.session,
-        "Processor time of a session that only collects one test, where the package is installed for tests, less that "
-        "in an environment with starlette, httpx and pytest.",
+        "Processor time of a session that only collects one test, where the package is installed beside pytest, "
+        "less that in an environment with starlette, httpx and pytest.",
     ),
     Row(
         "fixture-first",

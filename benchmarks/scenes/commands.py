@@ -50,10 +50,9 @@ def environment(folder: Path, *requirements: str, known_by: str = "") -> Path:
 
 
 def installed(tree: Tree) -> Path:
-    """The interpreter of an environment into which the tree was installed for tests, as its users do."""
-    extra = "[test]" if "test" in tree.project["project"]["optional-dependencies"] else ""
+    """The interpreter of an environment with the tree and pytest."""
     needed = hashlib.sha256((tree.path / "pyproject.toml").read_bytes()).hexdigest()
-    return environment(tree.path, "pytest", "--editable", f"{tree.path}{extra}", known_by=needed)
+    return environment(tree.path, "pytest", "--editable", str(tree.path), known_by=needed)
 
 
 def session(bench: Bench) -> Samples:
@@ -88,6 +87,9 @@ def health_command(tree: Tree, port: int) -> tuple[list[str], dict[str, str]]:
         return ["/bin/sh", "-c", given], env
     command: list[str] = json.loads(given)
     script, *arguments = command
+    copied = {into: path for path, into in re.findall(r"^COPY (\S+) (\S+)$", text, re.MULTILINE)}
+    if script in copied:
+        return [str(tree.path / copied[script]), *arguments], env
     return (tree.command(*arguments, script=script) if script in tree.project["project"]["scripts"] else command), env
 
 

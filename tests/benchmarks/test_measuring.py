@@ -90,6 +90,15 @@ def test_the_health_check_is_that_of_the_image(tmp_path: Path, check: str, comma
     assert env["SENDBOX_PORT"] == "4000"
 
 
+def test_a_file_that_the_image_copies_runs_from_the_tree(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text("utf-8"), "utf-8")
+    (tmp_path / "Dockerfile").write_text(
+        'FROM a\nCOPY scripts/ask /bin/ask\nHEALTHCHECK CMD ["/bin/ask", "7357"]\n', "utf-8"
+    )
+    found, _ = health_command(Tree("here", tmp_path, "0"), 4000)
+    assert found == [str(tmp_path / "scripts/ask"), "4000"]
+
+
 def test_a_script_of_the_package_runs_from_the_sources() -> None:
     tree = here()
     assert tree.command("ready")[0] == tree.python

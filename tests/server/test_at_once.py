@@ -10,8 +10,10 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
+from sendbox.server.asgi import AsgiCall
 from sendbox.server.listener import HttpServer
 from sendbox.services.http.exchange import Answer
+from tests.box import KEY, boxed
 
 #: Turns of the loop in which a request is served.
 TURNS = 20
@@ -113,3 +115,23 @@ def test_an_app_that_breaks_answers_500(caplog: pytest.LogCaptureFixture) -> Non
         (answer,) = asyncio.run(answers([post(b"/broken", b"hello")]))
     assert answer.startswith(b"HTTP/1.1 500 Internal Server Error")
     assert "LookupError: planned" in caplog.text
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("settings", "scenario", "at_once"),
+    [
+        ({}, None, True),
+        ({"max_messages": 1}, None, False),
+        ({}, {"sendbox": 1, "extends": "default", "api": [{"fault": {"status": 503}}]}, False),
+    ],
+    ids=["plain", "a bound", "rules for calls"],
+)
+async def test_what_must_be_asked_is_not_passed_over(settings: Any, scenario: Any, at_once: bool) -> None:
+    """Where a bound or a rule for calls may decide, a call is served as every other one."""
+    async with boxed(**settings) as box:
+        await box.open(**({} if scenario is None else {"scenario": scenario}))
+        headers = [(b"host", b"box"), (b"content-type", b"application/json"), (b"x-api-key", KEY.encode())]
+        call = AsgiCall("POST", "http", ("127.0.0.1", 80), "/v2/message", "", headers)
+        answer = box.app.quick(call.scope, b'{"body":"Hello","to":[{"phone_number":"420777000101"}]}')
+        assert (answer is not None and answer.status == 200) is at_once

@@ -66,7 +66,8 @@ class Emulated:
     def quick(self, scope: Scope, body: bytes) -> Answer | None:
         """The answer to a call that came whole, where nothing has to be waited for; else None, and nothing was done.
 
-        So are calls served with a key in their header, to a world that is open, at rest, and without rules for calls.
+        So are calls served with a key in their header, to a world that is open, at rest, and without rules for calls,
+        on a server without bounds.
         """
         path: str = scope["path"]
         row, params = self._paths.find(path)
@@ -76,11 +77,13 @@ class Emulated:
         heading = heading_of(scope)
         key = heading.key
         hosted = None if key is None else self._runtime.worlds.get(key)
-        if key is None or hosted is None or not hosted.ready:
+        if key is None or hosted is None or not hosted.ready or self._runtime.bounds is not None:
             return None
         world = hosted.world
         if world.api.rules or world.api.headers or world.outlets.faults.overtakes:
             return None
+        if not params:  # the journal keeps one text for all calls, not one for each
+            scope["method"], scope["path"] = route.method, route.path
         call = call_of(self._runtime, scope, key, body, heading.headers)
         self._runtime.present(hosted)
         outcome = self.desk.serve(world, call, route, params)

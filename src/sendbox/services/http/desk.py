@@ -27,6 +27,7 @@ from sendbox.services.ports import account_of
 if TYPE_CHECKING:
     from sendbox.contract.validators import Contract
     from sendbox.engine.commands.command import Body, Call
+    from sendbox.engine.remarks import Advice
     from sendbox.engine.world import World
     from sendbox.services.http.interfaces import Incoming, Interface, Link, Upload
 
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 HEADERS: Final = frozenset({b"content-type", b"x-api-key"})
 #: So much of an upload is read at a time.
 _PIECE: Final = 1 << 16
+
+#: The remarks of calls, by the addresses of these objects; so many are remembered.
+_SAID: Final[dict[tuple[int, ...], tuple[Advice, ...]]] = {}
+_REMEMBERED: Final = 1024
 
 #: Work in portions: the caller pauses at each None, and calls each function that it is given off the event loop.
 Work = Generator[Callable[[], None] | None, None, "Handled"]
@@ -186,7 +191,7 @@ class Desk:
         assert record is not None
         record.answered(answer.status, None if answer is exchange.remade else answer.body)
         record.findings = valued(findings, exchange) if findings else ()
-        record.advice = exchange.advice or ()
+        record.advice = _shared(exchange.advice) if exchange.advice else ()
         if record.content is None:
             record.content = exchange.content
         exchange.uses("key", exchange.key.id)
@@ -241,6 +246,17 @@ class Desk:
         if counts and answer.status < 400:
             world.record.add(world.now, world.ticks, call)
         return answer
+
+
+def _shared(advice: list[Advice]) -> tuple[Advice, ...]:
+    """One row for all calls with the same remarks, which are the same objects."""
+    said = tuple(map(id, advice))
+    known = _SAID.get(said)
+    if known is None:
+        if len(_SAID) >= _REMEMBERED:
+            _SAID.clear()
+        known = _SAID[said] = tuple(advice)
+    return known
 
 
 def whole(body: Body) -> bytes:
