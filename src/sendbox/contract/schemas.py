@@ -51,7 +51,7 @@ def load(*places: Path) -> dict[str, Node]:
 
 
 def load_alone(file: str, *places: Path) -> dict[str, Node]:
-    """The definitions of one file, by its name, as they stand there; none where there is no such file."""
+    """The definitions of one file, by its name, as they stand there; empty where the file does not exist."""
     found = next((path for path in (place / file for place in places) if path.is_file()), None)
     definitions: dict[str, Node] = {} if found is None else orjson.loads(found.read_bytes())["$defs"]
     return definitions

@@ -14,7 +14,7 @@ import orjson
 
 from sendbox.control.arguments import flag, one_of, whole
 from sendbox.control.operation import Call, ControlError, operation, out_of_bounds
-from sendbox.control.reading import Page, chosen, each, newest, page, wait_for
+from sendbox.control.reading import Page, chosen, each, newest, page, through, wait_for
 from sendbox.engine import ENGINE
 from sendbox.engine.bounds import in_value
 from sendbox.engine.delivery.bodies import body_of, listed
@@ -215,9 +215,7 @@ def _act(call: Call, name: str, act: Callable[[Outlets, Delivery], bool], done: 
 
 async def _named(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """The ids of all deliveries are made, which takes long for many."""
-    work = Slice()
-    for _ in call.here.world.outlets.named():
-        await work.pause()
+    await through(call.here.world.outlets.by_id.read())
     return arguments
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PERIOD: Final = 0.25
 #: Memory is no longer full once so much of it is used, as a share of the bound.
 RELEASED: Final = 0.95
-#: So few entries of a world are left where memory is full: what they take is no tenth of anything.
+#: A world of fewer entries does not forget because of memory: what they take is too little.
 LEAST: Final = 100
 _STATM: Final = "/proc/self/statm"
 

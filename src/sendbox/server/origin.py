@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 from sendbox.engine.commands.command import Body, Call
 from sendbox.services.http.desk import HEADERS
 from sendbox.services.http.exchange import BODY_CAP, header
+from sendbox.services.http.remembered import Remembered
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope
@@ -29,14 +30,13 @@ class Heading(NamedTuple):
     key: str | None
 
 
-#: So many origins, and so many sets of headers, are remembered: nearly all calls have the same ones.
-_REMEMBERED: Final = 1024
 #: A body of more bytes is put together beside the event loop.
 _JOINED: Final = 1024 * 1024
 #: A form or query up to so many bytes is read whole for its key.
 _SHORT: Final = 8 * 1024
-_ORIGINS: Final[dict[tuple[str, bytes], str]] = {}
-_HEADINGS: Final[dict[Headers, Heading]] = {}
+#: Nearly all calls have the same origin, and the same headers.
+_ORIGINS: Final[Remembered[tuple[str, bytes], str]] = Remembered()
+_HEADINGS: Final[Remembered[Headers, Heading]] = Remembered()
 
 
 def origin_of(runtime: Runtime, scope: Scope) -> str:
@@ -50,9 +50,7 @@ def origin_of(runtime: Runtime, scope: Scope) -> str:
     named = (scope["scheme"], host)
     origin = _ORIGINS.get(named)
     if origin is None:
-        if len(_ORIGINS) >= _REMEMBERED:
-            _ORIGINS.clear()
-        origin = _ORIGINS[named] = f"{scope['scheme']}://{host.decode('latin-1')}"
+        origin = _ORIGINS.keep(named, f"{scope['scheme']}://{host.decode('latin-1')}")
     return origin
 
 
@@ -61,10 +59,9 @@ def heading_of(scope: Scope) -> Heading:
     headers = tuple([pair for pair in scope["headers"] if pair[0] in HEADERS])
     heading = _HEADINGS.get(headers)
     if heading is None:
-        if len(_HEADINGS) >= _REMEMBERED:
-            _HEADINGS.clear()
         value = header(headers, b"x-api-key")
-        heading = _HEADINGS[headers] = Heading(headers, None if value is None else value.decode("latin-1"))
+        heading = Heading(headers, None if value is None else value.decode("latin-1"))
+        _HEADINGS.keep(headers, heading)
     return heading
 
 

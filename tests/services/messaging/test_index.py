@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sendbox.services.messaging.messaging import READ, Messaging
+from sendbox.engine.keeping.index import STEP
+from sendbox.services.messaging.messaging import Messaging
 from tests.box import KEY, WORLD, boxed
 from tests.core.worlds import make_world, send
 from tests.runtime.scenes import fill
@@ -29,8 +30,7 @@ def test_what_was_forgotten_is_not_found() -> None:
     assert index.get(read[0].id) is read[0]
     new = send(world, "420777000103", "420777000104")
     gone = [read[0], new[0]]
-    for message in gone:
-        messages.remove(message)
+    assert messages.forget(0, len(messages), gone.__contains__).gone == gone
     index.forget(gone)
     assert [index.get(each.id) for each in (*read, *new)] == [None, read[1], None, new[1]]
 
@@ -38,7 +38,7 @@ def test_what_was_forgotten_is_not_found() -> None:
 def test_it_is_read_in_slices() -> None:
     """Between two pauses so many are read."""
     world = make_world()
-    fill(world, 2 * READ + 1)
+    fill(world, 2 * STEP + 1)
     assert sum(1 for _ in Messaging.of(world).by_id.read()) == 3
 
 
@@ -48,7 +48,7 @@ async def test_s4_4_a_message_of_many_is_found() -> None:
     async with boxed() as box:
         await box.open()
         world = box.runtime.worlds[KEY].world
-        fill(world, READ + 1)
+        fill(world, STEP + 1)
         wanted = Messaging.of(world).messages[-1]
         row = await box.call("GET", f"/v1/message?id={wanted.id}", b"", {"x-api-key": KEY})
         assert row.json["message"]["request_id"] == wanted.submission.request_id

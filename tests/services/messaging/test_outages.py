@@ -18,9 +18,10 @@ from sendbox.engine.world import World
 from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.messaging.model import Step
 from sendbox.services.messaging.outages import Outage, named
-from sendbox.services.messaging.records import Message, operator
+from sendbox.services.messaging.records import Message
 from sendbox.services.messaging.rules.explain import explain
 from sendbox.services.messaging.rules.explained import explained
+from sendbox.services.numbers.countries import operator
 from tests.core.observed import digest, entry_view
 from tests.core.worlds import (
     HOUR,

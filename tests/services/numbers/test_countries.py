@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sendbox.engine.chooser.draws import UNSEEDED
-from sendbox.services.messaging import records
 from sendbox.services.numbers.countries import country, every
+from sendbox.services.numbers.countries import operator as operator_of
 from sendbox.services.numbers.plan import codes, territories
 
-operator = partial(records.operator, chooser=UNSEEDED)
+operator = partial(operator_of, chooser=UNSEEDED)
 
 WHERE = [
     pytest.param("420777000101", "420", "CZ", 230, id="Czechia"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 JSON_TYPE: Final = b"application/json"
 
 
-class Remade(Protocol):
+class Rebuilder(Protocol):
     """Makes again what is not kept of a call that was accepted."""
 
     def content(self, body: bytes) -> bytes:
@@ -58,7 +58,7 @@ class RequestRecord:
         self.findings: Sequence[Finding] = ()
         self.advice: Sequence[Advice] = ()
         #: the canonical request, or what makes it again; None when the call was refused
-        self.content: bytes | Remade | None = None
+        self.content: bytes | Rebuilder | None = None
         #: the fault by which a scenario spoiled the answer
         self.fault: Applied | None = None
 

@@ -17,6 +17,7 @@ from sendbox.engine.delivery.faults.fault import FaultyDelivery
 from sendbox.engine.delivery.injection import FakedTry, Injection
 from sendbox.engine.delivery.rules import WebhookFaults, WebhookRule
 from sendbox.engine.journal import CODE
+from sendbox.engine.keeping.index import Index
 from sendbox.engine.keeping.kept import Kept
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ _FAULTY: Final = 8
 _AT_ONCE: Final = 256
 #: So many deliveries are forgotten between two pauses; an even number, since an event has two places.
 _FORGOTTEN: Final = 1_000
-#: So many ids of deliveries are made between two pauses.
-_NAMED: Final = 100
 
 
 class Mark(NamedTuple):
@@ -61,9 +60,7 @@ class Outlets:
         self._world = world
         self._lines: dict[Target, Outlet] = {}
         self.deliveries: Kept[Delivery] = Kept()
-        #: by their ids, once one was looked for; and how many of them have a place there, forgotten ones included
-        self._by_id: dict[str, Delivery] = {}
-        self._known = 0
+        self.by_id: Index[Delivery] = Index(self.deliveries, self.id_of)
         #: what the built-in receiver got, oldest first
         self.hook: Kept[Delivery] = Kept()
         #: every event that was posted, in the order in which it occurred, in one row as those of a delivery
@@ -127,9 +124,8 @@ class Outlets:
         place, left = 0, mark.deliveries - self.deliveries.lost
         while place < left:
             gone, place = self.deliveries.forget(place, min(place + _FORGOTTEN, left), _is_over)
+            self.by_id.forget(gone)
             for delivery in gone:
-                if self._by_id.get(delivery.id) is delivery:
-                    del self._by_id[delivery.id]
                 for tried in delivery.tries:
                     self.took.pop(tried, None)
             left -= len(gone)
@@ -325,20 +321,9 @@ class Outlets:
         """What names an event that leaves at an instant."""
         return self._world.events[type(event)].key(self._world, event, at)
 
-    def named(self) -> Iterator[None]:
-        """Notes the ids of the deliveries made since the last time, which `find` needs; pauses now and then."""
-        while self._known < self.deliveries.made:
-            first = max(self._known - self.deliveries.lost, 0)
-            for delivery in self.deliveries[first : first + _NAMED]:
-                self._by_id.setdefault(self.id_of(delivery), delivery)
-            self._known = self.deliveries.lost + min(first + _NAMED, len(self.deliveries))
-            yield
-
     def find(self, delivery_id: str) -> Delivery | None:
         """A delivery by its id: of those that have one id, the first."""
-        for _ in self.named():
-            pass
-        return self._by_id.get(delivery_id)
+        return self.by_id.get(delivery_id)
 
     def hold(self, delivery: Delivery) -> bool:
         """Stops further tries until released; False when it has ended."""
@@ -375,6 +360,7 @@ class Outlets:
     def clear(self) -> None:
         """Forgets what is on its way, when the world ends."""
         self._posted.clear()
+        del self.by_id
         for outlet in self._lines.values():
             outlet.queue.clear()
             outlet.pending.clear()

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sendbox.engine.delivery.batches import Target
-from sendbox.engine.identity import uuid_text
 from sendbox.engine.remarks import Finding
 from sendbox.services import limits
 from sendbox.services.advice import TEST_NUMBER, advise
 from sendbox.services.messaging.events import expected_case
-from sendbox.services.messaging.records import NAMED, SEVERAL, Accepted, Message, Request, Submission
+from sendbox.services.messaging.records import SEVERAL, Accepted, Message, Request, Submission, base_id_in, id_in
 from sendbox.services.templates import templates
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ def accept(
     several = operation == SEVERAL
     source = content if record is None else record
     request = kind(world.naming, *world.numbered(operation, content))
-    names = world.naming.name("request", request.digest, request.equal)
-    request_id = uuid_text(names)
+    names = request.names
+    request_id = id_in(names, world.naming, 0)
     base_ids: list[str] = []
     answers: list[list[str | None]] = []
     findings: list[Finding] = []
@@ -51,7 +50,7 @@ def accept(
         findings += refused
         base = ""
         if several:
-            base = uuid_text(world.name("message", names, send.index))
+            base = base_id_in(names, world.naming, send.index)
         submission = Submission(send, operation, key, request, send.index, home.accepted, source)
         submission.origin = origin
         submission.chooser = world.chooser
@@ -65,12 +64,7 @@ def accept(
                     findings.append(number_finding(recipient.number, place, "A08"))
                 ids.append(None)
                 continue
-            if several:
-                message_id = f"{base}-{position}"
-            elif position < NAMED:
-                message_id = uuid_text(names, 16 * (position + 1))
-            else:
-                message_id = uuid_text(world.name("message", names, position))
+            message_id = f"{base}-{position}" if several else id_in(names, world.naming, position + 1)
             messages.append(Message(submission, position, recipient.number, recipient.valid, now))
             ids.append(message_id)
         base_ids.append(base)

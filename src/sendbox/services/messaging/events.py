@@ -15,7 +15,7 @@ from sendbox.engine.durations import iso
 from sendbox.services.messaging.channels import ROWS
 from sendbox.services.messaging.records import Attempt, Inbound
 from sendbox.services.messaging.results import DELIVERED, FAILED, REJECTED, SENT, STATES, UNDELIVERED
-from sendbox.services.numbers.countries import country, decided
+from sendbox.services.numbers.countries import country
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ def _shared_details(attempt: Attempt) -> dict[str, Any]:
 def _own_details(attempt: Attempt, details: dict[str, Any]) -> dict[str, Any]:
     """The same with country (MCC), operator (MNC), prices and segments of an attempt (A67, A82)."""
     message = attempt.message
-    place = (decided().get(message.phone[:3]) or country(message.phone)) if message.valid else None
+    place = country(message.phone) if message.valid else None
     eur, czk = attempt.price or (0, 0)
     details["country"] = 0 if place is None else place.mcc
     details["operator"] = attempt.mnc

@@ -29,7 +29,6 @@ from sendbox.services.messaging.records import (
     Plan,
     Request,
     Submission,
-    operator,
     pack_transition,
 )
 from sendbox.services.messaging.results import (
@@ -46,6 +45,7 @@ from sendbox.services.messaging.results import (
     WAYS,
 )
 from sendbox.services.messaging.rules.rules import Fate, Path, Rule
+from sendbox.services.numbers.countries import operator
 
 if TYPE_CHECKING:
     from sendbox.services.messaging.home import Home

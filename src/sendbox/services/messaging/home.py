@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from sendbox.engine.keeping.index import Index
     from sendbox.engine.keeping.kept import Kept
     from sendbox.engine.world import World
     from sendbox.services.assume import Assume
@@ -101,18 +102,6 @@ class Cutting(Protocol):
         """Whether what is due for an attempt is put off, or ends it."""
 
 
-class Ids(Protocol):
-    """The messages by their ids."""
-
-    def __contains__(self, message_id: object, /) -> bool: ...
-
-    def get(self, message_id: str, /) -> Message | None:
-        """The message of an id, None where there is none."""
-
-    def forget(self, gone: Iterable[Message]) -> None:
-        """Messages that are no longer there."""
-
-
 class Home(Protocol):
     """The messaging of one world."""
 
@@ -126,7 +115,7 @@ class Home(Protocol):
     rows: Rows
 
     @property
-    def by_id(self) -> Ids: ...
+    def by_id(self) -> Index[Message]: ...
     @property
     def attempts(self) -> Attempts: ...
     @property

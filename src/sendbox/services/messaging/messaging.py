@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Generator, Iterator, Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from sendbox.engine.keeping.index import Index
 from sendbox.engine.keeping.kept import Kept
 from sendbox.engine.part import Part
 from sendbox.engine.texts import Text
@@ -39,53 +41,6 @@ if TYPE_CHECKING:
 
 #: So many messages are taken apart between two pauses.
 _RELEASED: Final = 1000
-#: So many are read into the index of ids between two pauses.
-READ: Final = 500
-
-
-class Index(Mapping[str, "Message"]):
-    """The messages of a world by their ids, made as far as it is asked for: most worlds are never asked."""
-
-    __slots__ = ("_by_id", "_messages", "_read")
-
-    def __init__(self, messages: list[Message]) -> None:
-        self._messages = messages
-        self._by_id: dict[str, Message] = {}
-        self._read = 0
-
-    @property
-    def behind(self) -> int:
-        """How many messages are new."""
-        return len(self._messages) - self._read
-
-    def read(self) -> Generator[None, None, None]:
-        """Reads the messages that are new; pauses now and then."""
-        while self._read < len(self._messages):
-            for message in self._messages[self._read : self._read + READ]:
-                self._by_id[message.submission.id_of(message.index)] = message
-                self._read += 1
-            yield
-
-    def forget(self, gone: Iterable[Message]) -> None:
-        """Messages that are no longer there."""
-        for message in gone:
-            if self._by_id.pop(message.id, None) is not None:
-                self._read -= 1
-
-    def __getitem__(self, message_id: str) -> Message:
-        return self._whole[message_id]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._whole)
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    @property
-    def _whole(self) -> dict[str, Message]:
-        for _ in self.read():
-            pass
-        return self._by_id
 
 
 class Messaging(Part):
@@ -106,7 +61,7 @@ class Messaging(Part):
         self.attempts = Attempts(world.blueprint.compiled["attempts"], world.chooser, world.start)
         self.costs = Costs(self.assume.prices)
         self.messages: Kept[Message] = Kept()
-        self.by_id = Index(self.messages)
+        self.by_id: Index[Message] = Index(self.messages, attrgetter("id"))
         self.past: Past | None = None
         self.links: dict[str, Link] = {}
         #: how many recipients were taken so far; the ordinal of the next message

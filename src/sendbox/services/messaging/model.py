@@ -74,6 +74,12 @@ class Recipient:
     valid: bool = True
 
 
+def _place(raw: bytes, part: bytes) -> int | None:
+    """Where a part of a body stands in it, None where it does not."""
+    first = raw.find(part)
+    return None if first < 0 else first << _LENGTH | len(part)
+
+
 @dataclass(slots=True)
 class Send:
     """One Message object (§2.1) as messaging takes it. `at` is virtual milliseconds from `datetime`, None = now."""
@@ -107,13 +113,17 @@ class Send:
     def payload(self) -> bytes:
         """The payload as JSON."""
         given = self.given_payload
-        return given if isinstance(given, bytes) else self.raw[given >> _LENGTH :][: given & _MOST]
+        return given if isinstance(given, bytes) else self._part(given)
 
     @property
     def body(self) -> str | None:
         """The text of the root."""
         given = self.given_body
-        return self.raw[given >> _LENGTH :][: given & _MOST].decode() if isinstance(given, int) else given
+        return self._part(given).decode() if isinstance(given, int) else given
+
+    def _part(self, place: int) -> bytes:
+        first = place >> _LENGTH
+        return self.raw[first : first + (place & _MOST)]
 
     def share(self, raw: bytes) -> None:
         """Keeps payload and text as the places where they stand in the body of the call, as far as they do."""
@@ -121,14 +131,9 @@ class Send:
             return
         self.raw = raw
         if isinstance(self.given_payload, bytes) and len(self.given_payload) > _SHORT:
-            place = raw.find(self.given_payload)
-            if place >= 0:
-                self.given_payload = place << _LENGTH | len(self.given_payload)
+            self.given_payload = _place(raw, self.given_payload) or self.given_payload
         if isinstance(self.given_body, str):
-            text = self.given_body.encode()
-            place = raw.find(text)
-            if place >= 0:
-                self.given_body = place << _LENGTH | len(text)
+            self.given_body = _place(raw, self.given_body.encode()) or self.given_body
 
     def text(self, step: Step) -> str | None:
         """The text of a step as the request gave it, None where it has none."""

@@ -14,7 +14,6 @@ from sendbox.engine.classes import dataclass
 from sendbox.engine.durations import iso
 from sendbox.engine.journal import CODE
 from sendbox.services.messaging.channels import LEGAL
-from sendbox.services.messaging.records import operator
 from sendbox.services.messaging.results import (
     ACCEPTED,
     DELIVERED,
@@ -26,7 +25,7 @@ from sendbox.services.messaging.results import (
     STATES,
     UNDELIVERED,
 )
-from sendbox.services.numbers.countries import country
+from sendbox.services.numbers.countries import country, operator
 
 if TYPE_CHECKING:
     from sendbox.engine.patterns import Pattern

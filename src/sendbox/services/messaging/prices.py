@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from sendbox.services.messaging.channels import FAMILY
-from sendbox.services.numbers.countries import country, decided
+from sendbox.services.numbers.countries import country
 from sendbox.services.tables import table
 
 if TYPE_CHECKING:
@@ -50,10 +50,9 @@ class Costs:
         """What `count` segments to a phone cost, in millionths (eur, czk); one pair for all attempts of that price."""
         family = FAMILY[channel]
         costs = self._costs.setdefault((family, count), {})
-        heads = decided()
 
         def cost(phone: str) -> tuple[int, int]:
-            place = heads.get(phone[:3]) or country(phone)
+            place = country(phone)
             code = "" if place is None else place.code
             if (price := costs.get(code)) is not None:
                 return price

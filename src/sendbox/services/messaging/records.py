@@ -19,7 +19,7 @@ from sendbox.engine.identity import Naming, uuid_text
 from sendbox.engine.journal import enter
 from sendbox.engine.keeping.kept import Kept
 from sendbox.services.messaging.results import ACCEPTED, DELIVERED, REACH, SEEN, SENT, STATES
-from sendbox.services.numbers.countries import country
+from sendbox.services.numbers.countries import operator
 
 if TYPE_CHECKING:
     from sendbox.engine.commands.requests import RequestRecord
@@ -53,33 +53,29 @@ iter_transitions = _TRANSITION.iter_unpack
 Plan = tuple[tuple[int, int, str | None], ...]
 
 
-def operator(number: str, chooser: Chooser) -> int:
-    """The MNC of a normalized number, 0 where the country or its networks are unknown (A82).
+def id_in(names: bytes, naming: Naming, place: int) -> str:
+    """The id of a request, or with a place from 1 on of one of its messages, by the 64 bytes that name the request."""
+    return uuid_text(names, 16 * place) if place <= NAMED else base_id_in(names, naming, place - 1)
 
-    Drawn from the number alone, so that a phone keeps its operator in every world and every run.
-    """
-    place = country(number)
-    if place is None or not place.mncs:
-        return 0
-    return place.mncs[chooser.constant("operator", number).pick(place.mncs, "network")]
+
+def base_id_in(names: bytes, naming: Naming, index: int) -> str:
+    """What the ids of the messages of an object begin with, where a request has several."""
+    return uuid_text(naming.name("message", names, index))
 
 
 @lru_cache(_RECENT)
 def _names(naming: Naming, digest: bytes, equal: int) -> bytes:
-    """64 bytes that name a request and its first three messages."""
     return naming.name("request", digest, equal)
 
 
 @lru_cache(_RECENT)
 def _id(naming: Naming, digest: bytes, equal: int, place: int) -> str:
-    """The id of a request, or with a place from 1 on of one of its messages."""
-    names = _names(naming, digest, equal)
-    return uuid_text(names, 16 * place) if place <= NAMED else uuid_text(naming.name("message", names, place - 1))
+    return id_in(_names(naming, digest, equal), naming, place)
 
 
 @lru_cache(_RECENT)
 def _base_id(naming: Naming, digest: bytes, equal: int, index: int) -> str:
-    return uuid_text(naming.name("message", _names(naming, digest, equal), index))
+    return base_id_in(_names(naming, digest, equal), naming, index)
 
 
 class Request:
@@ -99,6 +95,11 @@ class Request:
     def id(self) -> str:
         """Its id."""
         return _id(self.naming, self.digest, self.equal, 0)
+
+    @property
+    def names(self) -> bytes:
+        """64 bytes that name it and its first three messages."""
+        return _names(self.naming, self.digest, self.equal)
 
     def message_id(self, place: int) -> str:
         """The id of the message to the recipient at a place, of a request with one object."""

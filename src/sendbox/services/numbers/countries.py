@@ -6,9 +6,13 @@ A number belongs to the row with the longest prefix it begins with.
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from sendbox.engine.classes import dataclass
 from sendbox.services.numbers.plan import codes, territories
+
+if TYPE_CHECKING:
+    from sendbox.engine.chooser.draws import Chooser
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ def _by_prefix() -> dict[str, Country]:
 
 
 @cache
-def decided() -> dict[str, Country]:
+def _decided() -> dict[str, Country]:
     """Three digits that decide: one look-up for each country that has a calling code of its own."""
     table = _by_prefix()
     deep = {prefix[:3] for prefix in table if len(prefix) > 3}
@@ -54,7 +58,7 @@ def _deepest() -> int:
 
 def country(number: str) -> Country | None:
     """The country of a normalized number, None when it begins with no assigned calling code."""
-    place = decided().get(number[:3])
+    place = _decided().get(number[:3])
     if place is not None:
         return place
     table = _by_prefix()
@@ -68,3 +72,14 @@ def country(number: str) -> Country | None:
 def every() -> frozenset[Country]:
     """All countries of the table, those without a mobile country code left out."""
     return frozenset(place for place in _by_prefix().values() if place.mcc)
+
+
+def operator(number: str, chooser: Chooser) -> int:
+    """The MNC of a normalized number, 0 where the country or its networks are unknown (A82).
+
+    Drawn from the number alone, so that a phone keeps its operator in every world and every run.
+    """
+    place = country(number)
+    if place is None or not place.mncs:
+        return 0
+    return place.mncs[chooser.constant("operator", number).pick(place.mncs, "network")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sendbox.engine.keeping.index import STEP
 from sendbox.services.advice import BASE_ID, advise
 from sendbox.services.http.diagnosis import together
 from sendbox.services.http.exchange import Answer, Exchange, in_slices
@@ -11,7 +12,7 @@ from sendbox.services.http.rest import read_query, success
 from sendbox.services.messaging.http.advising import remark_clock
 from sendbox.services.messaging.http.rest import listing
 from sendbox.services.messaging.http.rest.decode import read_cursor, read_day, read_filter
-from sendbox.services.messaging.messaging import READ, Messaging
+from sendbox.services.messaging.messaging import Messaging
 from sendbox.services.ports import account_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def _page(exchange: Exchange) -> Generator[None, None, Answer]:
 
 def message(exchange: Exchange) -> Answer:
     """`GET /message`: one message; null for an id that is unknown, or another's (§4.4, A29)."""
-    if Messaging.of(exchange.world).by_id.behind <= READ:
+    if Messaging.of(exchange.world).by_id.behind <= STEP:
         return _message(exchange)
     return in_slices(_found(exchange))
 
