@@ -104,9 +104,10 @@ PARTS: Final = (
     ),
     part(
         "fixture",
-        "app contract control control.operation engine runtime runtime.wall server server.loop services.numbers "
-        "settings",
-        "the pytest side: it drives a sandbox as any client of control does, and reads numbers as control does",
+        "app contract control control.operation engine exploring runtime runtime.wall scenario server server.loop "
+        "services.numbers settings",
+        "the pytest side: it drives a sandbox as any client of control does, reads numbers as control does, and runs "
+        "the tests that are explored",
     ),
 )
 #: Modules of the engine and the services that observe. What happens imports none of them.

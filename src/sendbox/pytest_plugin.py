@@ -1,10 +1,12 @@
 """The pytest plugin: fixtures `sendbox`, `async_sendbox` and `sendbox_server`, the marker `sendbox`, the options.
 
 Loaded in every test session of an environment with Sendbox, so it imports nothing of it until a fixture is used.
+It is long because every option, fixture and hook of the session is here, once.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,30 +16,34 @@ if TYPE_CHECKING:
     from sendbox.fixture import AsyncSandbox, RemoteServer, Sandbox, SandboxServer
     from sendbox.fixture.coverage import Gathering
     from sendbox.fixture.crashes import Crash
+    from sendbox.fixture.exploring import Exploring
     from sendbox.runtime.callbacks import Callbacks
 
 #: pytest shows a failure at the call in the test, not in this module.
 __tracebackhide__ = True
 _MARKER: Final = (
     "sendbox(scenario=…, seed=…, clock=…, salt=…, callbacks=…, origins=…, patience=…, max_calls=…, max_chain=…, "
-    "strict=…, ignore=…, expect=…, coverage=…): how the test's world "
+    "strict=…, ignore=…, expect=…, coverage=…, explore=…): how the test's world "
     "opens; strict=True (or a list of codes) fails the test when there is advice, but for the codes in ignore; "
-    "expect=True when an expectation of the scenario does not hold; coverage={'operations': […]} what it is to try"
+    "expect=True when an expectation of the scenario does not hold; coverage={'operations': […]} what it is to try; "
+    "explore={'runs': …, 'families': […]} how --sendbox-explore explores it, False: not at all"
 )
 #: The bounds beyond which calls of a receiver are a loop.
 _LOOPS: Final = ("max_calls", "max_chain")
 _LEGAL: Final = (
     *("scenario", "seed", "clock", "salt", "callbacks", "origins", "patience", *_LOOPS, "strict", "ignore", "expect"),
-    "coverage",
+    *("coverage", "explore"),
 )
 #: Those of them that do not affect how the world opens.
-_STRICTNESS: Final = ("strict", "ignore", "expect", "coverage")
+_STRICTNESS: Final = ("strict", "ignore", "expect", "coverage", "explore")
 #: The sandboxes that a test used.
 _USED: Final = pytest.StashKey[list[Any]]()
 #: Whether a report of the test contains the crashes of its applications.
 _TOLD: Final = pytest.StashKey[bool]()
 #: The plugin of a session with coverage.
 _GATHERING: Final = pytest.StashKey[Any]()
+#: The plugin of a session that explores, or lays scenarios in front.
+_EXPLORING: Final = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,6 +79,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="LIST",
         help="compare only with what is about these operations, with commas between; used: those that were called",
     )
+    group.addoption(
+        "--sendbox-scenario",
+        action="append",
+        metavar="NAME",
+        help="run every test under this scenario too, by name or path: its rules are asked first",
+    )
+    group.addoption(
+        "--sendbox-explore",
+        nargs="?",
+        type=int,
+        const=0,
+        metavar="RUNS",
+        help="explore each test: run it again with misfortunes that the service allows, default 100 runs a test",
+    )
+    group.addoption("--sendbox-families", metavar="LIST", help="families of misfortunes, default delivery")
+    group.addoption(
+        "--sendbox-explore-seed", default="0", metavar="SEED", help="what the plans are drawn from, default 0"
+    )
+    group.addoption("--sendbox-explore-time", metavar="TIME", help="explore no longer than this in all, such as 10m")
+    group.addoption("--sendbox-found", action="store_true", help="run the finds in .sendbox/found again")
     parser.addini("sendbox_coverage_scope", "the same as --sendbox-coverage-scope", type="args", default=[])
     parser.addini(
         "sendbox_patience", "real time that a receiver of webhooks may take to answer, default 5s", default="5s"
@@ -114,6 +140,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.stash[_GATHERING] = gathering = Gathering(config)
         config.pluginmanager.register(gathering, "sendbox-coverage")
+    explored = ("--sendbox-scenario", "--sendbox-found")
+    explores = config.getoption("--sendbox-explore") is not None or any(config.getoption(name) for name in explored)
+    if explores and not config.option.collectonly:
+        from sendbox.fixture.exploring import Exploring
+
+        config.stash[_EXPLORING] = exploring = Exploring(config, os.environ)
+        config.pluginmanager.register(exploring, "sendbox-exploring")
 
 
 @pytest.fixture(scope="session")
@@ -124,6 +157,9 @@ def sendbox_server(request: pytest.FixtureRequest) -> Iterator[SandboxServer | R
         server.start()
     except Exception as error:  # the port is taken, no sandbox answers: one line is clearer than a traceback
         raise pytest.UsageError(str(error)) from None
+    exploring: Exploring | None = request.config.stash.get(_EXPLORING, None)
+    if exploring is not None:
+        exploring.attach(server)
     yield server
     gathering: Gathering | None = request.config.stash.get(_GATHERING, None)
     if gathering is not None:

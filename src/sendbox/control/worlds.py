@@ -245,7 +245,8 @@ async def _compiled(call: Call, arguments: Mapping[str, Any]) -> Mapping[str, An
 async def load_scenario(call: Call, raw: Any = None, name: str | None = None, reset: Any = False) -> Any:
     """Loads another scenario: its rules at once, the rest at the next reset, or all at once with `reset`."""
     at_once = flag(reset, "reset")
-    hosted, blueprint = call.here, raw
+    hosted = call.here
+    blueprint = call.runtime.watch.loads(hosted, raw)
     call.runtime.not_advancing(hosted)
     differs = blueprint_differences(call.runtime.language, hosted.blueprint, blueprint)
     hosted.next_blueprint = blueprint

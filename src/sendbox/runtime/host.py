@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from sendbox.runtime.senders import Senders
     from sendbox.runtime.slot import Hosted
+    from sendbox.runtime.watch import Watch
     from sendbox.settings import Settings
 
 
@@ -20,6 +21,7 @@ class Host(Protocol):
     senders: Senders
     reading: Callable[[], int]
     log: Callable[[str, str], None]
+    watch: Watch
     violations: list[str]
     check_batch: Callable[[Any], list[str]] | None
 

@@ -121,7 +121,10 @@ class Mover:
         await self.steady(hosted)
         self._runtime.not_advancing(hosted)
         self.present(hosted)
-        return await self._advance(hosted, goal)
+        began = hosted.world.now
+        moved = await self._advance(hosted, self._runtime.watch.advances(hosted, goal))
+        self._runtime.watch.advanced(hosted, began)
+        return moved
 
     async def _advance(self, hosted: Hosted, goal: Goal, *, by_hand: bool = True) -> dict[str, Any]:
         world = hosted.world

@@ -29,6 +29,7 @@ from sendbox.runtime.order import Order
 from sendbox.runtime.scheduler import Mover
 from sendbox.runtime.senders import Senders
 from sendbox.runtime.slot import CHECKPOINTS, Conflict, Deliverer, Hosted, Refusal, Slice
+from sendbox.runtime.watch import Watch
 
 if TYPE_CHECKING:
     from sendbox.engine.blueprint import Blueprint
@@ -101,6 +102,7 @@ class Runtime:
         self.desk: Any = None
         #: called with one line for the log: (world id, line); and how many of them could not be written
         self.log: Callable[[str, str], None] = lambda world, line: None
+        self.watch = Watch()
         #: kinds of entries that the log shows, by code: makes the lines of an entry
         self.logged: Mapping[int, Callable[[World, Any], Iterable[str]]] = {}
         self.dropped: Callable[[], int] = lambda: 0
@@ -192,6 +194,9 @@ class Runtime:
         # the server's seed is for its own scenario; one that came with the call has a seed of its own
         if seed is None and blueprint is self.blueprint:
             seed = settings.seed
+        given = start
+        blueprint, start = self.watch.opens(blueprint, start)
+        late, pinned = (late, pinned) if start == given else (False, True)
         instant = next((instant for instant in (start, blueprint.start, settings.start) if instant is not None), None)
         opening = Open(
             world_id,
@@ -213,6 +218,7 @@ class Runtime:
         self.order.add(hosted)
         self.closed.discard(world_id)
         self._tags[world.tag] = world_id
+        self.watch.opened(hosted)
         self.kick(hosted)
         return hosted
 
@@ -263,6 +269,7 @@ class Runtime:
 
     def close(self, hosted: Hosted) -> None:
         """Closes a world: its key is denied until it is opened again, and what is under way is dropped."""
+        self.watch.closes(hosted)
         world = hosted.world
         del self.worlds[world.id]
         self.order.remove(hosted)

@@ -51,7 +51,7 @@ WEBHOOKS: Final = Key(
 #: The values of single draws. It is compiled before all keys that generate texts.
 PLAN: Final = Key("plan", compile_plan)
 #: Keys of the schema that settle no part of a blueprint by themselves.
-SETTINGS: Final = frozenset("sendbox name extends include seed locale clock digest coverage assume".split())
+SETTINGS: Final = frozenset("sendbox name extends include seed locale clock digest coverage assume found".split())
 #: The general kind of happening.
 CLOCK: Final = Happening("clock")
 

@@ -55,13 +55,15 @@ def read(
     name: str | None = None,
     paths: bool = True,
     env: Mapping[str, str] | None = None,
+    without: frozenset[str] = frozenset(),
 ) -> tuple[Node | None, list[Problem], Source]:
     """One scenario with everything it builds on, merged, and all problems of form and shape.
 
     Of a list each scenario builds on the one before it. `paths` False keeps it, and all it builds on, off the file
-    system and the environment: only the library's names are known. `env` has the values of `${NAME}`.
+    system and the environment: only the library's names are known. `env` has the values of `${NAME}`. What builds on
+    scenarios of the library named in `without` is read as if it did not.
     """
-    reading = _Reading(shape, paths, {} if env is None else env)
+    reading = _Reading(shape, paths, {} if env is None else env, without)
     sources = _as_list(source)
     if not sources:
         origin = Source(name or "scenario")
@@ -106,7 +108,7 @@ class _Layer:
 class _Reading:
     """Reads scenarios and what they build on, each file once."""
 
-    def __init__(self, shape: Shape, paths: bool, env: Mapping[str, str]) -> None:
+    def __init__(self, shape: Shape, paths: bool, env: Mapping[str, str], without: frozenset[str]) -> None:
         self.problems: list[Problem] = []
         #: the scenarios that were given, in that order, without those that were not found
         self.roots: list[_Layer] = []
@@ -116,6 +118,7 @@ class _Reading:
         self._shape = shape
         self._paths = paths
         self._env = env
+        self._without = without
 
     def add(self, source: Scenario, name: str, *, given: str | None = None) -> None:
         """Reads one that was given."""
@@ -167,6 +170,8 @@ class _Reading:
         if extends is not None:
             references.append(("extends", extends))
         for rule, node in references:
+            if isinstance(node.value, str) and node.value in self._without:
+                continue
             if isinstance(node.value, dict):
                 written = _Layer(_written_out(node))
                 self._build(written, path)

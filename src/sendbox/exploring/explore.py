@@ -1,0 +1,93 @@
+"""The exploration of one test, whichever way it is run: what must hold before, the search, the proof of a find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.exploring import census, story
+from sendbox.exploring.families import table
+from sendbox.exploring.misfortune import Plan
+from sendbox.exploring.search import Search, Tried
+
+if TYPE_CHECKING:
+    from sendbox.exploring.watcher import Observed
+
+#: So many runs a test gets unless told.
+RUNS: Final = 100
+#: So often a find is run again before it is reported.
+AGAIN: Final = 2
+
+
+@dataclass(slots=True)
+class Run:
+    """A run of the test: whether it broke (None: it said nothing), its worlds if they were observed, what it showed."""
+
+    broke: bool | None
+    worlds: list[Observed] = field(default_factory=list)
+    shown: Any = None
+
+
+#: Runs the test under a plan; with True its worlds are observed.
+RunTest = Callable[[Plan, bool], Run]
+#: Runs the test under plans, in their order; so many at once as it may.
+RunAll = Callable[[Iterable[Plan]], Iterator[tuple[Plan, Run]]]
+
+
+@dataclass(slots=True)
+class Result:
+    """What came of an exploration. Without a `plan` nothing was found, and `words` say what was tried, or why not."""
+
+    words: list[str]
+    plan: Plan = ()
+    run: Run | None = None
+    story: list[str] = field(default_factory=list)
+    tried: Tried | None = None
+
+
+def explore(
+    passed: Run,
+    run: RunTest,
+    *,
+    name: str,
+    families: Sequence[str],
+    seed: int | str,
+    runs: int = RUNS,
+    over: Callable[[], bool] = lambda: False,
+    run_all: RunAll | None = None,
+) -> Result:
+    """Explores a test that passed. `over` says that the time of the session is over."""
+    second = run((), True)
+    if second.broke is not False:
+        return Result(["not repeatable, so not explored: the second run without misfortune did not pass"])
+    differs = census.difference(*([item.census for item in each.worlds] for each in (passed, second)))
+    if differs is not None:
+        return Result([f"not repeatable, so not explored: {differs}"])
+    seen = [item.census for item in passed.worlds]
+    missing = table.untried(seen, families)
+    search = Search(table.spots(seen, families), seed=seed, name=name, runs=runs)
+    every = run_all or (lambda plans: ((plan, run(plan, False)) for plan in plans))
+    for plan, outcome in every(_until(search.plans(), over)):
+        if outcome.broke is None:
+            search.tried.silent += 1
+        if not outcome.broke:
+            continue
+        small = search.shrunk(plan, lambda smaller: run(smaller, False).broke)
+        again = [run(small, True) for _ in range(AGAIN)]
+        if all(each.broke for each in again):
+            lines = story.story(small, passed.worlds, again[-1].worlds)
+            return Result([search.tried.words(), *missing], small, again[-1], lines, search.tried)
+        search.tried.unsteady.append(small)
+    words = [search.tried.words()] if search.singles or not missing else []
+    words += [f"it broke only now and then: {'; '.join(map(str, plan))}" for plan in search.tried.unsteady]
+    ended = ["the time of the session was over before all was tried"] if over() else []
+    return Result([*words, *missing, *ended], tried=search.tried)
+
+
+def _until(plans: Iterator[Plan], over: Callable[[], bool]) -> Iterator[Plan]:
+    while not over():
+        plan = next(plans, None)
+        if plan is None:
+            return
+        yield plan

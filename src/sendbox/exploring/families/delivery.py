@@ -1,0 +1,118 @@
+"""`delivery`: webhooks come again, in another order, alone, together or later, within the advance of their event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.exploring.families.places import event_when, event_words, later
+from sendbox.exploring.misfortune import Kind, Spot, Value
+
+if TYPE_CHECKING:
+    from sendbox.exploring.census import Census, Posted
+
+#: The first retry comes so long after the try before (A20).
+_RETRY: Final = 30_000
+
+
+def rule(event: Posted, fault: Any) -> dict[str, Any]:
+    """A scenario with a rule about one event."""
+    return {"webhooks": [{"when": event_when(event), "fault": fault}]}
+
+
+def spot(kind: Kind, world: Census, event: Posted, values: list[Value]) -> Spot:
+    """A spot at an event."""
+    like = f"{kind.name} {event.event} {event.gateway} {event.result}"
+    return Spot(kind, world.ordinal, event_words(event), f"{world.ordinal} webhook {event.thread}", like, tuple(values))
+
+
+def pauses(world: Census, event: Posted) -> list[tuple[int, str]]:
+    """How much later it may come within its advance: behind each later event there, and at the end."""
+    room = event.until - event.at
+    following = [
+        other
+        for other in world.received
+        if event.at <= other.at < event.until and other != event and other.thread == event.thread
+    ]
+    times = {
+        other.at - event.at + 1: f"behind {event_words(other)}"
+        for other in following
+        if other.at - event.at + 1 <= room
+    }
+    if room > 0:
+        times.setdefault(room, "at the end of its advance")
+    return list(times.items())
+
+
+def _repeated(kind: Kind, world: Census) -> Iterator[Spot]:
+    for event in world.received:
+        values = [Value("comes twice, with the same X-Request-Id", rule(event, "duplicate"))]
+        times = dict(pauses(world, event))
+        room = event.until - event.at
+        if room >= _RETRY:
+            times.setdefault(_RETRY, "as a retry after a lost answer")
+        for after, when in times.items():
+            fault = {"duplicate": {"after": later(after)}}
+            values.append(Value(f"comes again after {later(after)}, {when}", rule(event, fault)))
+        yield spot(kind, world, event, values)
+
+
+def _moved(kind: Kind, world: Census) -> Iterator[Spot]:
+    for event in world.received:
+        values = [
+            Value(f"comes {later(after)} later, {when}", rule(event, {"delay": later(after)}))
+            for after, when in pauses(world, event)
+        ]
+        if values:
+            yield spot(kind, world, event, values)
+
+
+def _split(kind: Kind, world: Census) -> Iterator[Spot]:
+    for event in world.received:
+        if event.size > 1:
+            yield spot(kind, world, event, [Value("comes in a delivery of its own", rule(event, "split"))])
+
+
+def _bundled(kind: Kind, world: Census) -> Iterator[Spot]:
+    events = world.received
+    for first, second in pairwise(events):
+        if first.batch == second.batch or not first.at <= second.at <= first.until:
+            continue
+        after = second.at - first.at + 1
+        if second.at + 1 > first.until:
+            continue
+        window = {"from": later(first.at), "until": later(second.at + 1)}
+        values = []
+        if first.phone == second.phone:
+            values.append((f"comes in one delivery with {event_words(second)}", {"phone": first.phone}))
+        values.append((f"comes in one delivery with all until {event_words(second)}", {}))
+        yield spot(
+            kind,
+            world,
+            first,
+            [
+                Value(says, {"webhooks": [{"when": {**window, **whom}, "fault": {"bundle": later(after)}}]})
+                for says, whom in values
+            ],
+        )
+
+
+KINDS: Final = (
+    Kind(
+        "delivery",
+        "repeated",
+        ("A91", "A20"),
+        "A delivery that comes again has the same `X-Request-Id` and the same bytes.",
+        _repeated,
+    ),
+    Kind(
+        "delivery",
+        "out of order",
+        ("A92", "A93"),
+        "A result does not become untrue: of the results of an attempt the one that is furthest counts.",
+        _moved,
+    ),
+    Kind("delivery", "split", ("A92",), "Each delivery has at least one event.", _split),
+    Kind("delivery", "bundled", ("A92", "A22"), "A delivery has at most `batch_size` events.", _bundled),
+)

@@ -1,0 +1,58 @@
+"""Words for places, and the conditions that find them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sendbox.engine.durations import show
+
+if TYPE_CHECKING:
+    from sendbox.exploring.census import Called, Posted, Sent
+
+
+def ordinal(number: int) -> str:
+    """A number as an ordinal: 1st, 2nd."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def event_words(event: Posted) -> str:
+    """An event by its place."""
+    what = event.result or {"incomingReplyMessage": "reply", "incomingMessage": "inbound message"}.get(
+        event.event, event.event
+    )
+    by = f" by {event.gateway}" if event.gateway else ""
+    whom = f" of {event.phone}" if event.phone else ""
+    return f"the {ordinal(event.ordinal)} webhook {what}{by}{whom}"
+
+
+def event_when(event: Posted) -> dict[str, Any]:
+    """The conditions of a rule of `webhooks` that find it."""
+    asked = {"event": event.event, "gateway": event.gateway, "phone": event.phone, "result": event.result}
+    return {**{name: value for name, value in asked.items() if value}, "nth": event.ordinal}
+
+
+def call_words(call: Called) -> str:
+    """A call by its place."""
+    return f"the {ordinal(call.ordinal)} call of {call.operation}"
+
+
+def call_when(call: Called) -> dict[str, Any]:
+    """The conditions of a rule of `api` that find it."""
+    return {"operation": call.operation, "nth": call.ordinal}
+
+
+def message_words(message: Sent) -> str:
+    """A message by its place."""
+    return f"the {ordinal(message.ordinal)} message to {message.phone}"
+
+
+def message_when(message: Sent, attempt: int | None = None) -> dict[str, Any]:
+    """The conditions of a rule of `attempts` that find it, or one of its attempts, from 1."""
+    tried = {} if attempt is None else {"attempt": attempt}
+    return {"phone": message.phone, **tried, "nth": message.ordinal}
+
+
+def later(milliseconds: int) -> str:
+    """A duration as a scenario has it."""
+    return show(milliseconds)

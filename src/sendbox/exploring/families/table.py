@@ -1,0 +1,55 @@
+"""The families, in the order in which they are documented."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
+
+from sendbox.exploring.families import calls, delivery, late
+
+if TYPE_CHECKING:
+    from sendbox.exploring.census import Census
+    from sendbox.exploring.misfortune import Kind, Spot
+
+#: Every kind of misfortune, by its family.
+FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {
+    "delivery": delivery.KINDS,
+    "late": late.KINDS,
+    "calls": calls.KINDS,
+}
+#: The families that are tried where none are named.
+USUAL: Final = ("delivery",)
+
+
+def families_of(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of families, as a list or a text with commas. Raises ValueError with the legal ones."""
+    words = names.split(",") if isinstance(names, str) else list(names)
+    chosen = tuple(dict.fromkeys(str(word).strip() for word in words if str(word).strip()))
+    unknown = [word for word in chosen if word not in FAMILIES]
+    if unknown or not chosen:
+        named = f'"{unknown[0]}" is not a family' if unknown else "no family is named"
+        raise ValueError(f"{named} of misfortunes; legal: {', '.join(FAMILIES)}")
+    return chosen
+
+
+def spots(census: Collection[Census], families: Sequence[str]) -> list[Spot]:
+    """Everything that may go wrong in a run, by these families."""
+    return [
+        spot for world in census for family in families for kind in FAMILIES[family] for spot in kind.spots(kind, world)
+    ]
+
+
+def untried(census: Collection[Census], families: Sequence[str]) -> list[str]:
+    """Families for which the run has no place, each with the reason."""
+    return [f"{family} not tried: {WHY_NOT[family]}" for family in families if not spots(census, (family,))]
+
+
+_NO_RECEIVER: Final = (
+    "the test has no receiver of webhooks of its own (deliver_to, a callback), so there was nothing to spoil"
+)
+#: Why a family may have nothing to spoil.
+WHY_NOT: Final[dict[str, str]] = {
+    "delivery": _NO_RECEIVER,
+    "late": _NO_RECEIVER,
+    "calls": "the test calls no operation",
+}

@@ -1,0 +1,105 @@
+"""Finds on disk: a scenario for each world of a plan, in `.sendbox/found`, each of which names its test.
+
+A find is a scenario like any other: `sendbox check` and `sendbox play` take it. Its rules are the plan; what the client
+sent in the run that broke is its traffic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.exploring.misfortune import scenarios
+from sendbox.scenario.model import Source, plain
+from sendbox.scenario.parse import parse
+from sendbox.scenario.write import dump
+
+if TYPE_CHECKING:
+    from sendbox.exploring.misfortune import Plan
+    from sendbox.exploring.watcher import Observed
+
+#: Where finds are kept, below the folder from which the tests are run.
+FOLDER: Final = Path(".sendbox") / "found"
+#: What a find takes of the run, so that it can be played by itself.
+_OF_THE_RUN: Final = ("extends", "include", "traffic", "receiver")
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9]+")
+#: The longest readable part of a name.
+_LONGEST: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A find: its files by the ordinals of their worlds, the test that it breaks, and the plan as scenarios."""
+
+    files: Mapping[int, Path]
+    test: str
+    plan: Mapping[int, Mapping[str, Any]]
+
+    @property
+    def name(self) -> str:
+        """The name of its first file."""
+        return self.files[min(self.files)].stem
+
+
+def write(folder: Path, test: str, plan: Plan, broken: Sequence[Observed], lines: Sequence[str]) -> list[Path]:
+    """Writes a find; the same test and plan have the same files. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    says = "; ".join(map(str, plan))
+    readable = _UNFIT.sub("-", test.rpartition("/")[2]).strip("-")[-_LONGEST:].strip("-")
+    stem = f"{readable}-{blake2b(f'{test} {says}'.encode(), digest_size=4).hexdigest()}"
+    by_world = scenarios(plan)
+    files = []
+    for world, rules in by_world.items():
+        observed = next((item for item in broken if item.census.ordinal == world), None)
+        run = (
+            {} if observed is None else {key: observed.scenario[key] for key in _OF_THE_RUN if key in observed.scenario}
+        )
+        clock = {} if observed is None else {"clock": {"mode": "manual", "start": observed.start}}
+        content = {
+            "sendbox": 1,
+            "name": f"Breaks {test}",
+            "found": {"test": test, "world": world, "start": "start" in rules.get("clock", {})},
+            **clock,
+            **run,
+            **{key: value for key, value in rules.items() if key not in ("sendbox", "clock")},
+        }
+        if "clock" in rules:
+            content["clock"] = {**clock.get("clock", {}), **rules["clock"]}
+        file = folder / (f"{stem}.yaml" if world == min(by_world) else f"{stem}.world-{world}.yaml")
+        head = "".join(f"# {line}".rstrip() + "\n" for line in lines)
+        file.write_text(head + dump(content), encoding="utf-8")
+        files.append(file)
+    return files
+
+
+def read(folder: Path) -> list[Found]:
+    """The finds of a folder. Raises ValueError for a file that is not a find."""
+    grouped: dict[str, dict[int, tuple[Path, dict[str, Any]]]] = {}
+    for file in sorted(folder.glob("*.yaml")):
+        node, _ = parse(file.read_text(encoding="utf-8"), Source(str(file), file.parent))
+        content: Any = None if node is None else plain(node)
+        about = content.get("found") if isinstance(content, dict) else None
+        if not isinstance(about, dict) or "test" not in about:
+            raise ValueError(f'{file} is not a find: it has no "found" with the name of a test')
+        grouped.setdefault(file.stem.partition(".world-")[0], {})[about.get("world", 1)] = (file, content)
+    return [
+        Found(
+            {world: file for world, (file, _) in worlds.items()},
+            str(next(iter(worlds.values()))[1]["found"]["test"]),
+            {world: _plan(content) for world, (_, content) in worlds.items()},
+        )
+        for worlds in grouped.values()
+    ]
+
+
+def _plan(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario without what it took of its run."""
+    plan = {key: value for key, value in content.items() if key not in (*_OF_THE_RUN, "name", "found")}
+    clock = {key: value for key, value in plan.pop("clock", {}).items() if key not in ("mode", "start")}
+    if content["found"].get("start"):
+        clock["start"] = content["clock"]["start"]
+    return {**plan, **({"clock": clock} if clock else {})}

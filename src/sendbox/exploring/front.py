@@ -1,0 +1,65 @@
+"""A scenario in front of another: its rules are asked first, all else holds only where the other says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from sendbox.control.export.source import source_of
+from sendbox.scenario.environment import escaped
+from sendbox.scenario.model import ScenarioError, errors
+from sendbox.scenario.read import read
+from sendbox.scenario.write import standalone
+
+if TYPE_CHECKING:
+    from sendbox.engine.blueprint import Blueprint
+    from sendbox.scenario.language import Language
+
+#: The keys that stand in front, and those of them that stand within another key.
+_RULES: Final = ("attempts", "api", "webhooks", "timeline", "plan")
+_WITHIN: Final = {"verify": ("rules",), "partner": ("template_review", "signup")}
+#: What the scenario behind always decides, or what is about a run of its own.
+_LEFT_OUT: Final = ("sendbox", "name", "seed", "clock", "found", "traffic", "receiver", "expect", "include", "extends")
+#: The scenario that stands behind everything, never in front.
+_BEHIND: Final = frozenset({"default"})
+
+
+def front(language: Language, scenario: Any, env: Mapping[str, str]) -> dict[str, Any]:
+    """A scenario, by name, path, text or object, as it stands in front: without the default scenario.
+
+    Raises `ScenarioError` with every problem.
+    """
+    language.load(scenario, env=env)
+    node, problems, _ = read(scenario, language.shape, env=env, without=_BEHIND)
+    if node is None or (wrong := errors(problems)):
+        raise ScenarioError(wrong if node is not None else problems)
+    return standalone(node)
+
+
+def in_front(language: Language, blueprint: Blueprint, fronts: Sequence[Mapping[str, Any]]) -> Blueprint:
+    """A blueprint with these scenarios in front of it, the first of them foremost."""
+    parts = [part for each in fronts for part in (each, *each.get("include", ()))]
+    halves = [_halved(part) for part in parts]
+    rules = [{"sendbox": 1, **first} for first, _ in halves if first]
+    settings = [{"sendbox": 1, **second} for _, second in halves if second]
+    if not rules and not settings:
+        return blueprint
+    source = {"sendbox": 1, "name": blueprint.name, "include": [*rules, source_of(blueprint), *settings]}
+    return language.load(escaped(source))
+
+
+def _halved(part: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What of a scenario stands in front, and what behind."""
+    first: dict[str, Any] = {}
+    second: dict[str, Any] = {}
+    for key, value in part.items():
+        if key in _RULES:
+            first[key] = value
+        elif key in _WITHIN and isinstance(value, Mapping):
+            inner = {name: item for name, item in value.items() if name in _WITHIN[key]}
+            outer = {name: item for name, item in value.items() if name not in inner}
+            first |= {key: inner} if inner else {}
+            second |= {key: outer} if outer else {}
+        elif key not in _LEFT_OUT:
+            second[key] = value
+    return first, second

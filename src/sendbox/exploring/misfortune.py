@@ -1,0 +1,123 @@
+"""Misfortunes: what may go wrong at one place, and plans of several of them.
+
+A misfortune carries what a scenario says for it, so a plan is a scenario for each world that it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from sendbox.exploring.census import Census
+
+#: The most misfortunes of a plan.
+MOST: Final = 8
+#: A rule may have a name of 100 characters; some are kept for a number.
+_LONGEST: Final = 94
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """One thing that may happen at a spot: what it `says`, and what a scenario has for it, by its top-level keys."""
+
+    says: str
+    parts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spot:
+    """A place at which something of one kind may go wrong, with its values, the simplest first.
+
+    `about` is what it belongs to: pairs are tried of spots about the same. `like` says what it has in common with other
+    spots: those of which nothing was tried yet come first. `row` is (list, ordinal) where several in a row are limited.
+    """
+
+    kind: Kind
+    world: int
+    place: str
+    about: str
+    like: str
+    values: tuple[Value, ...]
+    row: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One row of a family: what goes wrong, and the sections and assumptions by which the service may do it.
+
+    `relies` says what a correct client may rely on all the same.
+    """
+
+    family: str
+    name: str
+    cites: tuple[str, ...]
+    relies: str
+    spots: Callable[[Kind, Census], Iterator[Spot]]
+
+
+@dataclass(frozen=True, slots=True)
+class Misfortune:
+    """A spot with one of its values, by its number."""
+
+    spot: Spot
+    number: int = 0
+
+    @property
+    def value(self) -> Value:
+        """What happens there."""
+        return self.spot.values[self.number]
+
+    def __str__(self) -> str:
+        world = f" (world {self.spot.world})" if self.spot.world > 1 else ""
+        return f"{self.spot.place} {self.value.says}{world}"
+
+
+Plan = tuple[Misfortune, ...]
+
+
+def legal(plan: Plan, in_row: int = 2) -> bool:
+    """Whether the service may do all of it: one thing at a spot, and not more than so many failed calls in a row."""
+    if len(plan) > MOST or len({(item.spot.world, item.spot.kind, item.spot.place) for item in plan}) < len(plan):
+        return False
+    rows: dict[tuple[int, str], set[int]] = {}
+    for item in plan:
+        if item.spot.row is not None:
+            name, ordinal = item.spot.row
+            ordinals = rows.setdefault((item.spot.world, name), set())
+            if ordinal in ordinals:
+                return False
+            ordinals.add(ordinal)
+    return all(not set(range(first, first + in_row + 1)) <= found for found in rows.values() for first in found)
+
+
+def scenarios(plan: Iterable[Misfortune]) -> dict[int, dict[str, Any]]:
+    """What a plan says, as a scenario for each world by its ordinal."""
+    worlds: dict[int, dict[str, Any]] = {}
+    for item in plan:
+        name = f"{item.spot.place}: {item.spot.kind.name}"
+        merged(worlds.setdefault(item.spot.world, {"sendbox": 1}), _named(name, item.value.parts))
+    return worlds
+
+
+def merged(into: dict[str, Any], parts: Mapping[str, Any]) -> None:
+    """Adds parts of a scenario: lists are joined, mappings merged."""
+    for key, value in parts.items():
+        if isinstance(value, Mapping):
+            merged(into.setdefault(key, {}), value)
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            into[key] = [*into.get(key, ()), *value]
+        else:
+            into[key] = value
+
+
+def _named(name: str, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, its rules named after the misfortune."""
+    name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+    rules = {key: value for key, value in parts.items() if key in ("attempts", "api", "webhooks")}
+    numbered = {
+        key: [{"name": name if number == 1 else f"{name}, {number}", **rule} for number, rule in enumerate(value, 1)]
+        for key, value in rules.items()
+    }
+    return {**parts, **numbered}

@@ -1,0 +1,185 @@
+"""The search: which plans are tried, in which order, and how one that breaks the client becomes small.
+
+Small censuses are enumerated: every single misfortune, then pairs about the same message or call. Of a large one plans
+of eight are tried first, so that much is tried early. Everything is derived from the seed: the same census, seed and
+number of runs try the same plans.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Final
+
+from sendbox.engine.chooser.draws import Chooser, Draw
+from sendbox.engine.identity import seed_bytes
+from sendbox.exploring.misfortune import MOST, Misfortune, Plan, Spot, legal
+
+#: So many runs making a plan small may take.
+SHRINKING: Final = 300
+#: So many pairs are counted in a report.
+COUNTED: Final = 100_000
+
+#: Whether a plan breaks the client; None where the run said nothing, as one that took too long.
+Breaks = Callable[[Plan], bool | None]
+
+
+@dataclass(slots=True)
+class Tried:
+    """What was tried: how many singles and pairs of those that there are, plans of more, runs that said nothing."""
+
+    runs: int = 0
+    singles: int = 0
+    all_singles: int = 0
+    pairs: int = 0
+    all_pairs: int = 0
+    larger: int = 0
+    silent: int = 0
+    shrinking: int = 0
+    unsteady: list[Plan] = field(default_factory=list)
+    spots: Counter[str] = field(default_factory=Counter)
+
+    def words(self) -> str:
+        """In one line."""
+        if not self.all_singles:
+            return "there was nothing to spoil"
+        every = "all " if self.singles == self.all_singles else ""
+        of = "" if every else f" of {self.all_singles}"
+        line = f"{every}{self.singles:,}{of} single misfortunes"
+        if self.all_pairs:
+            all_pairs = f"{self.all_pairs:,}" if self.all_pairs < COUNTED else f"more than {COUNTED:,}"
+            line += f" and {self.pairs:,} of {all_pairs} pairs about one message or call"
+        larger = f", {self.larger:,} plans of more" if self.larger else ""
+        silent = f"; {self.silent} runs took too long or were skipped" if self.silent else ""
+        return f"{line}{larger} tried{silent}"
+
+
+class Search:
+    """The search of one test, over the spots of its census."""
+
+    def __init__(self, spots: Sequence[Spot], *, seed: int | str, name: str, runs: int) -> None:
+        self._chooser = Chooser(seed_bytes(seed))
+        self._name = name
+        self._runs = runs
+        self._spots = list(spots)
+        self.singles = self._varied([Misfortune(spot, number) for spot in spots for number in range(len(spot.values))])
+        self.tried = Tried(all_singles=len(self.singles))
+        self.tried.spots.update(spot.kind.name for spot in spots)
+        self._pairs = self._all_pairs()
+        self.tried.all_pairs = len(self._pairs)
+
+    def plans(self) -> Iterator[Plan]:
+        """Plans to try, at most so many as there are runs, none of them twice."""
+        tried: set[Plan] = set()
+        ways = self._ways()
+        while self.tried.runs < self._runs:
+            plan = next(ways, None)
+            if plan is None:
+                return
+            key = tuple(sorted(plan, key=str))
+            if key in tried or not legal(plan):
+                continue
+            tried.add(key)
+            self._count(plan)
+            yield plan
+
+    def _ways(self) -> Iterator[Plan]:
+        if len(self.singles) * 2 > self._runs:
+            for first in range(0, len(self.singles), MOST):
+                yield self._fitting(self.singles[first : first + MOST])
+        yield from ((single,) for single in self.singles)
+        pairs = iter(self._pairs)
+        for number in range(self._runs * 20):  # so many that a search ends where nearly all was tried
+            pair = next(pairs, None)
+            if pair is not None:
+                yield pair
+            yield self._larger(number)
+
+    def _count(self, plan: Plan) -> None:
+        self.tried.runs += 1
+        if len(plan) == 1:
+            self.tried.singles += 1
+        elif len(plan) == 2:
+            self.tried.pairs += 1
+        else:
+            self.tried.larger += 1
+
+    def _draw(self, number: int) -> Draw:
+        return self._chooser.draw("explore", self._name, number)
+
+    def _varied(self, singles: list[Misfortune]) -> list[Misfortune]:
+        """In an order in which the next one is as unlike those before it as possible."""
+        draw = self._draw(0)
+        places = {id(single): draw.between(0, 2**32, f"place {number}") for number, single in enumerate(singles)}
+        kinds: Counter[tuple[str, int]] = Counter()
+        turn: dict[int, int] = {}
+        for single in sorted(singles, key=lambda single: places[id(single)]):
+            like = (single.spot.like, single.number)
+            turn[id(single)] = kinds[like]
+            kinds[like] += 1
+        return sorted(singles, key=lambda single: (turn[id(single)], single.number, places[id(single)]))
+
+    def _all_pairs(self) -> list[Plan]:
+        about: dict[str, list[Misfortune]] = {}
+        for single in self.singles:
+            about.setdefault(single.spot.about, []).append(single)
+        pairs: list[Plan] = []
+        for singles in about.values():
+            for pair in combinations(singles, 2):
+                if pair[0].spot is not pair[1].spot and legal(pair):
+                    pairs.append(pair)
+                if len(pairs) >= COUNTED:
+                    return pairs
+        draw = self._draw(1)
+        drawn = {id(pair): draw.between(0, 2**32, f"pair {number}") for number, pair in enumerate(pairs)}
+        return sorted(pairs, key=lambda pair: drawn[id(pair)])
+
+    def _fitting(self, singles: Sequence[Misfortune]) -> Plan:
+        """As many of them as a plan may have."""
+        plan: Plan = ()
+        for single in singles:
+            if legal((*plan, single)):
+                plan = (*plan, single)
+        return plan
+
+    def _larger(self, number: int) -> Plan:
+        """A plan of three to eight misfortunes, drawn."""
+        draw = self._draw(number + 2)
+        size = draw.between(min(3, len(self._spots)), min(MOST, len(self._spots)), "size")
+        chosen = []
+        for place in range(size):
+            spot = self._spots[draw.between(0, len(self._spots) - 1, f"spot {place}")]
+            chosen.append(Misfortune(spot, draw.between(0, len(spot.values) - 1, f"value {place}")))
+        return self._fitting(chosen)
+
+    def shrunk(self, plan: Plan, breaks: Breaks) -> Plan:
+        """The same with as few misfortunes as still break the client, and with the simplest values."""
+        left = SHRINKING
+
+        def still(smaller: Plan) -> bool:
+            nonlocal left
+            left -= 1
+            self.tried.shrinking += 1
+            return left >= 0 and breaks(smaller) is True
+
+        removing = True
+        while removing and len(plan) > 1:
+            removing = False
+            half = plan[: len(plan) // 2], plan[len(plan) // 2 :]
+            for smaller in (*(half if len(plan) > 2 else ()), *(_without(plan, item) for item in plan)):
+                if still(smaller):
+                    plan, removing = smaller, True
+                    break
+        for place, item in enumerate(plan):
+            for number in range(item.number):
+                simpler = (*plan[:place], replace(item, number=number), *plan[place + 1 :])
+                if still(simpler):
+                    plan = simpler
+                    break
+        return plan
+
+
+def _without(plan: Plan, item: Misfortune) -> Plan:
+    return tuple(other for other in plan if other is not item)

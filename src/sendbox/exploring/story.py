@@ -1,0 +1,50 @@
+"""The story of a find: the plan in words, and the run that broke beside the run that passed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from sendbox.engine.durations import show
+
+if TYPE_CHECKING:
+    from sendbox.exploring.misfortune import Plan
+    from sendbox.exploring.watcher import Line, Observed
+
+#: So many lines stand before the first difference, and so many from it on.
+_BEFORE: Final = 3
+_FROM: Final = 8
+
+
+def story(plan: Plan, passed: Sequence[Observed], broken: Sequence[Observed]) -> list[str]:
+    """What went wrong, by what right, and where the two runs part."""
+    lines = [f"{'what breaks it:' if len(plan) == 1 else 'what breaks it, all of it together:'}"]
+    for item in plan:
+        lines.append(f"  {item}")
+        lines.append(f"    the service may do so: {', '.join(item.spot.kind.cites)}; {item.spot.kind.relies}")
+    for first, second in zip(passed, broken, strict=False):
+        lines += _parting(first.lines, second.lines, f" in world {first.census.ordinal}" if len(passed) > 1 else "")
+    return lines
+
+
+def _parting(passed: Sequence[Line], broken: Sequence[Line], where: str) -> list[str]:
+    """The last lines that both have, then those of each."""
+    same = next(
+        (place for place, (one, other) in enumerate(zip(passed, broken, strict=False)) if one != other),
+        min(len(passed), len(broken)),
+    )
+    if same == len(passed) == len(broken):
+        return []
+    return [
+        f"both runs{where}, until they part:",
+        *_told(passed[max(0, same - _BEFORE) : same]),
+        "the run that passed:",
+        *_told(passed[same : same + _FROM], len(passed) - same),
+        "the run that broke:",
+        *_told(broken[same : same + _FROM], len(broken) - same),
+    ]
+
+
+def _told(lines: Sequence[Line], all_of_them: int = 0) -> list[str]:
+    told = [f"  {show(at):>10}  {line}" for at, line in lines] or ["  (nothing)"]
+    return told + ([f"  and {all_of_them - len(lines)} more"] if all_of_them > len(lines) else [])
