@@ -93,13 +93,13 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A validation session, the `ordinal`-th of its phone."""
+    """A validation session, the `ordinal`-th of its phone; `verified` where its code was confirmed."""
 
     phone: str
     ordinal: int
     at: int
     expires: int
-    state: str
+    verified: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,8 @@ def _sessions(world: World) -> Iterator[Session]:
     for session in Verify.of(world).sessions.values():
         counts[session.phone] += 1
         begun, ends = session.created_at - world.start, session.expires_at - world.start
-        yield Session(session.phone, counts[session.phone], begun, ends, session.recorded)
+        verified = None if session.verified_at is None else session.verified_at - world.start
+        yield Session(session.phone, counts[session.phone], begun, ends, verified)
 
 
 def difference(first: Sequence[Census], second: Sequence[Census]) -> str | None:

@@ -52,12 +52,16 @@ def explore(
     *,
     name: str,
     families: Sequence[str],
+    keep: Sequence[str] = (),
     seed: int | str,
     runs: int = RUNS,
     over: Callable[[], bool] = lambda: False,
     run_all: RunAll | None = None,
 ) -> Result:
-    """Explores a test that passed. `over` says that the time of the session is over."""
+    """Explores a test that passed.
+
+    Kinds of misfortune to `keep` are left out; `over` says that the time of the session is over.
+    """
     second = run((), True)
     if second.broke is not False:
         return Result(["not repeatable, so not explored: the second run without misfortune did not pass"])
@@ -65,8 +69,8 @@ def explore(
     if differs is not None:
         return Result([f"not repeatable, so not explored: {differs}"])
     seen = [item.census for item in passed.worlds]
-    missing = table.untried(seen, families)
-    search = Search(table.spots(seen, families), seed=seed, name=name, runs=runs)
+    missing = table.untried(seen, families, keep)
+    search = Search(table.spots(seen, families, keep), seed=seed, name=name, runs=runs)
     every = run_all or (lambda plans: ((plan, run(plan, False)) for plan in plans))
     for plan, outcome in every(_until(search.plans(), over)):
         if outcome.broke is None:

@@ -62,10 +62,10 @@ def write(folder: Path, test: str, plan: Plan, broken: Sequence[Observed], lines
         content = {
             "sendbox": 1,
             "name": f"Breaks {test}",
-            "found": {"test": test, "world": world, "start": "start" in rules.get("clock", {})},
+            "found": {"test": test, "world": world, **_start(rules), **rules.get("found", {})},
             **clock,
             **run,
-            **{key: value for key, value in rules.items() if key not in ("sendbox", "clock")},
+            **{key: value for key, value in rules.items() if key not in ("sendbox", "clock", "found")},
         }
         if "clock" in rules:
             content["clock"] = {**clock.get("clock", {}), **rules["clock"]}
@@ -74,6 +74,10 @@ def write(folder: Path, test: str, plan: Plan, broken: Sequence[Observed], lines
         file.write_text(head + dump(content), encoding="utf-8")
         files.append(file)
     return files
+
+
+def _start(rules: Mapping[str, Any]) -> dict[str, bool]:
+    return {"start": True} if "start" in rules.get("clock", {}) else {}
 
 
 def read(folder: Path) -> list[Found]:
@@ -102,4 +106,5 @@ def _plan(content: Mapping[str, Any]) -> dict[str, Any]:
     clock = {key: value for key, value in plan.pop("clock", {}).items() if key not in ("mode", "start")}
     if content["found"].get("start"):
         clock["start"] = content["clock"]["start"]
-    return {**plan, **({"clock": clock} if clock else {})}
+    advances = {key: value for key, value in content["found"].items() if key == "advances"}
+    return {**plan, **({"clock": clock} if clock else {}), **({"found": advances} if advances else {})}

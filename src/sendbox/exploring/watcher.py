@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sendbox.engine.durations import instant, iso
+from sendbox.engine.clock import Goal
+from sendbox.engine.durations import duration, instant, iso
 from sendbox.engine.kinds.narration import Names, Teller
 from sendbox.engine.kinds.rows import Observer
 from sendbox.exploring.census import Census, census
@@ -87,6 +88,17 @@ class Watcher(Watch):
     def loads(self, hosted: Hosted, blueprint: Blueprint) -> Blueprint:
         """A world gets another scenario."""
         return self._laid(self._ordinal(hosted), blueprint) if hosted in self._worlds else blueprint
+
+    def advances(self, hosted: Hosted, goal: Goal) -> Goal:
+        """A tester is about to move a clock."""
+        if hosted not in self._worlds:
+            return goal
+        number = len(self._moves.get(id(hosted), ())) + 1
+        for other in self._plan.get(self._ordinal(hosted), {}).get("found", {}).get("advances", ()):
+            end = hosted.world.start + duration(other["to"])
+            if other["advance"] == number and end >= hosted.world.now:
+                return Goal("to", end)
+        return goal
 
     def advanced(self, hosted: Hosted, began: int) -> None:
         """A tester has moved a clock."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from sendbox.exploring.families import calls, delivery, late
+from sendbox.exploring.families import calls, delivery, late, time
 
 if TYPE_CHECKING:
     from sendbox.exploring.census import Census
@@ -16,6 +16,7 @@ FAMILIES: Final[dict[str, tuple[Kind, ...]]] = {
     "delivery": delivery.KINDS,
     "late": late.KINDS,
     "calls": calls.KINDS,
+    "time": time.KINDS,
 }
 #: The families that are tried where none are named.
 USUAL: Final = ("delivery",)
@@ -32,16 +33,31 @@ def families_of(names: str | Sequence[str]) -> tuple[str, ...]:
     return chosen
 
 
-def spots(census: Collection[Census], families: Sequence[str]) -> list[Spot]:
-    """Everything that may go wrong in a run, by these families."""
+def kept(names: object) -> tuple[str, ...]:
+    """Names of kinds that stay as they are. Raises ValueError with the legal ones."""
+    legal = [kind.name for kinds in FAMILIES.values() for kind in kinds]
+    words = [names] if isinstance(names, str) else list(names) if isinstance(names, list | tuple) else [names]
+    unknown = [word for word in words if word not in legal]
+    if unknown:
+        raise ValueError(f'"{unknown[0]}" is not a kind of misfortune; legal: {", ".join(legal)}')
+    return tuple(words)
+
+
+def spots(census: Collection[Census], families: Sequence[str], keep: Sequence[str] = ()) -> list[Spot]:
+    """Everything that may go wrong in a run, by these families; kinds to `keep` are left out."""
     return [
-        spot for world in census for family in families for kind in FAMILIES[family] for spot in kind.spots(kind, world)
+        spot
+        for world in census
+        for family in families
+        for kind in FAMILIES[family]
+        if kind.name not in keep
+        for spot in kind.spots(kind, world)
     ]
 
 
-def untried(census: Collection[Census], families: Sequence[str]) -> list[str]:
+def untried(census: Collection[Census], families: Sequence[str], keep: Sequence[str] = ()) -> list[str]:
     """Families for which the run has no place, each with the reason."""
-    return [f"{family} not tried: {WHY_NOT[family]}" for family in families if not spots(census, (family,))]
+    return [f"{family} not tried: {WHY_NOT[family]}" for family in families if not spots(census, (family,), keep)]
 
 
 _NO_RECEIVER: Final = (
@@ -52,4 +68,5 @@ WHY_NOT: Final[dict[str, str]] = {
     "delivery": _NO_RECEIVER,
     "late": _NO_RECEIVER,
     "calls": "the test calls no operation",
+    "time": "the start of the world is kept, and no advance comes near the end of a code",
 }
