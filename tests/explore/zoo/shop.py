@@ -1,0 +1,297 @@
+"""The correct client of the zoo: a shop that notifies its customers, and takes what they answer.
+
+It keeps its own records, and works off its own queue: `work` is what its timer calls. What a bug of the zoo gets wrong
+is a method of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import httpx
+
+PRAGUE: Final = ZoneInfo("Europe/Prague")
+#: Offers go out from eight in the morning until ten in the evening, by the customers' clock.
+OPENS: Final = time(8)
+CLOSES: Final = time(22)
+#: So long a call that got no answer is left alone, before the shop asks what became of it.
+ASKS: Final = timedelta(seconds=30)
+#: The results of an attempt, from the first to the furthest.
+RESULTS: Final = ("sending", "sent", "undelivered", "rejected", "failed", "delivered", "seen")
+ARRIVED: Final = ("delivered", "seen")
+#: Answers that a question waits for.
+ANSWERS: Final = ("YES", "NO")
+STOP: Final = "STOP"
+THANKS: Final = "Thank you!"
+
+
+@dataclass(slots=True)
+class Notice:
+    """A message of the shop: `state` is queued, unsure, taken or refused; `results` are the furthest by channel."""
+
+    order: str
+    phone: str
+    body: str
+    kind: str
+    due: datetime
+    state: str = "queued"
+    results: dict[str, str] = field(default_factory=dict)
+    replies: list[str] = field(default_factory=list)
+    tried: datetime | None = None
+
+
+@dataclass(slots=True)
+class Login:
+    """A customer who is asked for a code; without a token the code has yet to be asked for."""
+
+    phone: str
+    due: datetime
+    token: str = ""
+    expires: datetime | None = None
+
+
+class Shop:
+    """The shop: it calls the service by `http`, is a WSGI application for webhooks, and asks `now` for the time."""
+
+    def __init__(self, http: httpx.Client, now: Callable[[], datetime]) -> None:
+        self.http = http
+        self.now = now
+        self.notices: dict[str, Notice] = {}
+        self.logins: dict[str, Login] = {}
+        self.stopped: set[str] = set()
+        self._seen: set[str] = set()
+
+    # -- what its owner does
+
+    def notify(self, order: str, phone: str) -> None:
+        """Tells a customer that an order is on its way: by rich message, else by SMS."""
+        self._put(order, phone, f"Order {order} is on its way.", "notice")
+
+    def ask(self, order: str, phone: str) -> None:
+        """Asks a customer who answers YES or NO, and is thanked."""
+        self._put(order, phone, f"Order {order} comes at noon. Are you at home? YES or NO.", "question")
+
+    def offer(self, order: str, phone: str) -> None:
+        """Sends an offer, by day, to who wants it."""
+        if phone not in self.stopped:
+            self._put(order, phone, f"Offer {order} is for you. STOP ends offers.", "offer")
+
+    def remind(self, order: str, phone: str) -> None:
+        """Reminds a customer of an order, by the simple interface."""
+        self._put(order, phone, f"Order {order} waits for you.", "reminder")
+
+    def log_in(self, phone: str) -> None:
+        """Has a code sent to a customer."""
+        self.logins[phone] = Login(phone, self.now())
+        self.work()
+
+    def enter(self, phone: str, code: str) -> str:
+        """A customer enters a code: welcome, wrong, or later where nobody knows yet."""
+        login = self.logins[phone]
+        if not login.token:
+            return "later"
+        answer = self._call("POST", f"/v1/validations/{login.token}/verify", json={"code": code})
+        if answer is None or answer.status_code >= 500 or answer.json().get("error") is None and answer.is_error:
+            return "later"
+        return "welcome" if answer.is_success else "wrong"
+
+    # -- what its pages show
+
+    def state(self, order: str) -> str:
+        """What became of a message: waiting, arrived, or lost."""
+        notice = self.notices[order]
+        if self.arrived(notice):
+            return "arrived"
+        last = notice.results.get("sms")
+        return "lost" if notice.state == "refused" or last in RESULTS[2:] else "waiting"
+
+    def channels(self, order: str) -> set[str]:
+        """The channels by which a message arrived; the shop pays for each."""
+        return {channel for channel, result in self.notices[order].results.items() if result in ARRIVED}
+
+    def code_is_valid(self, phone: str) -> bool:
+        """Whether the page still asks for the code."""
+        expires = self.logins[phone].expires
+        return expires is not None and self.is_open(expires)
+
+    # -- what its timer does
+
+    @property
+    def busy(self) -> bool:
+        """Whether something waits for `work`."""
+        return any(notice.state in ("queued", "unsure") for notice in self.notices.values()) or any(
+            not login.token for login in self.logins.values()
+        )
+
+    def work(self) -> None:
+        """Sends what is due, and asks what became of calls that got no answer."""
+        for notice in list(self.notices.values()):
+            if notice.kind == "offer" and notice.state == "queued":
+                notice.due = max(notice.due, self.opening(self.now()))
+            if notice.due > self.now():
+                continue
+            if notice.state == "unsure":
+                self._ask_about(notice)
+            elif notice.state == "queued":
+                self._send(notice)
+        for login in self.logins.values():
+            if not login.token and login.due <= self.now():
+                self._ask_for_code(login)
+
+    # -- what a bug gets wrong
+
+    def is_new(self, delivery: str) -> bool:
+        """Whether a delivery of webhooks did not come before."""
+        if delivery in self._seen:
+            return False
+        self._seen.add(delivery)
+        return True
+
+    def events(self, body: bytes) -> Iterable[Mapping[str, Any]]:
+        """The events of a delivery."""
+        events: list[Mapping[str, Any]] = json.loads(body)
+        return events
+
+    def record(self, notice: Notice, channel: str, result: str) -> None:
+        """Takes a result down: of a channel the furthest counts, whatever came first."""
+        before = notice.results.get(channel, RESULTS[0])
+        notice.results[channel] = max(before, result, key=RESULTS.index)
+
+    def arrived(self, notice: Notice) -> bool:
+        """Whether the customer has it."""
+        return any(result in ARRIVED for result in notice.results.values())
+
+    def unanswered(self, notice: Notice) -> None:
+        """A call got no answer: it may have had its effect."""
+        notice.state = "unsure"
+        notice.due = self.now() + ASKS
+
+    def answered(self, notice: Notice, text: str) -> None:
+        """A customer answers a message."""
+        notice.replies.append(text)
+        if notice.kind == "question" and text.strip().upper() in ANSWERS:
+            self._put(f"{notice.order} thanks {len(notice.replies)}", notice.phone, THANKS, "thanks")
+
+    def wants_no_more(self, text: str) -> bool:
+        """Whether a customer wants no more offers."""
+        return text.strip().upper() == STOP
+
+    def too_many(self, notice: Notice, answer: httpx.Response) -> None:
+        """The service has refused a call, as there were too many: it says how long it is to be left alone."""
+        notice.due = self.now() + timedelta(seconds=int(answer.headers.get("Retry-After", "1")))
+
+    def was_taken(self, answer: httpx.Response) -> bool:
+        """Whether the service has taken a message: a status of 200 is not enough."""
+        told = answer.json()
+        return answer.is_success and bool(told.get("accepted"))
+
+    def is_open(self, expires: datetime) -> bool:
+        """Whether a code that expires then is still taken."""
+        return self.now() < expires
+
+    def local(self, instant: datetime) -> datetime:
+        """An instant by the customers' clock."""
+        return instant.astimezone(PRAGUE)
+
+    # -- sending
+
+    def opening(self, now: datetime) -> datetime:
+        """The first instant from this one on at which offers may go out."""
+        local = self.local(now)
+        if OPENS <= local.time() < CLOSES:
+            return now
+        day = local.date() + timedelta(days=1 if local.time() >= CLOSES else 0)
+        zone: tzinfo | None = local.tzinfo
+        return datetime.combine(day, OPENS, zone).astimezone(UTC)
+
+    def _put(self, order: str, phone: str, body: str, kind: str) -> None:
+        self.notices[order] = Notice(order, phone, body, kind, self.now())
+        if kind != "thanks":  # those are sent by the timer: their webhook is to be answered first
+            self.work()
+
+    def _send(self, notice: Notice) -> None:
+        notice.tried = self.now()
+        answer = self.submit(notice)
+        if answer is not None and answer.status_code == 429:
+            self.too_many(notice, answer)
+        elif answer is None or answer.status_code >= 500:
+            if notice.state == "queued":  # a webhook may have come already, and said that it was taken
+                self.unanswered(notice)
+        elif self.was_taken(answer):
+            notice.state = "taken"
+        else:
+            notice.state = "refused"
+
+    def submit(self, notice: Notice) -> httpx.Response | None:
+        """Makes the call for a message."""
+        if notice.kind == "reminder":
+            form = {"phone_number": notice.phone, "message": notice.body, "customID": notice.order}
+            return self._call("POST", "/v2/simple/message", data=form)
+        message: dict[str, Any] = {
+            "to": [{"phone_number": notice.phone}],
+            "body": notice.body,
+            "payload": {"order": notice.order},
+            "callback": "https://shop.example/webhooks",
+            "tag": "promotional" if notice.kind == "offer" else "transactional",
+        }
+        if notice.kind == "notice":
+            message["flow"] = [{"richmsg": {"sender": "Shop", "ttl": 1}}, {"sms": {"sender": "Shop"}}]
+        return self._call("POST", "/v2/message", json=message)
+
+    def _ask_about(self, notice: Notice) -> None:
+        """Looks in the service's list whether a message was taken; it is sent again where it was not."""
+        assert notice.tried is not None
+        for day in sorted({notice.tried.astimezone(UTC).date(), self.now().astimezone(UTC).date()}):
+            query = {"date": day.isoformat(), "phone_number": notice.phone}
+            answer = self._call("GET", "/v1/messages", params=query)
+            if answer is None or not answer.is_success:
+                notice.due = self.now() + ASKS
+                return
+            if any(row["body"] == notice.body for row in answer.json()["messages"]):
+                notice.state = "taken"
+                return
+        notice.state = "queued"
+
+    def _ask_for_code(self, login: Login) -> None:
+        answer = self._call("POST", "/v1/validations", json={"phoneNumber": login.phone})
+        if answer is None or not answer.is_success:
+            login.due = self.now() + ASKS
+            return
+        told = answer.json()
+        login.token, login.expires = told["token"], datetime.fromisoformat(told["expiresAt"])
+
+    def _call(self, method: str, path: str, **more: Any) -> httpx.Response | None:
+        """The answer to a call; None where none came."""
+        try:
+            return self.http.request(method, path, **more)
+        except httpx.TransportError:
+            return None
+
+    # -- webhooks
+
+    def __call__(self, environ: Mapping[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        """Takes a delivery of webhooks."""
+        body = environ["wsgi.input"].read()
+        if self.is_new(environ["HTTP_X_REQUEST_ID"]):
+            for event in self.events(body):
+                self._take(event)
+        start_response("200 OK", [])
+        return []
+
+    def _take(self, event: Mapping[str, Any]) -> None:
+        told = event.get("payload") or {}
+        notice = self.notices.get(told.get("order") or told.get("customID") or "")
+        if event["type"] == "outgoing":
+            if notice is not None:
+                notice.state = "taken"  # also where the call got no answer
+                self.record(notice, event["gateway"], event["result"])
+            return
+        if self.wants_no_more(event["body"]):
+            self.stopped.add(event["sender"])
+        if notice is not None:
+            self.answered(notice, event["body"])
