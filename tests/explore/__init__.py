@@ -1,0 +1,1 @@
+"""Exploration: census, families, search, and the zoo of clients with planted bugs."""
